@@ -39,9 +39,10 @@ export class EvaluationCalls<Wire> {
 
   /** Throws `not_found`. */
   async read(projectId: string, id: string, signal: AbortSignal): Promise<Wire> {
-    const [shown] = await this.#show(projectId, [await this.record(projectId, id, "")], signal);
-    if (shown === undefined) throw this.#missing(id);
-    return shown;
+    const record = await this.record(projectId, id, "");
+    const call = await this.#store.calls.read({ project_id: projectId, id }, { signal });
+    if (call === undefined) throw this.#missing(id);
+    return this.#view.show(call, record);
   }
 
   /** Throws `not_found`, with `argument` as the loc unless it is empty. */
@@ -63,13 +64,10 @@ export class EvaluationCalls<Wire> {
   async #show(projectId: string, records: readonly EvaluationRecord[], signal: AbortSignal): Promise<Wire[]> {
     const { columns, show } = this.#view;
     const calls = new Map<string, StoredCall>();
-    const [first, ...others] = records;
-    if (first === undefined) return [];
-    if (others.length === 0) {
-      const call = await this.#store.calls.read({ project_id: projectId, id: first.id }, { signal });
-      if (call !== undefined) calls.set(call.id, call);
-    } else {
-      const request = { project_id: projectId, filter: { call_ids: records.map(({ id }) => id) }, columns };
+    const filter = { call_ids: records.map(({ id }) => id) };
+    // A filter without ids would be none.
+    if (records.length > 0) {
+      const request = { project_id: projectId, filter, columns };
       for await (const call of this.#store.calls.query(request, { signal })) calls.set(call.id, call);
     }
     return records.flatMap((record) => {

@@ -67,11 +67,11 @@ export async function findRecords(
   let trialIds = trial_id === undefined ? undefined : [trial_id];
   if (kind !== "run" && ids !== undefined && trialIds === undefined) {
     const source = { engine, scopeNow, signal };
-    const calls = await readPlaces(source, ids);
+    const calls = await readLocations(source, ids);
     if (calls.length === 0) return [];
     trialIds = [...new Set(calls.map(({ parent_id }) => parent_id))];
-    const isPlain = request.limit === undefined && request.offset === undefined;
-    const named = kind === "prediction" && isPlain ? await namedPredictions(source, calls, trialIds) : undefined;
+    const isUnpaged = request.limit === undefined && request.offset === undefined;
+    const named = kind === "prediction" && isUnpaged ? await namedPredictions(source, calls, trialIds) : undefined;
     if (named !== undefined) {
       const run = request.evaluation_run_id;
       return named.filter(({ evaluation_run_id }) => run === undefined || evaluation_run_id === run);
@@ -104,7 +104,7 @@ interface RecordSource {
   signal: AbortSignal | undefined;
 }
 
-interface Place {
+interface CallLocation {
   id: string;
   parent_id: string;
   trace_id: string;
@@ -112,13 +112,16 @@ interface Place {
 }
 
 /** Where calls are, each once, the oldest first. */
-async function readPlaces({ engine, scopeNow, signal }: RecordSource, ids: readonly string[]): Promise<Place[]> {
+async function readLocations(
+  { engine, scopeNow, signal }: RecordSource,
+  ids: readonly string[],
+): Promise<CallLocation[]> {
   const statement = () => {
     const p = new Parameters();
     const select = ["id", "parent_id", "trace_id", "toUnixTimestamp64Micro(started_at) AS us"];
     return { sql: visibleCalls(scopeNow(), p, { select, ...amongIds(p, ids) }), params: p };
   };
-  const rows = await engine.rows<Place>(statement, { signal });
+  const rows = await engine.rows<CallLocation>(statement, { signal });
   const calls = [...new Map(rows.map((row) => [row.id, row])).values()];
   return calls.toSorted((a, b) => Number(BigInt(a.us) - BigInt(b.us)) || (a.id < b.id ? -1 : 1));
 }
@@ -129,9 +132,10 @@ async function readPlaces({ engine, scopeNow, signal }: RecordSource, ids: reado
  */
 async function namedPredictions(
   { engine, scopeNow, signal }: RecordSource,
-  calls: readonly Place[],
+  calls: readonly CallLocation[],
   trialIds: readonly string[],
 ): Promise<EvaluationRecord[] | undefined> {
+  if (calls.some(({ parent_id }) => parent_id === "")) return undefined;
   interface Trial {
     trial_id: string;
     run_id: string;

@@ -45,9 +45,13 @@ export function selectTrials(
   return `SELECT * EXCEPT trial_version FROM (${union}) ORDER BY trial_version DESC LIMIT 1 BY trial_id`;
 }
 
-/** Selects only calls with these ids; of all, without. */
-export function amongIds(p: Parameters, ids: readonly string[] | undefined): Pick<CallSelection, "prewhere" | "ids"> {
-  return ids === undefined ? {} : { prewhere: [p.in("id", "String", ids)], ids };
+/** Selects only calls with these ids, where they are given, and for which the conditions hold. */
+export function amongIds(
+  p: Parameters,
+  ids: readonly string[] | undefined,
+  conditions: readonly string[] = [],
+): Pick<CallSelection, "prewhere" | "ids"> {
+  return ids === undefined ? { prewhere: conditions } : { prewhere: [p.in("id", "String", ids), ...conditions], ids };
 }
 
 /** SELECT of trials; one that ends meanwhile may be there twice. */
@@ -57,13 +61,7 @@ function visibleTrials(
   { rare = [], ids }: TrialConditions,
   select: readonly string[],
 ): string {
-  const { prewhere = [], ...known } = amongIds(p, ids);
-  return visibleCalls(scope, p, {
-    select,
-    ...known,
-    prewhere: [...prewhere, ...rare],
-    where: ["example_digest != ''"],
-  });
+  return visibleCalls(scope, p, { select, ...amongIds(p, ids, rare), where: ["example_digest != ''"] });
 }
 
 /** Which calls below trials, and what of them. */
@@ -84,7 +82,10 @@ export function selectTrialCalls(
   p: Parameters,
   { select, columns = [], only = [], among, ...trials }: TrialCallSelection,
 ): string {
-  const { prewhere = [], ...known } = amongIds(p, among);
+  const belowTrials =
+    trials.ids === undefined
+      ? `parent_id IN (${visibleTrials(scope, p, trials, ["id"])})`
+      : p.in("parent_id", "String", trials.ids);
   const children = visibleCalls(scope, p, {
     select: [
       "id AS call_id",
@@ -99,14 +100,7 @@ export function selectTrialCalls(
       "JSONExtractString(attributes, 'weave', 'scorer') AS call_scorer",
       ...columns,
     ],
-    ...known,
-    prewhere: [
-      ...prewhere,
-      trials.ids === undefined
-        ? `parent_id IN (${visibleTrials(scope, p, trials, ["id"])})`
-        : p.in("parent_id", "String", trials.ids),
-      ...only,
-    ],
+    ...amongIds(p, among, [belowTrials, ...only]),
   });
   return `WITH ${callKinds} SELECT ${select.join(", ")}
     FROM (SELECT * EXCEPT call_version FROM (${children}) ORDER BY call_version DESC LIMIT 1 BY call_id) AS children

@@ -28,7 +28,10 @@ const shortWaitRows = 50;
 const shortWaitRequests = 8;
 const shortestMs = 5;
 const longestMs = 200;
-/** Up to this share of the time that is spent in commits nothing waits for more, and from the other on everything does. */
+/**
+ * Shares of the time that commits take. Up to the first no request waits for others, from the second on it waits as long
+ * as it may.
+ */
 const [calmShare, busyShare] = [0.5, 0.8];
 
 /**
@@ -36,10 +39,9 @@ const [calmShare, busyShare] = [0.5, 0.8];
  *
  * A commit costs the engine a part and several fsyncs, whatever its size. So when commits take most of the time, small
  * requests wait up to twice as long as a commit, at most 200 ms, for more to come; else, and when one client sends one
- * after the other, they wait 5 ms. Large
- * requests, and many at once, wait only for as many requests as were under way at the last commit: their clients send the
- * next request right after the response, and it belongs in the same commit. Of oversized requests half are enough: the
- * other clients prepare theirs meanwhile.
+ * after the other, they wait 5 ms. Large requests, and many at once, wait only for as many requests as were under way at
+ * the last commit: their clients send the next request right after the response, and it belongs in the same commit. Of
+ * oversized requests half are enough: the other clients prepare theirs meanwhile.
  */
 export function groupCommits<Entry extends CommitEntry>(
   commit: (entries: Entry[]) => Promise<void>,
@@ -109,8 +111,9 @@ export function groupCommits<Entry extends CommitEntry>(
     const start = performance.now();
     await commit(batch);
     const end = performance.now();
-    busy = busy * 0.7 + ((end - start) / Math.max(1, end - lastEnd)) * 0.3;
-    usualMs = usualMs === 0 ? end - start : usualMs * 0.7 + (end - start) * 0.3;
+    const tookMs = end - start;
+    busy = smoothed(busy, tookMs / Math.max(1, end - lastEnd));
+    usualMs = usualMs === 0 ? tookMs : smoothed(usualMs, tookMs);
     lastEnd = end;
     since = end;
     expected = batch.length + waiting.length;
@@ -155,4 +158,9 @@ export function groupCommits<Entry extends CommitEntry>(
       await running;
     },
   };
+}
+
+/** The mean of what was measured, in which the last measurement counts most. */
+function smoothed(mean: number, measured: number): number {
+  return mean * 0.7 + measured * 0.3;
 }

@@ -104,6 +104,23 @@ describe.concurrent("an engine host", () => {
     expect(await client.ping({ select: true })).toEqual({ success: true });
   });
 
+  test("parts are compressed fast while they are small, and well once they are large", async () => {
+    const client = clientOf(await startHost());
+    await client.command({ query: "CREATE TABLE t (text String) ENGINE = MergeTree ORDER BY tuple()" });
+    const codecs = async () => {
+      const query = "SELECT DISTINCT default_compression_codec AS codec FROM system.parts WHERE active AND table = 't'";
+      const rows = await (await client.query({ query, format: "JSONEachRow" })).json<{ codec: string }>();
+      return rows.map(({ codec }) => codec);
+    };
+    // Bytes that no codec makes fewer.
+    for (let half = 0; half < 2; half++) {
+      await client.command({ query: "INSERT INTO t SELECT randomString(36000) FROM numbers(1000)" });
+    }
+    expect(await codecs()).toEqual(["LZ4"]);
+    await client.command({ query: "OPTIMIZE TABLE t FINAL" });
+    expect(await codecs()).toEqual(["ZSTD(1)"]);
+  });
+
   test("only this user reaches the socket, and it is removed when the host has closed", async () => {
     const host = await startHost();
     const path = host.socketPath ?? "";

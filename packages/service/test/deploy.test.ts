@@ -73,23 +73,26 @@ interface Compose {
     {
       build?: { context: string; dockerfile: string };
       volumes?: string[];
+      configs?: Array<{ source: string; target: string }>;
       depends_on?: Record<string, unknown>;
       stop_grace_period?: string;
       read_only?: boolean;
     }
   >;
   volumes: Record<string, null>;
+  configs?: Record<string, { content: string }>;
 }
 
 test.each(["compose.yaml", "compose.remote-stores.yaml"])("%s builds the image and names only what it has", (name) => {
-  const { services, volumes } = readYaml(name) as Compose;
+  const { services, volumes, configs = {} } = readYaml(name) as Compose;
   const heddle = services["heddle"];
   const context = resolve(deploy, heddle?.build?.context ?? "");
   expect(context).toBe(root);
   expect(resolve(context, heddle?.build?.dockerfile ?? "")).toBe(join(deploy, "Dockerfile"));
   expect(heddle).toMatchObject({ read_only: true, init: true });
   expect(parseInt(heddle?.stop_grace_period ?? "")).toBeGreaterThan(10);
-  for (const { volumes: mounts = [], depends_on = {} } of Object.values(services)) {
+  for (const { volumes: mounts = [], configs: files = [], depends_on = {} } of Object.values(services)) {
+    for (const { source } of files) expect(Object.keys(configs)).toContain(source);
     for (const mount of mounts) expect(Object.keys(volumes)).toContain(mount.split(":")[0]);
     for (const other of Object.keys(depends_on)) expect(Object.keys(services)).toContain(other);
   }

@@ -26,6 +26,18 @@ const sessionDefaults = {
 };
 
 /**
+ * Small parts are soon merged into larger ones and compressed again: they have the engine's default, LZ4, which costs a
+ * fifth of the CPU of ZSTD. Large parts stay, and ZSTD halves them. Of columns without a codec of their own.
+ */
+const compression = {
+  // The section counts as given only when it has a value itself.
+  compression: 1,
+  "compression.case.min_part_size": 64 * 1024 * 1024,
+  "compression.case.method": "zstd",
+  "compression.case.level": 1,
+};
+
+/**
  * The engine's command line for a host that may use `memoryBytes` of resident memory.
  * Every session has to be opened with it: settings given here belong to the session, the rest to the first one.
  */
@@ -41,6 +53,7 @@ export function engineArguments(directory: string, memoryBytes: number): string[
     // Each thread of the engine holds three file descriptors.
     max_thread_pool_size: 256,
     "backups.allowed_path": join(directory, "backups"),
+    ...compression,
   };
   return Object.entries(values).map(([name, value]) => `--${name}=${value}`);
 }

@@ -45,6 +45,26 @@ const runningColumns = [
   ].map((name) => `usage.${name} Array(UInt64) ALIAS []`),
 ].map((column) => `ALTER TABLE {DB}.call_parts {OC} ADD COLUMN IF NOT EXISTS ${column}`);
 
+/**
+ * A call was merged three times while its parts were small, and compressing was half of each merge. Without a codec of
+ * their own, columns follow the engine's rule for the size of a part (the embedded engine: LZ4, from 64 MB on ZSTD). And
+ * more parts of about the same size are merged at once, so that a row is merged half as often under load. Once a table is
+ * at rest it has about as few parts as with the default of 5, because parts that get older are merged sooner.
+ */
+const youngCalls = [
+  `ALTER TABLE {DB}.calls {OC} ${[
+    ...["id", "trace_id", "parent_id", "thread_id", "turn_id"].map((name) => `${name} String`),
+    ...["attributes", "inputs", "output", "summary", "exception", "example_digest"].map((name) => `${name} String`),
+    ...["input_refs", "output_refs"].map((name) => `${name} Array(String)`),
+    "exact Map(LowCardinality(String), String)",
+  ]
+    .map((column) => `MODIFY COLUMN ${column} CODEC(Default)`)
+    .join(", ")}, MODIFY SETTING merge_selector_base = 12`,
+  `ALTER TABLE {DB}.call_parts {OC} ${["attributes", "inputs", "output", "summary"]
+    .map((name) => `MODIFY COLUMN ${name} String CODEC(Default)`)
+    .join(", ")}`,
+];
+
 /** All steps, in order, numbered from 1 without gaps. */
 export const allMigrations: readonly Migration[] = [
   { version: 1, name: "tracing tables", statements: tracingTables },
@@ -53,4 +73,5 @@ export const allMigrations: readonly Migration[] = [
   { version: 4, name: "costs", statements: [createTable("costs")] },
   { version: 5, name: "rows of evaluations", statements: exampleDigests },
   { version: 6, name: "columns of running calls", statements: runningColumns },
+  { version: 7, name: "merges of young calls", statements: youngCalls },
 ];

@@ -1,7 +1,7 @@
 export { openTraceStore } from "./store.js";
 export type { StoreLoad, StoreObserver, TraceStore, TraceStoreOptions } from "./store.js";
 export type { ObservedStatement, StatementKind } from "./engine/observed-engine.js";
-export type { ObservedCommit } from "./ingest/ingest.js";
+export type { ObservedCommit, PreparedWrite } from "./ingest/ingest.js";
 export { missingParts } from "./engine/stored-parts.js";
 export type { StoredPart } from "./engine/stored-parts.js";
 export { backupTables, restoreTables } from "./schema/backup.js";

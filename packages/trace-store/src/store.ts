@@ -17,7 +17,7 @@ import { listDetached, listParts } from "./engine/stored-parts.js";
 import type { StoredPart } from "./engine/stored-parts.js";
 import { guardObjects, guardReads, guardWrites } from "./guard-writes.js";
 import { openIngest } from "./ingest/ingest.js";
-import type { Ingest, ObservedCommit, WaitingWrites } from "./ingest/ingest.js";
+import type { Ingest, ObservedCommit, PreparedWrite, WaitingWrites } from "./ingest/ingest.js";
 import type { RejectedPart } from "./ingest/prepare.js";
 import type { IngestLimits } from "./ingest/state.js";
 import { claimDatabase } from "./migrations/identity.js";
@@ -96,6 +96,9 @@ export interface TraceStore {
    * Parts may come in any order and repeatedly; see {@link Ingest.write}.
    */
   ingest(parts: readonly CallPart[]): Promise<RejectedPart[]>;
+  /** The two halves of `ingest`; see {@link Ingest.prepare}. */
+  prepareIngest(parts: readonly CallPart[]): Promise<PreparedWrite>;
+  ingestPrepared(prepared: PreparedWrite): Promise<RejectedPart[]>;
   /** See {@link Ingest.yieldToCommits}; for callers whose work takes milliseconds. */
   yieldToCommits(): Promise<void>;
   calls: Pick<Ingest, "delete" | "rename"> & CallReads;
@@ -177,6 +180,8 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
   const objects = guardObjects(openObjects(context), mayWrite);
   return {
     ingest: (parts) => ingest.write(parts),
+    prepareIngest: (parts) => ingest.prepare(parts),
+    ingestPrepared: (prepared) => ingest.writePrepared(prepared),
     yieldToCommits: () => ingest.yieldToCommits(),
     calls: {
       ...callReads({

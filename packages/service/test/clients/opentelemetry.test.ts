@@ -133,3 +133,30 @@ test("spans without any project are refused with both ways to name one", async (
   expect(answer.status).toBe(400);
   expect(await answer.text()).toMatch(/wandb\.project.*project_id|project_id.*wandb\.project/);
 });
+
+test("many exports at once of one key, one of them with spans that cannot be stored, lose nothing", async () => {
+  const projectId = newProject();
+  const started = BigInt(Date.now()) * 1_000_000n;
+  const spans = (batch: number, count: number, name = "step") =>
+    Array.from({ length: count }, (_, index) => ({
+      traceId: `${batch}`.padStart(32, "1"),
+      spanId: `${batch * 1000 + index}`.padStart(16, "2"),
+      name,
+      startTimeUnixNano: String(started + BigInt(index)),
+      endTimeUnixNano: String(started + BigInt(index) + 1000n),
+    }));
+  const send = async (sent: ReturnType<typeof spans>) => {
+    const headers = { "content-type": "application/json", "wandb-api-key": service.owner_key, project_id: projectId };
+    const body = JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans: sent }] }] });
+    const response = await fetch(`${url}/otel/v1/traces`, { method: "POST", headers, body });
+    expect(response.status).toBe(200);
+    return await response.json();
+  };
+  const faulty = spans(4, 200).map((span, index) => (index % 100 === 7 ? { ...span, traceId: "nothing" } : span));
+  // Of few spans and of many: the latter are decoded one after the other.
+  const batches = [spans(1, 200), spans(2, 200), spans(3, 5), faulty, spans(5, 200), spans(6, 200)];
+  const responses = await Promise.all(batches.map(send));
+  expect(responses[3]).toMatchObject({ partialSuccess: { rejectedSpans: 2 } });
+  for (const index of [0, 1, 2, 4, 5]) expect(responses[index]).toEqual({});
+  expect(await service.tracing().callsQueryStats({ project_id: projectId })).toMatchObject({ count: 1003 });
+});

@@ -174,21 +174,29 @@ describe("clients with oversized requests", () => {
     await vi.advanceTimersByTimeAsync(50);
     for (const name of ["b", "c", "d"]) queue.add(oversized(name));
     await vi.advanceTimersByTimeAsync(100);
+    // Half of the four, although three waited.
+    expect(begun).toEqual([["a"], ["b", "c"]]);
     queue.add(oversized("a2"));
     await vi.advanceTimersByTimeAsync(60);
-    expect(begun).toEqual([["a"], ["b", "c", "d"]]);
+    expect(begun.at(-1)).toEqual(["d", "a2"]);
     queue.add(oversized("b2"));
+    await vi.advanceTimersByTimeAsync(100);
+    expect(begun).toHaveLength(3);
+    queue.add(oversized("c2"));
     await vi.advanceTimersByTimeAsync(0);
-    expect(begun.at(-1)).toEqual(["a2", "b2"]);
+    expect(begun.at(-1)).toEqual(["b2", "c2"]);
   });
 
-  test("do not wait long for each other", async () => {
+  test("wait for each other no longer than a commit takes", async () => {
     const { begun, queue } = slow();
     for (const name of ["a", "b", "c", "d"]) queue.add(oversized(name));
-    await vi.advanceTimersByTimeAsync(300);
-    expect(begun).toEqual([["a"], ["b", "c", "d"]]);
+    await vi.advanceTimersByTimeAsync(290);
+    expect(begun).toEqual([["a"], ["b", "c"]]);
+    await vi.advanceTimersByTimeAsync(20);
+    expect(begun.at(-1)).toEqual(["d"]);
+    await vi.advanceTimersByTimeAsync(100);
     queue.add(oversized("alone"));
-    await vi.advanceTimersByTimeAsync(25);
+    await vi.advanceTimersByTimeAsync(0);
     expect(begun.at(-1)).toEqual(["alone"]);
   });
 });

@@ -20,6 +20,8 @@ const commitBytes = 56 * 1024 * 1024;
 const waitingBytes = 4 * commitBytes;
 /** From this size a commit waits for half of the expected requests only, then for none. */
 const waitForHalfBytes = 1024 * 1024;
+/** From this size a commit takes no more than half of them. */
+const takeHalfBytes = 2 * waitForHalfBytes;
 const waitForNoneBytes = 16 * waitForHalfBytes;
 /** From this size it waits a short time only. */
 const shortWaitBytes = 128 * 1024;
@@ -41,7 +43,8 @@ const [calmShare, busyShare] = [0.5, 0.8];
  * requests wait up to twice as long as a commit, at most 200 ms, for more to come; else, and when one client sends one
  * after the other, they wait 5 ms. Large requests, and many at once, wait only for as many requests as were under way at
  * the last commit: their clients send the next request right after the response, and it belongs in the same commit. Of
- * oversized requests half are enough: the other clients prepare theirs meanwhile.
+ * oversized requests a commit takes half, and waits for it as long as the last commits took: the other half is prepared
+ * meanwhile. Groups of different sizes would leave the engine or the main thread with nothing to do in every second one.
  */
 export function groupCommits<Entry extends CommitEntry>(
   commit: (entries: Entry[]) => Promise<void>,
@@ -74,6 +77,7 @@ export function groupCommits<Entry extends CommitEntry>(
   const isAlone = () => expected === 1 && waiting.length === 1 && since - lastEnd < usualMs / 2;
 
   const windowMs = () => {
+    if (bytes >= waitForHalfBytes) return Math.min(longestMs, usualMs);
     if (large()) return Math.min(20, usualMs / 4);
     if (isAlone() || since - lastEnd > longestMs) return shortestMs;
     const pressure = Math.min(1, Math.max(0, (busy - calmShare) / (busyShare - calmShare)));
@@ -101,6 +105,7 @@ export function groupCommits<Entry extends CommitEntry>(
     let takenBytes = 0;
     for (const entry of waiting) {
       if (taken > 0 && takenBytes + entry.bytes > commitBytes) break;
+      if (takenBytes >= takeHalfBytes && taken >= expected / 2) break;
       takenBytes += entry.bytes;
       rows -= entry.rows;
       taken++;

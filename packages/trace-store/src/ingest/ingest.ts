@@ -40,6 +40,12 @@ export interface ObservedCommit extends WaitingWrites {
   failed: boolean;
 }
 
+/** Parts that wait to be written, and those that cannot be. */
+export interface PreparedWrite {
+  parts: PreparedPart[];
+  rejected: RejectedPart[];
+}
+
 /** Everything that changes calls. All of it rejects with `busy` while the engine cannot respond. */
 export interface Ingest {
   /**
@@ -47,6 +53,13 @@ export interface Ingest {
    * in any order, repeatedly, and in different requests: the call is there once. Later parts of a request win.
    */
   write(parts: readonly CallPart[]): Promise<RejectedPart[]>;
+  /**
+   * The first half of {@link write}: checks the parts and encodes them. The parts are not referenced afterwards, so that
+   * they need not outlive the wait for a commit.
+   */
+  prepare(parts: readonly CallPart[]): Promise<PreparedWrite>;
+  /** The second half. */
+  writePrepared(prepared: PreparedWrite): Promise<RejectedPart[]>;
   /**
    * Yields to the event loop and resolves when no commit is being sent. For callers that prepare parts: the socket to
    * the engine takes 200 KB at a time, and the engine idles until it has all.
@@ -135,6 +148,26 @@ export async function openIngest(
     }
   }
 
+  async function prepare(parts: readonly CallPart[]): Promise<PreparedWrite> {
+    const prepared: PreparedPart[] = [];
+    const rejected: RejectedPart[] = [];
+    let since = performance.now();
+    for (const [index, part] of parts.entries()) {
+      if (index % partsPerClockCheck === 0 && performance.now() - since > sliceMs) {
+        await yieldToCommits();
+        since = performance.now();
+      }
+      const result = preparePart(part, index);
+      if ("key" in result) prepared.push(result);
+      else rejected.push(result);
+    }
+    return { parts: prepared, rejected };
+  }
+
+  async function writePrepared({ parts, rejected }: PreparedWrite): Promise<RejectedPart[]> {
+    return parts.length === 0 ? rejected : rejected.concat(await submit(parts, []));
+  }
+
   async function submit(parts: readonly PreparedPart[], names: readonly NameChange[]): Promise<RejectedPart[]> {
     const committed = new Promise<RejectedPart[]>((resolve, reject) => {
       const bytes = parts.reduce((sum, { start, end }) => sum + bytesOf(start) + bytesOf(end), 0);
@@ -166,21 +199,9 @@ export async function openIngest(
 
   return {
     yieldToCommits,
-    async write(parts) {
-      const prepared: PreparedPart[] = [];
-      const rejected: RejectedPart[] = [];
-      let since = performance.now();
-      for (const [index, part] of parts.entries()) {
-        if (index % partsPerClockCheck === 0 && performance.now() - since > sliceMs) {
-          await yieldToCommits();
-          since = performance.now();
-        }
-        const result = preparePart(part, index);
-        if ("key" in result) prepared.push(result);
-        else rejected.push(result);
-      }
-      return prepared.length === 0 ? rejected : rejected.concat(await submit(prepared, []));
-    },
+    write: async (parts) => await writePrepared(await prepare(parts)),
+    prepare,
+    writePrepared,
     async rename(projectId, id, displayName) {
       const call = { project_id: projectId, id };
       if (state.deleted.has(keyText(call))) return;

@@ -41,6 +41,12 @@ const batches = (connections: number): Workload => ({
   calls: sized(40) * 100,
   requests: (projectId) => completeRequests(projectId, sized(40), 100),
 });
+const exports = (connections: number): Workload => ({
+  name: `OTLP, batches of 512 spans, ${connections} connections`,
+  connections,
+  calls: sized(32) * 512,
+  requests: (projectId) => spanRequests(projectId, sized(32), 512),
+});
 const all: Workload[] = [
   batches(1),
   batches(4),
@@ -50,12 +56,8 @@ const all: Workload[] = [
     calls: sized(2000),
     requests: (projectId) => completeRequests(projectId, sized(2000), 1),
   },
-  {
-    name: "OTLP, batches of 512 spans, 4 connections",
-    connections: 4,
-    calls: sized(32) * 512,
-    requests: (projectId) => spanRequests(projectId, sized(32), 512),
-  },
+  exports(4),
+  exports(16),
 ];
 
 const workloads = all.filter(({ name }) => name.includes(load));

@@ -59,10 +59,15 @@ async function measureAll(): Promise<void> {
   });
   const plain = (condition = "1", order = "started_at DESC, id DESC", columns = "*", project = benchProject) =>
     `SELECT ${columns} FROM calls WHERE project_id = '${project}' AND ${condition} ORDER BY ${order} LIMIT 50`;
-  const [some] = await engine.rows<{ id: string; trace_id: string; started_us: string }>({
-    sql: `SELECT id, trace_id, toUnixTimestamp64Micro(started_at) AS started_us FROM calls WHERE project_id = '${benchProject}' ORDER BY cityHash64(id) LIMIT 1`,
-  });
-  if (some === undefined) throw new Error("nothing was stored");
+  const someOf = async (projectId: string) => {
+    const [some] = await engine.rows<{ id: string; trace_id: string }>({
+      sql: `SELECT id, trace_id FROM calls WHERE project_id = '${projectId}' ORDER BY cityHash64(id) LIMIT 1`,
+    });
+    if (some === undefined) throw new Error("nothing was stored");
+    return some;
+  };
+  const some = await someOf(benchProject);
+  const settled = await someOf(settledProject);
   const start = firstUs + (BigInt(callCount) * 1_000_000n) / 2n;
   const time = (us: bigint) => `fromUnixTimestamp64Micro(${us}, 'UTC')`;
 
@@ -88,6 +93,11 @@ async function measureAll(): Promise<void> {
     "trace",
     list({ filter: { trace_ids: [some.trace_id] }, limit: undefined }),
     plain(`trace_id = '${some.trace_id}'`),
+  );
+  await measure(
+    "trace, settled project",
+    list({ project_id: settledProject, filter: { trace_ids: [settled.trace_id] }, limit: undefined }),
+    plain(`trace_id = '${settled.trace_id}'`, undefined, undefined, settledProject),
   );
   await measure(
     "op",

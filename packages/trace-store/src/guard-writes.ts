@@ -41,6 +41,7 @@ export function guardReads(inFlight: InFlight, mayWrite: () => boolean): InFligh
   return {
     closing: (projectId) => inFlight.closing(projectId),
     mayRun: (projectId, ids) => !mayWrite() || inFlight.mayRun(projectId, ids),
+    running: (projectId) => (mayWrite() ? inFlight.running(projectId) : undefined),
     startedAt: (call) => (mayWrite() ? inFlight.startedAt(call) : undefined),
     hidden: (projectId) => (mayWrite() ? inFlight.hidden(projectId) : undefined),
     hasNames: (projectId) => !mayWrite() || inFlight.hasNames(projectId),

@@ -165,24 +165,32 @@ async function count(context: CallReadsContext, request: CallCount, options: Rea
   const plan = planCalls(request);
   const located = await locate(context, plan, options.signal);
   if (located?.ids.length === 0) return { count: 0, total_storage_size_bytes: sizes ? 0 : null };
+  let running: number | undefined;
   const statement = () => {
     const p = new Parameters();
     const scope = scopeOf(context, request.project_id)();
     const conditions = compileCalls(plan, scope, p, located);
+    running = sizes || conditions.where?.length !== 0 ? undefined : allRunning(scope);
     const probe = limit !== undefined && !sizes;
     const select = probe
       ? ["1 AS n", "0 AS bytes"]
       : ["count() AS n", sizes ? "sum(size_bytes) AS bytes" : "0 AS bytes"];
-    const union = visibleCalls(scope, p, { ...conditions, select, limit: probe ? limit : undefined });
+    const complete = running !== undefined;
+    const union = visibleCalls(scope, p, { ...conditions, select, limit: probe ? limit : undefined, complete });
     return { sql: `SELECT sum(n) AS calls, sum(bytes) AS bytes FROM (${union})`, params: p };
   };
   const settings = { max_query_size: "16777216" };
   const [row] = await context.engine.rows<{ calls: string; bytes: string }>(statement, { ...options, settings });
-  const calls = Number(row?.calls ?? 0);
+  const calls = Number(row?.calls ?? 0) + (running ?? 0);
   return {
     count: limit === undefined ? calls : Math.min(calls, limit),
     total_storage_size_bytes: sizes ? Number(row?.bytes ?? 0) : null,
   };
+}
+
+/** How many visible calls of a project run, when memory knows. */
+function allRunning({ project_id, inFlight }: CallScope): number | undefined {
+  return inFlight.retentionUs(project_id) === undefined ? inFlight.running(project_id) : undefined;
 }
 
 /** Where the calls of `filter.call_ids` are; undefined without such a filter. */

@@ -7,7 +7,7 @@ import type { CallPlan, LocatedCalls } from "../query/call-query.js";
 import { pageClause } from "../query/page.js";
 import { columnNames } from "./stored-call.js";
 import type { CallRow } from "./stored-call.js";
-import { visibleCalls } from "../query/visible-calls.js";
+import { readsRunning, visibleCalls } from "../query/visible-calls.js";
 import type { CallScope, CallSelection } from "../query/visible-calls.js";
 
 export interface CallSource {
@@ -112,10 +112,17 @@ function listStatement(
   const scope = scopeNow();
   const { order, conditions } = compileSortedCalls(plan, scope, p, located);
   const duplicates = slackRows + scope.inFlight.closing(scope.project_id).length;
-  const union = visibleCalls(scope, p, {
+  const selection = {
     ...conditions,
     select: [...new Set(["started_at", "id", "version", ...select.map(cut), ...order.select])],
     orderBy: order.orderBy,
+  };
+  if (limit === undefined && offset === 0 && !readsRunning(scope, conditions)) {
+    const orderBy = `${order.orderBy}, version DESC LIMIT 1 BY id`;
+    return { sql: visibleCalls(scope, p, { ...selection, orderBy }), params: p };
+  }
+  const union = visibleCalls(scope, p, {
+    ...selection,
     limit: limit === undefined ? undefined : limit + offset + duplicates,
   });
   const columns = columnNames(select).map((name) => (isCut(name) ? `small_${name} AS ${name}` : name));

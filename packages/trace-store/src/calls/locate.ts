@@ -6,15 +6,28 @@ import type { LocatedCalls } from "../query/call-query.js";
 import { visibleCalls } from "../query/visible-calls.js";
 import type { CallScope } from "../query/visible-calls.js";
 
+/**
+ * How far a call's start may be from the time that its id carries: clients make ids when calls start; some make them when
+ * they send or import a call.
+ */
+const nearUs = 10_000_000n;
 const dayUs = 86_400_000_000n;
-const maxWindows = 32;
+/** Each is two more expressions that the engine prepares. */
+const maxWindows = 8;
 
 type Condition = (p: Parameters) => string[];
 
 /** How to find one call, in the order to try. Memory may be wrong about a call that is being replaced: it comes first. */
 export function callConditions(scope: CallScope, id: string): Condition[] {
   const known = rememberedCalls(scope, [id]);
-  return known.ids.length === 0 ? idConditions([id]) : [(p) => at(p, known), ...idConditions([id])];
+  const byId = ways
+    .filter(({ canFind }) => canFind([id]).length > 0)
+    .map(
+      ({ where }): Condition =>
+        (p) =>
+          where(p, [id]),
+    );
+  return known.ids.length === 0 ? byId : [(p) => at(p, known), ...byId];
 }
 
 /** The calls that memory can locate. */
@@ -27,17 +40,25 @@ function rememberedCalls({ project_id, inFlight }: CallScope, ids: Iterable<stri
   return { ids: [...found.keys()], started_at: [...new Set(found.values())] };
 }
 
-/**
- * How to find calls by id, in the order to try. The table is ordered by time, so ids that carry one (UUIDv7) are looked
- * for within a day of it first; the rest is looked for everywhere, which reads all ids of a project when they are many.
- */
-function idConditions(ids: readonly string[]): Condition[] {
-  const dated = ids.filter((id) => idTime(id) !== undefined);
-  const everywhere: Condition = (p) => [p.in("id", "String", ids)];
-  if (dated.length === 0) return [everywhere];
-  const windows = windowsAround(dated);
-  return [(p) => [during(p, windows), p.in("id", "String", dated)], everywhere];
+interface Way {
+  /** Those of the ids that it may find. */
+  canFind(ids: readonly string[]): readonly string[];
+  /** For one of these, at least. */
+  where(p: Parameters, ids: readonly string[]): string[];
 }
+
+/** Near the times that ids carry, if they do (UUIDv7): the table is ordered by time. */
+const within = (margin: bigint): Way => ({
+  canFind: (ids) => ids.filter((id) => idTime(id) !== undefined),
+  where: (p, ids) => [during(p, windowsAround(ids, margin)), p.in("id", "String", ids)],
+});
+
+/** How to find calls by id, in the order to try. The last one reads all ids of a project when they are many. */
+const ways: readonly Way[] = [
+  within(nearUs),
+  within(dayUs),
+  { canFind: (ids) => ids, where: (p, ids) => [p.in("id", "String", ids)] },
+];
 
 /** Finds where calls with these ids are: in memory, else in the table. */
 export async function locateCalls(
@@ -50,19 +71,18 @@ export async function locateCalls(
   const found = new Set(remembered.ids);
   const times = new Set(remembered.started_at);
   let wanted = [...new Set(ids)].filter((id) => !found.has(id));
-  for (let round = 0; wanted.length > 0 && round < 2; round++) {
-    const conditions = idConditions(wanted);
-    const condition = conditions[Math.min(round, conditions.length - 1)];
+  for (const { canFind, where } of ways) {
+    const some = canFind(wanted);
+    if (some.length === 0) continue;
     const statement = () => {
       const p = new Parameters();
       const select = ["id", "toUnixTimestamp64Micro(started_at) AS started_us"];
-      return { sql: visibleCalls(scope(), p, { select, where: condition?.(p), ids: wanted }), params: p };
+      return { sql: visibleCalls(scope(), p, { select, where: where(p, some), ids: some }), params: p };
     };
     for (const { id, started_us } of await engine.rows<{ id: string; started_us: string }>(statement, { signal })) {
       found.add(id);
       times.add(BigInt(started_us));
     }
-    if (conditions.length === 1) break;
     wanted = wanted.filter((id) => !found.has(id));
   }
   return { ids: [...found], started_at: [...times] };
@@ -77,18 +97,18 @@ function during(p: Parameters, windows: readonly Window[]): string {
   return `(${windows.map(({ from, to }) => `started_at BETWEEN ${p.time(from)} AND ${p.time(to)}`).join(" OR ")})`;
 }
 
-/** A day to both sides of each id's time; windows that touch become one, and so do near ones when there are many. */
-function windowsAround(ids: readonly string[]): Window[] {
+/** `margin` to both sides of each id's time; windows that touch become one, and so do near ones when there are many. */
+function windowsAround(ids: readonly string[], margin: bigint): Window[] {
   const times = ids
     .map(idTime)
-    .filter((us) => us !== undefined)
+    .filter((time) => time !== undefined)
     .toSorted((a, b) => (a < b ? -1 : 1));
-  for (let margin = 2n * dayUs; ; margin *= 2n) {
+  for (let gap = 0n; ; gap = gap === 0n ? 2n * margin : 2n * gap) {
     const windows: Window[] = [];
-    for (const us of times) {
+    for (const time of times) {
       const last = windows.at(-1);
-      if (last !== undefined && us - dayUs <= last.to + margin - 2n * dayUs) last.to = us + dayUs;
-      else windows.push({ from: us - dayUs, to: us + dayUs });
+      if (last !== undefined && time - margin <= last.to + gap) last.to = time + margin;
+      else windows.push({ from: time - margin, to: time + margin });
     }
     if (windows.length <= maxWindows) return windows;
   }

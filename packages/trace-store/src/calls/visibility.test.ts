@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { completePart, endPart, newProject, nowUs, startPart } from "../../test/call-parts.js";
 import { listCalls, listIds } from "../../test/list-calls.js";
 import { testDatabase } from "../../test/store.js";
+import type { StatementOptions, StatementSource } from "../engine/engine.js";
 import type { CallsQuery } from "./calls.js";
 import type { TraceStore } from "../store.js";
 
@@ -59,6 +60,45 @@ it("a call that ends is seen once, with both sides", async () => {
     output: "1e400",
     exception: "boom",
   });
+});
+
+it("running calls that memory counts are as many as are listed, whatever became of them", async () => {
+  const projectId = newProject();
+  const sql: string[] = [];
+  const other = await db.open({
+    wrapEngine: (engine) => ({
+      ...engine,
+      rows: async <T>(source: StatementSource, options?: StatementOptions) => {
+        const statement = typeof source === "function" ? source() : source;
+        sql.push(statement.sql);
+        return await engine.rows<T>(statement, options);
+      },
+    }),
+  });
+  const counted = async () => {
+    sql.length = 0;
+    const { count } = await other.calls.count({ project_id: projectId });
+    expect(await listIds(other, { project_id: projectId })).toHaveLength(count);
+    expect((await other.calls.count({ project_id: projectId, limit: 2 })).count).toBe(Math.min(2, count));
+    return { count, readsRunning: sql.some((statement) => statement.includes("call_parts")) };
+  };
+  const start = (id: string) => startPart({ project_id: projectId, id });
+  await other.ingest([...["a", "b", "c", "d"].map(start), completePart({ project_id: projectId, id: "e" })]);
+  expect(await counted()).toEqual({ count: 5, readsRunning: false });
+  await other.ingest([
+    start("a"),
+    endPart({ project_id: projectId, id: "b" }),
+    endPart({ project_id: projectId, id: "f" }),
+  ]);
+  expect(await counted()).toEqual({ count: 5, readsRunning: false });
+  await other.calls.delete(projectId, ["c", "e"], "ann");
+  expect(await counted()).toEqual({ count: 3, readsRunning: false });
+  other.engineRestarted();
+  expect(await counted()).toMatchObject({ count: 3 });
+  // What has expired is left out by its start, which only the table has.
+  await other.retention.update(projectId, 30, "ann");
+  expect(await counted()).toEqual({ count: 3, readsRunning: true });
+  await other.close();
 });
 
 it("an end without a start is not seen", async () => {

@@ -43,9 +43,8 @@ export class Parameters {
 
   /** `expression IN (list)` for a list of times in microseconds. */
   inTimes(expression: string, list: readonly bigint[]): string {
-    const times = (chunk: bigint[]) =>
-      `arrayMap(us -> fromUnixTimestamp64Micro(us, 'UTC'), ${this.bind("Array(Int64)", chunk)})`;
-    return either(listChunks(list).map((chunk) => `${expression} IN (${times(chunk)})`));
+    // Without quotes, a DateTime64 in an array is its number of ticks. A function of the array would be computed per part.
+    return this.in(expression, "DateTime64(6, 'UTC')", list);
   }
 }
 

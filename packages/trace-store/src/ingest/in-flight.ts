@@ -13,6 +13,8 @@ export interface InFlight {
   closing(projectId: string): readonly string[];
   /** True while the project may have calls that have not ended, or one of these calls may not have. */
   mayRun(projectId: string, ids?: readonly string[]): boolean;
+  /** How many calls of the project run, all of its commits being done; undefined while memory does not know. */
+  running(projectId: string): number | undefined;
   /** When a complete call started, as far as memory knows; undefined while a commit may give it another time. */
   startedAt(call: CallKey): bigint | undefined;
   /**

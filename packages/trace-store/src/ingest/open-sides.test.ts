@@ -11,6 +11,7 @@ it("knows which projects have running calls", () => {
   open.set(call("b"), 0n, hasEnd);
   open.set(call("b", "e/ends"), 0n, hasEnd);
   expect(["e/p", "e/ends", "e/none"].map((project) => open.mayRun(project))).toEqual([true, false, false]);
+  expect(["e/p", "e/ends", "e/none"].map((project) => open.running(project))).toEqual([1, 0, 0]);
   open.delete(call("a"));
   expect(open.mayRun("e/p")).toBe(false);
   open.set(call("b"), 2n, hasStart | hasEnd);
@@ -23,6 +24,7 @@ it("knows which projects have running calls", () => {
 it("takes every project for one with running calls until all are loaded", () => {
   const open = new OpenSides();
   expect(open.mayRun("e/p")).toBe(true);
+  expect(open.running("e/p")).toBeUndefined();
   open.loaded();
   expect(open.mayRun("e/p")).toBe(false);
   open.clear();

@@ -46,9 +46,14 @@ export class OpenSides {
    * loaded again.
    */
   mayRun(projectId: string, ids?: readonly string[]): boolean {
+    if (this.running(projectId) === 0) return false;
     if (!this.#loaded) return true;
-    if (!this.#starts.has(projectId)) return false;
     return ids === undefined || ids.some((id) => (this.flags(keyText({ project_id: projectId, id })) & hasStart) !== 0);
+  }
+
+  /** How many calls of the project run; undefined until what was forgotten is loaded again. */
+  running(projectId: string): number | undefined {
+    return this.#loaded ? (this.#starts.get(projectId) ?? 0) : undefined;
   }
 
   /** Everything is to be loaded. */

@@ -91,6 +91,10 @@ export class IngestState implements InFlight {
     return this.openSides.mayRun(projectId, ids);
   }
 
+  running(projectId: string): number | undefined {
+    return this.closing(projectId).length === 0 ? this.openSides.running(projectId) : undefined;
+  }
+
   hasNames(projectId: string): boolean {
     return this.projectsWithNames.has(projectId);
   }

@@ -8,6 +8,7 @@ const scope = {
   inFlight: {
     closing: () => [],
     mayRun: () => true,
+    running: () => undefined,
     startedAt: () => undefined,
     hidden: () => new Map(),
     hasNames: () => false,

@@ -8,6 +8,7 @@ import { visibleCalls } from "./visible-calls.js";
 const quiet: InFlight = {
   closing: () => [],
   mayRun: () => true,
+  running: () => undefined,
   startedAt: () => undefined,
   hidden: () => new Map(),
   hasNames: () => false,

@@ -29,6 +29,8 @@ export interface CallSelection {
   limit?: number;
   /** The ids of all calls that the conditions can find, when they are known. */
   ids?: readonly string[];
+  /** Only complete calls: the caller knows of those that run. */
+  complete?: boolean;
 }
 
 /**
@@ -64,11 +66,16 @@ export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSel
       ...(limit === undefined ? [] : [`LIMIT ${limit}`]),
     ].join(" ");
   const complete = branch("calls", [...shown, ...written.replaced], prewhere);
-  if (!scope.inFlight.mayRun(scope.project_id, selection.ids)) return complete;
+  if (!readsRunning(scope, selection)) return complete;
   const parts = newestRows("call_parts");
   const ids = `SELECT id FROM ${parts} WHERE project_id = ${project} AND part = 'start'`;
   const running = branch(parts, ["part = 'start'", ...shown, ...written.starts, ...prewhere], [], ids);
   return `(${running}) UNION ALL (${complete})`;
+}
+
+/** Whether {@link visibleCalls} is a `UNION ALL` with the running calls, and not just a SELECT of complete ones. */
+export function readsRunning({ project_id, inFlight }: CallScope, { complete, ids }: Partial<CallSelection>): boolean {
+  return complete !== true && inFlight.mayRun(project_id, ids);
 }
 
 /** The display name of a call: the last rename, be it to nothing, else the name it was started with. */

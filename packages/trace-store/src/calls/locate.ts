@@ -42,9 +42,9 @@ function rememberedCalls({ project_id, inFlight }: CallScope, ids: Iterable<stri
 
 interface Way {
   /** Those of the ids that it may find. */
-  canFind(ids: readonly string[]): readonly string[];
+  canFind: (ids: readonly string[]) => readonly string[];
   /** For one of these, at least. */
-  where(p: Parameters, ids: readonly string[]): string[];
+  where: (p: Parameters, ids: readonly string[]) => string[];
 }
 
 /** Near the times that ids carry, if they do (UUIDv7): the table is ordered by time. */

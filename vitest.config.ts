@@ -19,7 +19,7 @@ function freeBytes(directory: string): number {
   }
 }
 
-/** Tests that run onnxruntime in their own process. It changes how its thread rounds, which number formatting notices. */
+/** Tests that run onnxruntime. It changes how its thread rounds, which number formatting notices: no others share theirs. */
 const withOnnxruntime = [
   "packages/embedded-engine/src/{decode,graph,processes,trainer}/**/*.test.ts",
   "packages/embedded-engine/src/*.test.ts",
@@ -46,8 +46,8 @@ export default defineConfig({
   environments: { __vitest__: { resolve: { conditions } } },
   test: {
     globalSetup: ["tools/src/compile/global-setup.ts", "packages/embedded-clickhouse/test/global-setup.ts"],
-    // The engine of the run takes about as much of the processor as they do.
-    maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2)),
+    // The engine of the run takes about as much of the processor as they do, and they wait for it and for time to pass.
+    maxWorkers: Math.max(3, Math.floor(availableParallelism() / 2)),
     projects: [
       {
         ...resolution,
@@ -62,7 +62,7 @@ export default defineConfig({
       },
       {
         ...resolution,
-        test: { name: "onnxruntime", include: withOnnxruntime, exclude: others, ...timeouts },
+        test: { name: "onnxruntime", include: withOnnxruntime, exclude: others, isolate: false, ...timeouts },
       },
       { ...resolution, test: { name: "deep", include: deep, ...timeouts } },
     ],

@@ -40,7 +40,7 @@ export function guardObjects(objects: Objects, mayWrite: () => boolean): Objects
 export function guardReads(inFlight: InFlight, mayWrite: () => boolean): InFlight {
   return {
     closing: (projectId) => inFlight.closing(projectId),
-    mayRun: (projectId, ids) => !mayWrite() || inFlight.mayRun(projectId, ids),
+    mayRun: (projectId, which) => !mayWrite() || inFlight.mayRun(projectId, which),
     running: (projectId) => (mayWrite() ? inFlight.running(projectId) : undefined),
     startedAt: (call) => (mayWrite() ? inFlight.startedAt(call) : undefined),
     hidden: (projectId) => (mayWrite() ? inFlight.hidden(projectId) : undefined),

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { completePart, endPart, newProject, nowUs, startPart } from "../../test/call-parts.js";
 import { listCalls, listIds } from "../../test/list-calls.js";
 import { testDatabase } from "../../test/store.js";
-import type { StatementOptions, StatementSource } from "../engine/engine.js";
+import type { Engine, StatementSource } from "../engine/engine.js";
 import type { CallsQuery } from "./calls.js";
 import type { TraceStore } from "../store.js";
 
@@ -13,6 +13,22 @@ beforeAll(async () => {
   store = await db.open();
 });
 afterAll(() => db.drop());
+
+/** Remembers the statements of reads. */
+const recorded =
+  (sql: string[]) =>
+  (engine: Engine): Engine => {
+    const seenBy = (source: StatementSource) => {
+      const statement = typeof source === "function" ? source() : source;
+      sql.push(statement.sql);
+      return statement;
+    };
+    return {
+      ...engine,
+      rows: (source, options) => engine.rows(seenBy(source), options),
+      stream: (source, options) => engine.stream(seenBy(source), options),
+    };
+  };
 
 /** Every read must agree on how often a call is there. */
 async function seen(
@@ -65,22 +81,14 @@ it("a call that ends is seen once, with both sides", async () => {
 it("running calls that memory counts are as many as are listed, whatever became of them", async () => {
   const projectId = newProject();
   const sql: string[] = [];
-  const other = await db.open({
-    wrapEngine: (engine) => ({
-      ...engine,
-      rows: async <T>(source: StatementSource, options?: StatementOptions) => {
-        const statement = typeof source === "function" ? source() : source;
-        sql.push(statement.sql);
-        return await engine.rows<T>(statement, options);
-      },
-    }),
-  });
+  const other = await db.open({ wrapEngine: recorded(sql) });
   const counted = async () => {
     sql.length = 0;
     const { count } = await other.calls.count({ project_id: projectId });
-    expect(await listIds(other, { project_id: projectId })).toHaveLength(count);
     expect((await other.calls.count({ project_id: projectId, limit: 2 })).count).toBe(Math.min(2, count));
-    return { count, readsRunning: sql.some((statement) => statement.includes("call_parts")) };
+    const readsRunning = sql.some((statement) => statement.includes("call_parts"));
+    expect(await listIds(other, { project_id: projectId })).toHaveLength(count);
+    return { count, readsRunning };
   };
   const start = (id: string) => startPart({ project_id: projectId, id });
   await other.ingest([...["a", "b", "c", "d"].map(start), completePart({ project_id: projectId, id: "e" })]);
@@ -98,6 +106,38 @@ it("running calls that memory counts are as many as are listed, whatever became 
   // What has expired is left out by its start, which only the table has.
   await other.retention.update(projectId, 30, "ann");
   expect(await counted()).toEqual({ count: 3, readsRunning: true });
+  await other.close();
+});
+
+it("running calls are looked for in the traces that have some", async () => {
+  const projectId = newProject();
+  const sql: string[] = [];
+  let other = await db.open({ wrapEngine: recorded(sql) });
+  const read = async (traceId: string, limit?: number) => {
+    sql.length = 0;
+    const ids = await listIds(other, { project_id: projectId, filter: { trace_ids: [traceId] }, limit });
+    return { ids, readsRunning: sql.some((statement) => statement.includes("call_parts")) };
+  };
+  const inTrace = (id: string, traceId: string) => ({ project_id: projectId, id, trace_id: traceId });
+  await other.ingest([
+    startPart(inTrace("a", "open")),
+    completePart(inTrace("b", "open")),
+    startPart(inTrace("c", "over")),
+    completePart(inTrace("d", "over")),
+  ]);
+  await other.ingest([endPart({ project_id: projectId, id: "c" })]);
+  for (const store of ["the same", "another"]) {
+    if (store === "another") {
+      await other.close();
+      other = await db.open({ wrapEngine: recorded(sql) });
+    }
+    for (const limit of [undefined, 10]) {
+      expect(await read("over", limit)).toEqual({ ids: ["c", "d"], readsRunning: false });
+      expect(await read("open", limit)).toEqual({ ids: ["a", "b"], readsRunning: true });
+    }
+  }
+  await other.ingest([endPart({ project_id: projectId, id: "a" })]);
+  expect(await read("open")).toEqual({ ids: ["a", "b"], readsRunning: false });
   await other.close();
 });
 

@@ -53,6 +53,7 @@ interface Side {
 }
 
 export interface StartSide extends Side {
+  trace_id: string;
   started_at: bigint;
 }
 
@@ -67,7 +68,7 @@ export function startSide(start: CallStart): StartSide {
   const exact: ExactText[] = [];
   let sizeBytes = 0;
   const fields = writer.fieldsOf(() => (sizeBytes = writeStart(writer, start, exact)));
-  return { fields, exact, size_bytes: sizeBytes, started_at: start.started_at };
+  return { fields, exact, size_bytes: sizeBytes, trace_id: start.trace_id, started_at: start.started_at };
 }
 
 export function endSide(end: CallEnd): EndSide {

@@ -1,5 +1,11 @@
 import type { CallKey } from "./call-key.js";
 
+/** The only calls that a read can find: those with these ids, in these traces. */
+export interface WhichCalls {
+  ids?: readonly string[];
+  traceIds?: readonly string[];
+}
+
 /**
  * What a reader must know of writes that are under way. Read it inside the statement function, that is when the
  * statement is handed to the engine, not when it is built.
@@ -11,8 +17,8 @@ export interface InFlight {
    * there yet: leave out the open start, or the older version, only when the same statement finds a newer row in `calls`.
    */
   closing(projectId: string): readonly string[];
-  /** True while the project may have calls that have not ended, or one of these calls may not have. */
-  mayRun(projectId: string, ids?: readonly string[]): boolean;
+  /** True while calls of the project may not have ended: any of them, or one of these. */
+  mayRun(projectId: string, which?: WhichCalls): boolean;
   /** How many calls of the project run, all of its commits being done; undefined while memory does not know. */
   running(projectId: string): number | undefined;
   /** When a complete call started, as far as memory knows; undefined while a commit may give it another time. */

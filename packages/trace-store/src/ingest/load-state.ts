@@ -15,6 +15,12 @@ export interface Leftovers {
   deleted: CallKey[];
 }
 
+interface OpenSide extends CallKey {
+  part: SideName;
+  trace_id: string;
+  us: string;
+}
+
 /** Loads what ingest remembers. */
 export async function loadState({ engine, state, now }: IngestContext): Promise<Leftovers> {
   await state.hiddenCalls.load(engine);
@@ -37,14 +43,15 @@ export async function loadState({ engine, state, now }: IngestContext): Promise<
 
   async function loadOpenSides(): Promise<Leftovers> {
     const leftovers: Leftovers = { pairs: [], deleted: [] };
-    const sql = `SELECT project_id, id, part, toUnixTimestamp64Micro(started_at) AS us FROM ${newestRows("call_parts")} WHERE closed = 0`;
-    for await (const { part, us, ...call } of engine.stream<CallKey & { part: SideName; us: string }>({ sql })) {
+    const sql = `SELECT project_id, id, part, trace_id, toUnixTimestamp64Micro(started_at) AS us FROM ${newestRows("call_parts")} WHERE closed = 0`;
+    for await (const { part, trace_id, us, ...call } of engine.stream<OpenSide>({ sql })) {
       const key = keyText(call);
       const flags = state.openSides.flags(key);
       if (state.deleted.has(key)) leftovers.deleted.push(call);
       else if (flags !== 0) leftovers.pairs.push(call);
       const startedAt = part === "start" ? BigInt(us) : (state.openSides.time(key) ?? 0n);
-      state.openSides.set(call, startedAt, flags | (part === "start" ? hasStart : hasEnd));
+      const isStart = part === "start";
+      state.openSides.set(call, startedAt, flags | (isStart ? hasStart : hasEnd), isStart ? trace_id : undefined);
     }
     state.openSides.loaded();
     return leftovers;

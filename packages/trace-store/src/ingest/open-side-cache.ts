@@ -21,7 +21,12 @@ export class OpenSideCache {
     this.delete(key);
     const { start, end } = sides;
     const kept: OpenSides = {
-      ...(start && { start: { ...start, side: { ...start.side, fields: copy(start.side.fields) } } }),
+      ...(start && {
+        start: {
+          ...start,
+          side: { ...start.side, fields: copy(start.side.fields), trace_id: copyText(start.side.trace_id) },
+        },
+      }),
       ...(end && {
         end: { ...end, side: { ...end.side, fields: copy(end.side.fields), derived: copy(end.side.derived) } },
       }),
@@ -46,7 +51,11 @@ export class OpenSideCache {
   }
 }
 
-/** A slice would keep the memory of its whole request. */
+/** Slices of bytes and of texts would keep the memory of their whole request. */
+function copyText(text: string): string {
+  return Buffer.from(text).toString();
+}
+
 function copy(bytes: Buffer): Buffer {
   const own = Buffer.allocUnsafeSlow(bytes.length);
   bytes.copy(own);

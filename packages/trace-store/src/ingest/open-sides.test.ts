@@ -30,3 +30,25 @@ it("takes every project for one with running calls until all are loaded", () => 
   open.clear();
   expect(open.mayRun("e/p")).toBe(true);
 });
+
+it("knows which traces have running calls", () => {
+  const open = new OpenSides();
+  open.loaded();
+  const running = (...traceIds: string[]) => open.mayRun("e/p", { traceIds });
+  open.set(call("a"), 1n, hasStart, "t1");
+  open.set(call("b"), 1n, hasStart, "t1");
+  open.set(call("c", "e/other"), 1n, hasStart, "t2");
+  expect([running("t1"), running("t2"), running("t2", "t1"), running()]).toEqual([true, false, true, false]);
+  expect(open.mayRun("e/p")).toBe(true);
+  open.delete(call("a"));
+  expect(running("t1")).toBe(true);
+  // Its end comes, and then another start.
+  open.set(call("b"), 1n, hasStart | hasEnd);
+  expect(running("t1")).toBe(true);
+  open.set(call("b"), 2n, hasStart, "t3");
+  expect([running("t1"), running("t3")]).toEqual([false, true]);
+  open.delete(call("b"));
+  open.set(call("d"), 1n, hasStart, "t4");
+  expect([running("t3"), running("t4")]).toEqual([false, true]);
+  expect(open.mayRun("e/p", { ids: ["d"], traceIds: ["t3"] })).toBe(false);
+});

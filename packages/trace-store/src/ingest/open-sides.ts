@@ -1,6 +1,8 @@
 import { keyText } from "./call-key.js";
 import type { CallKey } from "./call-key.js";
+import type { WhichCalls } from "./in-flight.js";
 import { KeyTable } from "./key-table.js";
+import { OpenTraces } from "./open-traces.js";
 
 export const hasStart = 1;
 export const hasEnd = 2;
@@ -10,6 +12,7 @@ export class OpenSides {
   readonly #table = new KeyTable();
   /** Open starts of each project that has any. */
   readonly #starts = new Map<string, number>();
+  readonly #traces = new OpenTraces();
   #loaded = false;
 
   get size(): number {
@@ -29,8 +32,11 @@ export class OpenSides {
     return this.#table.flags(key);
   }
 
-  set(call: CallKey, time: bigint, flags: number): void {
+  /** With the trace of a start, unless it is the same start as before. */
+  set(call: CallKey, time: bigint, flags: number, traceId?: string): void {
     const key = keyText(call);
+    if (traceId !== undefined) this.#traces.set(call, traceId);
+    else if ((flags & hasStart) === 0) this.#traces.delete(call);
     this.#count(call.project_id, (flags & hasStart) - (this.#table.flags(key) & hasStart));
     this.#table.set(key, time, flags);
   }
@@ -39,16 +45,18 @@ export class OpenSides {
     const key = keyText(call);
     this.#count(call.project_id, -(this.#table.flags(key) & hasStart));
     this.#table.delete(key);
+    this.#traces.delete(call);
   }
 
   /**
-   * True while the project may have running calls, or any of these calls may be one: always, until what was forgotten is
-   * loaded again.
+   * True while the project may have running calls, or these calls or traces may have some: always, until what was
+   * forgotten is loaded again.
    */
-  mayRun(projectId: string, ids?: readonly string[]): boolean {
+  mayRun(projectId: string, { ids, traceIds }: WhichCalls = {}): boolean {
     if (this.running(projectId) === 0) return false;
     if (!this.#loaded) return true;
-    return ids === undefined || ids.some((id) => (this.flags(keyText({ project_id: projectId, id })) & hasStart) !== 0);
+    const isRunning = (id: string) => (this.flags(keyText({ project_id: projectId, id })) & hasStart) !== 0;
+    return (ids?.some(isRunning) ?? true) && (traceIds?.some((id) => this.#traces.has(projectId, id)) ?? true);
   }
 
   /** How many calls of the project run; undefined until what was forgotten is loaded again. */
@@ -61,6 +69,7 @@ export class OpenSides {
     this.#loaded = false;
     this.#table.clear();
     this.#starts.clear();
+    this.#traces.clear();
   }
 
   loaded(): void {

@@ -75,6 +75,7 @@ export function completeCallRow(key: CallKey, start: CallStart, end: CallEnd): C
       fields: bytes.subarray(startFrom, endFrom),
       exact: startExact,
       size_bytes: startSize,
+      trace_id: start.trace_id,
       started_at: start.started_at,
     },
     end: {

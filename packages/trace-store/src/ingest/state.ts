@@ -4,7 +4,7 @@ import type { CallKey } from "./call-key.js";
 import { OpenSideCache } from "./open-side-cache.js";
 import { OpenSides } from "./open-sides.js";
 import { HiddenCalls } from "./hidden-calls.js";
-import type { InFlight } from "./in-flight.js";
+import type { InFlight, WhichCalls } from "./in-flight.js";
 import { KeyTable } from "./key-table.js";
 import { KnownCalls } from "./known-calls.js";
 
@@ -87,8 +87,8 @@ export class IngestState implements InFlight {
     return this.hiddenCalls.of(projectId);
   }
 
-  mayRun(projectId: string, ids?: readonly string[]): boolean {
-    return this.openSides.mayRun(projectId, ids);
+  mayRun(projectId: string, which?: WhichCalls): boolean {
+    return this.openSides.mayRun(projectId, which);
   }
 
   running(projectId: string): number | undefined {

@@ -137,7 +137,8 @@ function remember(state: IngestState, call: PlannedCall, version: bigint): void 
     return;
   }
   if (start === undefined && end === undefined) return;
-  state.openSides.set(call, start?.started_at ?? 0n, (start ? hasStart : 0) | (end ? hasEnd : 0));
+  const flags = (start ? hasStart : 0) | (end ? hasEnd : 0);
+  state.openSides.set(call, start?.started_at ?? 0n, flags, start?.trace_id);
   state.cache.set(key, {
     ...(start && { start: { side: start, version } }),
     ...(end && { end: { side: end, version } }),

@@ -65,7 +65,7 @@ function pricesOf({ expression, sort, expand }: CallPlan): Prices {
 }
 
 /** The part of a selection for `visibleCalls` that says which calls. */
-export type CallConditions = Pick<CallSelection, "where" | "joins" | "names" | "ids">;
+export type CallConditions = Pick<CallSelection, "where" | "joins" | "names" | "ids" | "traceIds">;
 
 /** The conditions of a plan. */
 export function compileCalls(plan: CallPlan, scope: CallScope, p: Parameters, located?: LocatedCalls): CallConditions {
@@ -85,12 +85,14 @@ function compile(plan: CallPlan, scope: CallScope, p: Parameters, located: Locat
   const source = jsonSource(sql, scope, plan.expand, filter);
   const where =
     plan.expression === undefined ? filter : [...filter, compileQuery(sql, plan.expression, callFields(sql, source))];
+  const traceIds = plan.filter.trace_ids ?? [];
   // Joins and names are complete once everything else is compiled.
   const conditions = (): CallConditions => ({
     where,
     joins: [...sql.joins, ...sql.feedback.joins(scope.project_id)],
     names: sql.names,
     ...(located && { ids: located.ids }),
+    ...(traceIds.length > 0 && { traceIds }),
   });
   return { sql, source, conditions };
 }

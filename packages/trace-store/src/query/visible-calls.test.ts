@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { InFlight } from "../ingest/in-flight.js";
+import type { InFlight, WhichCalls } from "../ingest/in-flight.js";
 import { Parameters } from "../engine/parameters.js";
 import { visibleCalls } from "./visible-calls.js";
 
@@ -55,16 +55,19 @@ it("leaves out many hidden calls by their table", () => {
 });
 
 it("asks only for what can concern the ids it is about", () => {
-  const asked: Array<readonly string[] | undefined> = [];
+  const asked: Array<WhichCalls | undefined> = [];
   const inFlight = {
     ...quiet,
     hidden: () => new Map([["a", 5n]]),
-    mayRun: (_: string, ids?: readonly string[]) => asked.push(ids) < 0,
+    mayRun: (_: string, which?: WhichCalls) => asked.push(which) < 0,
   };
   const sql = (ids: string[]) =>
-    visibleCalls({ project_id: "e/p", now: 0n, inFlight }, new Parameters(), { select: ["id"], ids });
+    visibleCalls({ project_id: "e/p", now: 0n, inFlight }, new Parameters(), { select: ["id"], ids, traceIds: ["t"] });
   expect([sql(["b"]).includes("transform"), sql(["a", "b"]).includes("transform")]).toEqual([false, true]);
-  expect(asked).toEqual([["b"], ["a", "b"]]);
+  expect(asked).toMatchObject([
+    { ids: ["b"], traceIds: ["t"] },
+    { ids: ["a", "b"], traceIds: ["t"] },
+  ]);
 });
 
 it("leaves out what a commit is replacing only when the new row is there", () => {

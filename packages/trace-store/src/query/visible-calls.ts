@@ -1,4 +1,4 @@
-import type { InFlight } from "../ingest/in-flight.js";
+import type { InFlight, WhichCalls } from "../ingest/in-flight.js";
 import type { Parameters } from "../engine/parameters.js";
 import { newestRows } from "../schema/read-table.js";
 
@@ -14,7 +14,7 @@ export interface CallScope {
  * What to read. All texts are SQL over the columns of `calls`: running calls have them all, and `names` adds those of
  * {@link shownName}.
  */
-export interface CallSelection {
+export interface CallSelection extends WhichCalls {
   select: readonly string[];
   where?: readonly string[];
   /** Conditions that few calls meet: of complete calls, only those that do are looked up among the hidden ones. */
@@ -27,8 +27,6 @@ export interface CallSelection {
   orderBy?: string;
   /** At most this many rows of each branch. */
   limit?: number;
-  /** The ids of all calls that the conditions can find, when they are known. */
-  ids?: readonly string[];
   /** Only complete calls: the caller knows of those that run. */
   complete?: boolean;
 }
@@ -74,8 +72,8 @@ export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSel
 }
 
 /** Whether {@link visibleCalls} is a `UNION ALL` with the running calls, and not just a SELECT of complete ones. */
-export function readsRunning({ project_id, inFlight }: CallScope, { complete, ids }: Partial<CallSelection>): boolean {
-  return complete !== true && inFlight.mayRun(project_id, ids);
+export function readsRunning({ project_id, inFlight }: CallScope, selection: Partial<CallSelection>): boolean {
+  return selection.complete !== true && inFlight.mayRun(project_id, selection);
 }
 
 /** The display name of a call: the last rename, be it to nothing, else the name it was started with. */

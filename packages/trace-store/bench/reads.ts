@@ -7,6 +7,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { startEngineHost } from "@heddle/embedded-clickhouse";
 import { newId } from "@heddle/trace-model";
 import type { CallPart } from "@heddle/trace-model";
@@ -37,6 +38,7 @@ const engine = connectEngine(client, databaseName);
 let remembered = "";
 await fill();
 const table: Record<string, Record<string, number | string>> = {};
+await mergesEnd();
 await measureAll();
 console.log(`\n${callCount} calls of about 2 KB, 80 % in one project, 200 of it running, 50 replaced, 50 deleted; ms`);
 console.table(table);
@@ -47,6 +49,15 @@ await engine.command({ sql: `DROP DATABASE ${databaseName}` });
 await engine.close();
 await host?.close();
 rmSync(directory, { recursive: true, force: true });
+
+/** Merges of what was just written would be part of what is measured. */
+async function mergesEnd(): Promise<void> {
+  for (let idle = 0; idle < 3;) {
+    const [row] = await engine.rows<{ merges: string }>({ sql: "SELECT count() AS merges FROM system.merges" });
+    idle = row?.merges === "0" ? idle + 1 : 0;
+    await delay(500);
+  }
+}
 
 async function measureAll(): Promise<void> {
   const newest: CallsQuery["sort_by"] = [{ field: "started_at", direction: "desc" }];

@@ -13,7 +13,7 @@ import type { CallPart, RejectedSpan, ScannedTraces, SpanCall } from "@heddle/tr
 import type { PreparedWrite } from "@heddle/trace-store";
 import { ItemAccess } from "../access/item-access.js";
 import { currentScope } from "../limits/request-scope.js";
-import { Turns } from "../limits/turns.js";
+import { KeyedMutex } from "../limits/keyed-mutex.js";
 import type { Caller, Services } from "../services.js";
 import { PlaceholderOps } from "../ingest/placeholder-ops.js";
 
@@ -23,7 +23,7 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
   const { config } = services;
   const exportLimits = { maxSpans: config.limits.maxExportSpans, setting: "HEDDLE_OTLP_MAX_SPANS" };
   const ops = new PlaceholderOps(services, "This op was recorded through OpenTelemetry; its source is not known.");
-  const turns = new Turns();
+  const exportsOfKey = new KeyedMutex();
 
   /** The calls that the spans are, as the store keeps them; nothing else of the export is referenced from here on. */
   async function prepare(traces: ScannedTraces, fallback: string | undefined, caller: Caller): Promise<PreparedExport> {
@@ -49,19 +49,19 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
   }
 
   /**
-   * One export of a key after the other: of several that take turns nothing is finished before all are, and what they
-   * were decoded into outlives many collections of garbage.
+   * One export of a key after the other: of several that are decoded alternately nothing is finished before all are, and
+   * what they were decoded into outlives many collections of garbage.
    */
-  async function prepareInTurn(
+  async function prepareAlone(
     traces: ScannedTraces,
     fallback: string | undefined,
     caller: Caller,
   ): Promise<PreparedExport> {
-    const done = spansOfAll(traces.resources) > fewSpans ? await turns.take(caller.key_id) : () => {};
+    const release = spansOfAll(traces.resources) > fewSpans ? await exportsOfKey.acquire(caller.key_id) : () => {};
     try {
       return await prepare(traces, fallback, caller);
     } finally {
-      done();
+      release();
     }
   }
 
@@ -73,7 +73,7 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
       const { allowed, rejected, refusal } = withoutRefused(scanned, headers.project_id, access);
       if (refusal !== undefined && allowed.resources.length === 0) throw refusal;
       await currentScope()?.hold(memoryOf(allowed, body.bytes));
-      const { write, spans, rejected: unusable } = await prepareInTurn(allowed, headers.project_id, caller);
+      const { write, spans, rejected: unusable } = await prepareAlone(allowed, headers.project_id, caller);
       rejected.push(...unusable);
       if (spans.length === 0 && refusal !== undefined) throw refusal;
 

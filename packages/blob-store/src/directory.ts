@@ -17,6 +17,7 @@ import { verified } from "./verify.js";
  */
 export async function openDirectory(root: string): Promise<BlobStore> {
   const temporary = join(root, "tmp");
+  // A collector never deletes a blob that is put again after the collector has found it old.
   const locked = keyLocks();
   await rm(temporary, { recursive: true, force: true });
   const firstMade = await mkdir(temporary, { recursive: true });

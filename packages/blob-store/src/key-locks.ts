@@ -1,6 +1,6 @@
 /**
- * Runs the operations on one key one after another within this process, so that a collector never deletes a blob that
- * is put again after the collector has found it old.
+ * Returns a function that runs the tasks of one key one after another, in the order of its calls, within this process.
+ * Tasks of other keys do not wait, and a failure rejects its own call only.
  */
 export function keyLocks(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
   const last = new Map<string, Promise<unknown>>();

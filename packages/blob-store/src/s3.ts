@@ -43,6 +43,7 @@ export async function openS3(
 ): Promise<BlobStore> {
   const { bucket, prefix } = placeOf(url);
   const { send, receive } = s3Client(bucket, access, timeouts);
+  // A collector never deletes a blob that is put again after the collector has found it old.
   const locked = keyLocks();
   const found = textOf(await send({ method: "GET", key: "", query: { prefix, "max-keys": "1" } }), bucket);
   if (!found.includes("<ListBucketResult"))

@@ -1,3 +1,4 @@
+import { keyLocks } from "@heddle/blob-store";
 import type { HeddleError } from "@heddle/errors";
 import { reply } from "@heddle/server-stub";
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
@@ -13,7 +14,6 @@ import type { CallPart, RejectedSpan, ScannedTraces, SpanCall } from "@heddle/tr
 import type { PreparedWrite } from "@heddle/trace-store";
 import { ItemAccess } from "../access/item-access.js";
 import { currentScope } from "../limits/request-scope.js";
-import { KeyedMutex } from "../limits/keyed-mutex.js";
 import type { Caller, Services } from "../services.js";
 import { PlaceholderOps } from "../ingest/placeholder-ops.js";
 
@@ -23,7 +23,7 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
   const { config } = services;
   const exportLimits = { maxSpans: config.limits.maxExportSpans, setting: "HEDDLE_OTLP_MAX_SPANS" };
   const ops = new PlaceholderOps(services, "This op was recorded through OpenTelemetry; its source is not known.");
-  const exportsOfKey = new KeyedMutex();
+  const lockedByKey = keyLocks();
 
   /** The calls that the spans are, as the store keeps them; nothing else of the export is referenced from here on. */
   async function prepare(traces: ScannedTraces, fallback: string | undefined, caller: Caller): Promise<PreparedExport> {
@@ -49,20 +49,12 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
   }
 
   /**
-   * One export of a key after the other: of several that are decoded alternately nothing is finished before all are, and
-   * what they were decoded into outlives many collections of garbage.
+   * Prepares the large exports of a key one after another: of several that are decoded alternately none is finished before
+   * all are, and what they were decoded into outlives many collections of garbage.
    */
-  async function prepareAlone(
-    traces: ScannedTraces,
-    fallback: string | undefined,
-    caller: Caller,
-  ): Promise<PreparedExport> {
-    const release = spansOfAll(traces.resources) > fewSpans ? await exportsOfKey.acquire(caller.key_id) : () => {};
-    try {
-      return await prepare(traces, fallback, caller);
-    } finally {
-      release();
-    }
+  async function prepareInOrder(...[traces, fallback, caller]: Parameters<typeof prepare>): Promise<PreparedExport> {
+    const work = async () => await prepare(traces, fallback, caller);
+    return spansOfAll(traces.resources) > fewSpans ? await lockedByKey(caller.key_id, work) : await work();
   }
 
   return {
@@ -73,7 +65,7 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
       const { allowed, rejected, refusal } = withoutRefused(scanned, headers.project_id, access);
       if (refusal !== undefined && allowed.resources.length === 0) throw refusal;
       await currentScope()?.hold(memoryOf(allowed, body.bytes));
-      const { write, spans, rejected: unusable } = await prepareAlone(allowed, headers.project_id, caller);
+      const { write, spans, rejected: unusable } = await prepareInOrder(allowed, headers.project_id, caller);
       rejected.push(...unusable);
       if (spans.length === 0 && refusal !== undefined) throw refusal;
 

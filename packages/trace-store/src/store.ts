@@ -96,7 +96,7 @@ export interface TraceStore {
    * Parts may come in any order and repeatedly; see {@link Ingest.write}.
    */
   ingest(parts: readonly CallPart[]): Promise<RejectedPart[]>;
-  /** The two halves of `ingest`; see {@link Ingest.prepare}. */
+  /** The two steps of `ingest`; see {@link Ingest.prepare}. */
   prepareIngest(parts: readonly CallPart[]): Promise<PreparedWrite>;
   ingestPrepared(prepared: PreparedWrite): Promise<RejectedPart[]>;
   /** See {@link Ingest.yieldToCommits}; for callers whose work takes milliseconds. */

@@ -105,7 +105,7 @@ export function groupCommits<Entry extends CommitEntry>(
     let takenBytes = 0;
     for (const entry of waiting) {
       if (taken > 0 && takenBytes + entry.bytes > commitBytes) break;
-      if (takenBytes >= takeHalfBytes && taken >= expected / 2) break;
+      if (takenBytes >= takeHalfBytes && taken >= enough()) break;
       takenBytes += entry.bytes;
       rows -= entry.rows;
       taken++;

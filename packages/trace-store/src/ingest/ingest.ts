@@ -54,11 +54,11 @@ export interface Ingest {
    */
   write(parts: readonly CallPart[]): Promise<RejectedPart[]>;
   /**
-   * The first half of {@link write}: checks the parts and encodes them. The parts are not referenced afterwards, so that
+   * The first step of {@link write}: checks the parts and encodes them. The parts are not referenced afterwards, so that
    * they need not outlive the wait for a commit.
    */
   prepare(parts: readonly CallPart[]): Promise<PreparedWrite>;
-  /** The second half. */
+  /** The second step. */
   writePrepared(prepared: PreparedWrite): Promise<RejectedPart[]>;
   /**
    * Yields to the event loop and resolves when no commit is being sent. For callers that prepare parts: the socket to

@@ -49,8 +49,8 @@ export async function loadState({ engine, state, now }: IngestContext): Promise<
       const flags = state.openSides.flags(key);
       if (state.deleted.has(key)) leftovers.deleted.push(call);
       else if (flags !== 0) leftovers.pairs.push(call);
-      const startedAt = part === "start" ? BigInt(us) : (state.openSides.time(key) ?? 0n);
       const isStart = part === "start";
+      const startedAt = isStart ? BigInt(us) : (state.openSides.time(key) ?? 0n);
       state.openSides.set(call, startedAt, flags | (isStart ? hasStart : hasEnd), isStart ? trace_id : undefined);
     }
     state.openSides.loaded();

@@ -35,17 +35,20 @@ export class OpenSides {
   /** With the trace of a start, unless it is the same start as before. */
   set(call: CallKey, time: bigint, flags: number, traceId?: string): void {
     const key = keyText(call);
-    if (traceId !== undefined) this.#traces.set(call, traceId);
-    else if ((flags & hasStart) === 0) this.#traces.delete(call);
+    if (traceId !== undefined) this.#traces.set(key, call.project_id, traceId);
+    else if ((flags & hasStart) === 0) this.#traces.delete(key);
     this.#count(call.project_id, (flags & hasStart) - (this.#table.flags(key) & hasStart));
     this.#table.set(key, time, flags);
   }
 
   delete(call: CallKey): void {
     const key = keyText(call);
-    this.#count(call.project_id, -(this.#table.flags(key) & hasStart));
+    const flags = this.#table.flags(key);
+    // Most calls arrive complete and are not here.
+    if (flags === 0) return;
+    this.#count(call.project_id, -(flags & hasStart));
     this.#table.delete(key);
-    this.#traces.delete(call);
+    this.#traces.delete(key);
   }
 
   /**

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { keyText } from "./call-key.js";
-import type { CallKey } from "./call-key.js";
 import { KeyTable } from "./key-table.js";
 
 /**
@@ -17,17 +16,18 @@ export class OpenTraces {
     return this.#calls.has(String(hashOf(projectId, traceId)));
   }
 
-  set(call: CallKey, traceId: string): void {
-    this.delete(call);
-    const hash = hashOf(call.project_id, traceId);
-    this.#traces.set(keyText(call), hash);
+  /** `key` is the text of the call's key. */
+  set(key: string, projectId: string, traceId: string): void {
+    this.delete(key);
+    const hash = hashOf(projectId, traceId);
+    this.#traces.set(key, hash);
     this.#add(hash, 1n);
   }
 
-  delete(call: CallKey): void {
-    const hash = this.#traces.time(keyText(call));
+  delete(key: string): void {
+    const hash = this.#traces.time(key);
     if (hash === undefined) return;
-    this.#traces.delete(keyText(call));
+    this.#traces.delete(key);
     this.#add(hash, -1n);
   }
 

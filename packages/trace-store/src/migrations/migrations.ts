@@ -51,7 +51,7 @@ const runningColumns = [
  * more parts of about the same size are merged at once, so that a row is merged half as often under load. Once a table is
  * at rest it has about as few parts as with the default of 5, because parts that get older are merged sooner.
  */
-const youngCalls = [
+const smallParts = [
   `ALTER TABLE {DB}.calls {OC} ${[
     ...["id", "trace_id", "parent_id", "thread_id", "turn_id"].map((name) => `${name} String`),
     ...["attributes", "inputs", "output", "summary", "exception", "example_digest"].map((name) => `${name} String`),
@@ -73,5 +73,5 @@ export const allMigrations: readonly Migration[] = [
   { version: 4, name: "costs", statements: [createTable("costs")] },
   { version: 5, name: "rows of evaluations", statements: exampleDigests },
   { version: 6, name: "columns of running calls", statements: runningColumns },
-  { version: 7, name: "merges of young calls", statements: youngCalls },
+  { version: 7, name: "compression and merges of small parts", statements: smallParts },
 ];

@@ -72,8 +72,11 @@ export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSel
 }
 
 /** Whether {@link visibleCalls} is a `UNION ALL` with the running calls, and not just a SELECT of complete ones. */
-export function readsRunning({ project_id, inFlight }: CallScope, selection: Partial<CallSelection>): boolean {
-  return selection.complete !== true && inFlight.mayRun(project_id, selection);
+export function readsRunning(
+  { project_id, inFlight }: CallScope,
+  { complete, ids, traceIds }: Pick<CallSelection, "complete" | "ids" | "traceIds">,
+): boolean {
+  return complete !== true && inFlight.mayRun(project_id, { ids, traceIds });
 }
 
 /** The display name of a call: the last rename, be it to nothing, else the name it was started with. */

@@ -22,13 +22,14 @@ async function compiled(checks: Checks): Promise<Record<string, Validator>> {
 export const groups: readonly GroupDefinition[] = await Promise.all(
   model.groups.map(async ({ key, operations }) => {
     const stub = stubOf(model, operations);
+    let responseValidators: Promise<Record<string, Validator>> | undefined;
     return {
       interface: model.interface,
       group: key,
       operations: stub.operations as GroupDefinition["operations"],
       plans: stub.plans,
       validators: await compiled(stub.checks),
-      responseValidators: () => compiled(stub.responseChecks),
+      responseValidators: () => (responseValidators ??= compiled(stub.responseChecks)),
     };
   }),
 );

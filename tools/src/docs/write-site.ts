@@ -24,7 +24,11 @@ export async function writeSite(output: string, files: Files): Promise<void> {
       const path = join(output, name);
       if (!written.has(name) && existsSync(`${path}.br`) && existsSync(`${path}.gz`)) return;
       const bytes = Buffer.from(text);
-      const params = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
+      const params = {
+        [constants.BROTLI_PARAM_QUALITY]: 9,
+        [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
+        [constants.BROTLI_PARAM_LGWIN]: windowBits(bytes.length),
+      };
       await writeFile(`${path}.br`, await compress[".br"](bytes, { params }));
       await writeFile(`${path}.gz`, await compress[".gz"](bytes, { level: 9 }));
     }),
@@ -33,4 +37,12 @@ export async function writeSite(output: string, files: Files): Promise<void> {
     const path = join(output, name);
     if (!kept.has(name.replaceAll(sep, "/")) && statSync(path).isFile()) rmSync(path);
   }
+}
+
+/** A window that holds the whole file. The default one of 4 MB takes the encoder longer to clear than to fill. */
+function windowBits(bytes: number): number {
+  return Math.min(
+    constants.BROTLI_MAX_WINDOW_BITS,
+    Math.max(constants.BROTLI_MIN_WINDOW_BITS, Math.ceil(Math.log2(bytes))),
+  );
 }

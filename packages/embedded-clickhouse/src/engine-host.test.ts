@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, inject, test, vi } from "vitest";
 import { quietClient } from "../test/quiet-client.js";
-import { startCompiledEngineHost as startEngineHost } from "../test/client.js";
+import { startEngineHost } from "./engine-host.js";
 import type { EngineHost } from "./index.js";
 
 // Each test starts processes, which takes long on a machine that has other work.

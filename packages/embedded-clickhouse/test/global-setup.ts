@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import type * as package_ from "../src/index.js";
+import { startEngineHost } from "../src/index.js";
 
 // One engine for the whole test run; with HEDDLE_CLICKHOUSE_URL the suites run on that server instead.
 
@@ -27,8 +27,6 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     return () => Promise.resolve();
   }
   const directory = mkdtempSync(join(tmpdir(), "heddle-test-"));
-  const index = `${project.getProvidedContext().compiled}/@heddle/embedded-clickhouse/dist/index.js`;
-  const { startEngineHost } = (await import(index)) as typeof package_;
   const host = await startEngineHost({ directory });
   project.provide("clickhouse", { url: host.url, socketPath: host.socketPath });
   return async () => {

@@ -3,9 +3,8 @@ import { readFileSync } from "node:fs";
 import { getPriority } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { openCompiledEngine } from "../test/compiled-engine.js";
 import type { OpenEngine } from "../test/embedded-engine.js";
-import { adam, ask, isRunning, lesson, sequences, tiny } from "../test/embedded-engine.js";
+import { adam, ask, isRunning, lesson, openEngine, sequences, tiny } from "../test/embedded-engine.js";
 import type { Completion, PolicySequence, Sampler, Trainer, WeightsRef } from "@heddle/training";
 
 // Training runs at a lower priority than other processes.
@@ -17,7 +16,7 @@ let sampler: Sampler;
 let trained: WeightsRef;
 
 beforeAll(async () => {
-  open = await openCompiledEngine({ trainingProcesses: 2 });
+  open = await openEngine({ trainingProcesses: 2 });
   ({ sampler } = open.engine);
   trainer = await open.engine.openTrainer({ weights: tiny, seed: 1 });
   for (let step = 0; step < 2; step++) {

@@ -16,13 +16,10 @@ export interface OpenEngine {
 }
 
 /** An engine with real child processes on `random:tiny`, and a directory for its checkpoints. */
-export async function openEngine(
-  settings: Partial<EmbeddedEngineSettings> = {},
-  open: typeof openEmbeddedEngine = openEmbeddedEngine,
-): Promise<OpenEngine> {
+export async function openEngine(settings: Partial<EmbeddedEngineSettings> = {}): Promise<OpenEngine> {
   const directory = mkdtempSync(join(tmpdir(), "heddle-engine-"));
   const log: string[] = [];
-  const engine = await open({
+  const engine = await openEmbeddedEngine({
     models: {},
     memoryBytes: 2 ** 31,
     threads: 1,

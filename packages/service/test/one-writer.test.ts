@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { openDatabase, postgresDatabases, postgresUrl } from "@heddle/control-plane/testing";
-import { startCompiledEngineHost } from "@heddle/embedded-clickhouse/testing";
+import { startEngineHost } from "@heddle/embedded-clickhouse";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { finished, heddle, ownerKey } from "./faults/heddle-process.js";
 import type { Child } from "./faults/heddle-process.js";
@@ -28,13 +28,13 @@ const sqlite = ["SQLite", async () => pathToFileURL(join(root, "control.db")).hr
 const ends = databases === undefined ? [sqlite] : [sqlite, ["Postgres", () => databases.make()] as const];
 
 describe.each(ends)("services that share a control plane on %s", { timeout: 60_000 }, (end, makeDatabase) => {
-  let engine: Awaited<ReturnType<typeof startCompiledEngineHost>>;
+  let engine: Awaited<ReturnType<typeof startEngineHost>>;
   let databaseUrl: string;
   /** The service that writes now. Every story begins with one and leaves one. */
   let writer: Service;
   const stored: string[] = [];
   beforeAll(async () => {
-    engine = await startCompiledEngineHost({ directory: join(root, `engine-${end}`), listen: { port: 0 } });
+    engine = await startEngineHost({ directory: join(root, `engine-${end}`), listen: { port: 0 } });
     databaseUrl = await makeDatabase();
     writer = await started("first");
   });

@@ -1,14 +1,13 @@
 import { afterAll, expect, test } from "vitest";
-import { compiledModule } from "@heddle/threads/testing";
+import { HeddleError } from "@heddle/errors";
 import { regexCases, schemaCases } from "../test/comparison-cases.js";
 import { testVocabulary } from "../test/constraint-vocabulary.js";
 import type { JudgedText } from "../test/judged-texts.js";
 import { regexTexts, schemaTexts } from "../test/judged-texts.js";
 import { allowedTokens } from "../test/random-walk.js";
-import type * as constraintsModule from "./constraints.js";
+import { openConstraints } from "./constraints.js";
 import type { StructuredOutput } from "./structured-output.js";
 
-const { openConstraints } = await compiledModule<typeof constraintsModule>("structured-outputs", "constraints.js");
 const vocabulary = testVocabulary();
 const constraints = openConstraints(vocabulary);
 afterAll(() => constraints.close());
@@ -27,8 +26,8 @@ async function allows(output: StructuredOutput, text: string): Promise<boolean> 
     for (const byte of Buffer.from(text)) session.accept(byte);
     return allowedTokens((await session.next()).mask).includes(vocabulary.end);
   } catch (error) {
-    // The error of a token that is not allowed. The class of the compiled module is another one.
-    if ((error as { code?: unknown }).code === "failed") return false;
+    // The error of a token that is not allowed.
+    if (error instanceof HeddleError && error.code === "failed") return false;
     throw error;
   } finally {
     session.close();

@@ -2,14 +2,12 @@ import type { StructuredOutput } from "./structured-output.js";
 import { afterAll, afterEach, expect, test } from "vitest";
 import { locOf } from "@heddle/errors/testing";
 import type { Constraints, ConstraintOptions, ConstraintSession } from "./constraints.js";
-import { compiledModule } from "@heddle/threads/testing";
-import type * as constraintsModule from "./constraints.js";
+import { openConstraints } from "./constraints.js";
 import { jsonValidator } from "./json-validator.js";
 import { allowedTokens } from "../test/random-walk.js";
 import { testVocabulary } from "../test/constraint-vocabulary.js";
 import { loadXGrammar } from "./xgrammar-library.js";
 
-const { openConstraints } = await compiledModule<typeof constraintsModule>("structured-outputs", "constraints.js");
 const vocabulary = testVocabulary();
 const shared = openConstraints(vocabulary);
 afterAll(() => shared.close());

@@ -1,12 +1,10 @@
 import type { StructuredOutput } from "./structured-output.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, expect, test } from "vitest";
-import { compiledModule } from "@heddle/threads/testing";
-import type * as constraintsModule from "./constraints.js";
+import { openConstraints } from "./constraints.js";
 import { randomWalk, seededRandom } from "../test/random-walk.js";
 import { testVocabulary } from "../test/constraint-vocabulary.js";
 
-const { openConstraints } = await compiledModule<typeof constraintsModule>("structured-outputs", "constraints.js");
 const vocabulary = testVocabulary();
 const constraints = openConstraints(vocabulary);
 afterAll(() => constraints.close());

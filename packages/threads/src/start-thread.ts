@@ -1,8 +1,6 @@
 import type { WorkerOptions } from "node:worker_threads";
 import { Worker } from "node:worker_threads";
-
-/** Options of node with which packages of this repository are imported from source. */
-export const sourceConditions: readonly string[] = ["--conditions", "@heddle/source"];
+import { entryModule, sourceConditions } from "./entry-module.js";
 
 let onOutput: ((text: string) => void) | undefined;
 
@@ -14,10 +12,7 @@ export function onThreadOutput(listener: ((text: string) => void) | undefined): 
   onOutput = listener;
 }
 
-/**
- * Starts a module of this package, given by the URL of its TypeScript source, as a worker thread. Uses the compiled
- * module if this one is compiled.
- */
+/** Starts a module of a package, given by the URL of its TypeScript source, as a worker thread, see {@link entryModule}. */
 export function startThread(module: URL, options: WorkerOptions): Worker {
   const listener = options.stderr === undefined ? onOutput : undefined;
   const worker = newWorker(module, { ...options, stderr: options.stderr ?? listener !== undefined });
@@ -26,10 +21,10 @@ export function startThread(module: URL, options: WorkerOptions): Worker {
 }
 
 function newWorker(module: URL, options: WorkerOptions): Worker {
-  if (!import.meta.url.endsWith(".ts")) return new Worker(new URL(module.href.replace(/ts$/u, "js")), options);
+  const { url, execArgv } = entryModule(module);
+  if (execArgv.length === 0) return new Worker(url, options);
   // A thread does not inherit the TypeScript loader of its process.
   const loader = JSON.stringify(import.meta.resolve("tsx/esm/api"));
-  const entry = JSON.stringify(module.href);
-  const script = `import(${loader}).then((tsx) => { tsx.register(); return import(${entry}); });`;
+  const script = `import(${loader}).then((tsx) => { tsx.register(); return import(${JSON.stringify(url.href)}); });`;
   return new Worker(script, { ...options, eval: true, execArgv: [...sourceConditions] });
 }

@@ -17,6 +17,9 @@ export async function setup(project: TestProject): Promise<() => void> {
   // Tests start processes of other users, too.
   chmodSync(directory, 0o755);
   await compilePackages(project.config.root, directory);
-  project.provide("compiled", join(directory, "node_modules"));
+  const modules = join(directory, "node_modules");
+  project.provide("compiled", modules);
+  // What starts a process or a thread starts it from there, see `entryModule` of @heddle/threads.
+  process.env["HEDDLE_COMPILED"] = modules;
   return () => rmSync(directory, { recursive: true, force: true });
 }

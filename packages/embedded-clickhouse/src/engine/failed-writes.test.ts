@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { startCompiledEngineHost } from "../../test/client.js";
+import { startEngineHost } from "../engine-host.js";
 import { quietClient } from "../../test/quiet-client.js";
 import type { EngineHost } from "../index.js";
 
@@ -15,7 +15,7 @@ const directory = mkdtempSync(join(tmpdir(), "heddle-failed-writes-"));
 let host: EngineHost;
 let client: ReturnType<typeof quietClient>;
 beforeAll(async () => {
-  host = await startCompiledEngineHost({ directory, memoryBytes: 1_500_000_000 });
+  host = await startEngineHost({ directory, memoryBytes: 1_500_000_000 });
   client = quietClient(host.clientOptions());
 });
 afterAll(async () => {

@@ -1,8 +1,8 @@
 import { fork } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { createRequire } from "node:module";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { HeddleError } from "@heddle/errors";
+import { entryModule } from "@heddle/threads";
 import { maxThreads } from "../engine/session-pool.js";
 import type { FromHost, HostOptions, ToHost } from "../messages.js";
 
@@ -80,20 +80,14 @@ export async function startHostProcess(options: HostOptions): Promise<HostProces
 }
 
 function forkHost(): ChildProcess {
-  const fromSource = import.meta.url.endsWith(".ts");
-  const entry = fromSource ? new URL("../host.ts", import.meta.url) : new URL("../host.js", import.meta.url);
-  return fork(fileURLToPath(entry), [], {
-    execArgv: fromSource ? sourceArguments() : [],
+  const { url, execArgv } = entryModule(new URL("../host.ts", import.meta.url));
+  return fork(fileURLToPath(url), [], {
+    execArgv: [...execArgv],
     // Each session may block a thread of this pool; the rest is for files and streams.
     env: { ...process.env, UV_THREADPOOL_SIZE: String(maxThreads + 8) },
     stdio: ["ignore", "ignore", "pipe", "ipc"],
     serialization: "json",
   });
-}
-
-function sourceArguments(): string[] {
-  const tsx = createRequire(import.meta.url).resolve("tsx");
-  return ["--import", pathToFileURL(tsx).href, "--conditions", "@heddle/source"];
 }
 
 /** The engine writes why it fails to stderr only: kept, and quoted when it matters. */

@@ -1,10 +1,9 @@
 import type { ChildProcess } from "node:child_process";
 import { fork } from "node:child_process";
-import { createRequire } from "node:module";
 import type { Readable } from "node:stream";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { HeddleError } from "@heddle/errors";
-import { sourceConditions } from "@heddle/threads";
+import { entryModule } from "@heddle/threads";
 import type { LivenessLimits } from "./liveness.js";
 import { watchHeartbeat } from "./liveness.js";
 import { heapExhausted, oomKillCount } from "./out-of-memory.js";
@@ -13,18 +12,11 @@ import { pendingCalls } from "./pending-calls.js";
 import type { ChildMessage, Methods, ParentMessage, ParentMessageBatch } from "./protocol.js";
 import { heartbeatDescriptor } from "./heartbeat.js";
 
-const fromSource = import.meta.url.endsWith(".ts");
-
 /** Entry modules; they call `serve`. */
-const entries = fromSource
-  ? {
-      trainer: new URL("./trainer-process.ts", import.meta.url),
-      sampler: new URL("./sampler-process.ts", import.meta.url),
-    }
-  : {
-      trainer: new URL("./trainer-process.js", import.meta.url),
-      sampler: new URL("./sampler-process.js", import.meta.url),
-    };
+const entries = {
+  trainer: new URL("./trainer-process.ts", import.meta.url),
+  sampler: new URL("./sampler-process.ts", import.meta.url),
+};
 
 export interface ChildOptions {
   entry: keyof typeof entries;
@@ -59,7 +51,7 @@ const stderrDrainMs = 1000;
 
 /**
  * Starts a process that cannot outlive this one: it exits when the message channel closes or its heartbeat pipe has no
- * reader. When running from TypeScript source, the process is started through tsx.
+ * reader.
  */
 export function startChild<M extends Methods<M>>({
   entry,
@@ -150,16 +142,12 @@ export function startChild<M extends Methods<M>>({
 }
 
 function forkChild(entry: keyof typeof entries, niceness: number): ChildProcess {
-  return fork(fileURLToPath(entries[entry]), [String(niceness)], {
-    execArgv: fromSource ? [...sourceConditions, "--import", tsx()] : [],
+  const { url, execArgv } = entryModule(entries[entry]);
+  return fork(fileURLToPath(url), [String(niceness)], {
+    execArgv: [...execArgv],
     stdio: ["ignore", "ignore", "pipe", "ipc", "pipe"],
     serialization: "advanced",
   });
-}
-
-/** Returns the URL of the module that lets a process run TypeScript. */
-function tsx(): string {
-  return pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
 }
 
 function heartbeatPipe(child: ChildProcess): Readable | undefined {

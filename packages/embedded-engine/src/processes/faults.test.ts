@@ -7,9 +7,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
-import { openCompiledEngine } from "../../test/compiled-engine.js";
 import type { OpenEngine } from "../../test/embedded-engine.js";
-import { ask, isRunning, lesson, sequences, tiny } from "../../test/embedded-engine.js";
+import { ask, isRunning, lesson, openEngine, sequences, tiny } from "../../test/embedded-engine.js";
 
 // Training runs at a lower priority than other processes.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -24,7 +23,7 @@ const fromSource = [
 describe("when a process of the engine", () => {
   let open: OpenEngine;
   beforeAll(async () => {
-    open = await openCompiledEngine({ trainingProcesses: 2 });
+    open = await openEngine({ trainingProcesses: 2 });
   });
   afterAll(() => open.close());
 
@@ -87,7 +86,7 @@ describe("when a process of the engine", () => {
 });
 
 it("a process that was stopped is killed within the limit, and reported", async () => {
-  const open = await openCompiledEngine({ heartbeatTimeoutMs: 2000 });
+  const open = await openEngine({ heartbeatTimeoutMs: 2000 });
   const trainer = await open.engine.openTrainer({ weights: tiny, seed: 1 });
   const [pid = 0] = open.pids("training");
   process.kill(pid, "SIGSTOP");

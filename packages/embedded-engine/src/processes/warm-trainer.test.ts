@@ -2,9 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Trainer, TrainerSpec, WeightsRef } from "@heddle/training";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { openCompiledEngine } from "../../test/compiled-engine.js";
 import type { OpenEngine } from "../../test/embedded-engine.js";
-import { adam, isRunning, lesson, sequences, tiny } from "../../test/embedded-engine.js";
+import { adam, isRunning, lesson, openEngine, sequences, tiny } from "../../test/embedded-engine.js";
 
 // Training runs at a lower priority than other processes.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -13,7 +12,7 @@ const adapter = { rank: 4, alpha: 8, targets: ["q" as const, "down" as const] };
 let open: OpenEngine;
 let names = 0;
 beforeAll(async () => {
-  open = await openCompiledEngine({ idleTrainerMs: 600_000 });
+  open = await openEngine({ idleTrainerMs: 600_000 });
 });
 afterAll(() => open.close());
 
@@ -51,7 +50,7 @@ describe("the process of a closed trainer", () => {
     expect(bits(again.saved)).toEqual(bits(first.saved));
     expect(bits(more.saved)).toEqual(bits(third.saved));
     const reset = await job({ weights: more.saved, resetOptimizer: true }, 1);
-    const other = await openCompiledEngine();
+    const other = await openEngine();
     const fresh = await other.engine.openTrainer({ weights: more.saved, seed: 1, resetOptimizer: true });
     expect(bits(await learn(fresh, 1))).toEqual(bits(reset.saved));
     const whole = await other.engine.openTrainer({ weights: tiny, seed: 1 }).catch((error: unknown) => error);
@@ -97,6 +96,6 @@ describe("the process of a closed trainer", () => {
     expect(isRunning(pid)).toBe(true);
     await open.engine.close();
     expect(isRunning(pid)).toBe(false);
-    open = await openCompiledEngine();
+    open = await openEngine();
   });
 });

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { startCompiledEngineHost } from "@heddle/embedded-clickhouse/testing";
+import { startEngineHost } from "@heddle/embedded-clickhouse";
 import { engineQuery } from "./engine-query.js";
 import { openHeddle } from "./heddle-process.js";
 
@@ -15,7 +15,7 @@ import { openHeddle } from "./heddle-process.js";
  */
 export async function openHarness({ openFiles, ...options }: { memoryBytes?: number; openFiles?: number } = {}) {
   const directory = mkdtempSync(join(tmpdir(), "heddle-harness-"));
-  const host = await startCompiledEngineHost({ directory, ...options });
+  const host = await startEngineHost({ directory, ...options });
   const socketPath = host.socketPath ?? "";
   let killAt: string | undefined;
   let held: Promise<unknown> | undefined;

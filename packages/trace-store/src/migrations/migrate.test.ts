@@ -29,6 +29,26 @@ test("a database can be opened again and again, and a table that a power loss re
   expect(ledger).toEqual(allMigrations.map(({ version, name }) => ({ version, name })));
 });
 
+test("a new database gets the tables that one has which took every step by itself", async () => {
+  const other = testDatabase();
+  const tablesOf = async ({ name }: { name: string }) => {
+    const sql = `SELECT name, create_table_query AS ddl FROM system.tables WHERE database = '${name}' ORDER BY name`;
+    const rows = await bootstrap.rows<{ name: string; ddl: string }>({ sql });
+    return rows.map(({ name: table, ddl }) => [table, ddl.replaceAll(name, "")]);
+  };
+  try {
+    await bootstrap.command({ sql: `CREATE DATABASE ${other.name}` });
+    for (const { version } of allMigrations) {
+      await migrate(bootstrap, { database: other.name }, allMigrations.slice(0, version));
+    }
+    await (await db.open()).close();
+    const made = await tablesOf(db);
+    expect(made.filter(([name]) => name !== "control_plane")).toEqual(await tablesOf(other));
+  } finally {
+    await other.drop();
+  }
+});
+
 test("the steps that databases carry already are as they were when they were released", async () => {
   const released = ["021643c3a28acdf8a62d9c9a9c63a4ec8a2b5119c23be966abcb28276880f956"];
   await (await db.open()).close();

@@ -10,8 +10,8 @@ import { allMigrations } from "./migrations.js";
 import type { Migration } from "./migration.js";
 
 /**
- * Migrates the database to this version, and resolves when every table exists. `bootstrap` is connected to a database
- * that exists already. Every statement runs at every start: a table created seconds before a power loss can be gone.
+ * Migrates a database that exists to this version, and resolves when every table of it exists. Steps that were applied
+ * count as well, at every start: what they did seconds before a power loss can be gone.
  *
  * Throws `incompatible` when the database is newer, or a step of it is not the step we know.
  */
@@ -21,7 +21,6 @@ export async function migrate(
   migrations: readonly Migration[] = allMigrations,
 ): Promise<void> {
   const { database } = placement;
-  await bootstrap.command({ sql: ddl("CREATE DATABASE IF NOT EXISTS {DB} {OC}", placement) });
   await bootstrap.command({ sql: ddl(createTable("schema_migrations"), placement) });
   const applied = await bootstrap.rows<{ version: number; name: string; checksum: string }>({
     sql: `SELECT version, name, checksum FROM ${database}.${newestRows("schema_migrations")} ORDER BY version`,
@@ -42,30 +41,58 @@ export async function migrate(
         `The tracing database "${database}" was made by another build: its schema step ${step.version} ("${before.name}") is not ours`,
       );
     }
-    for (const statement of joined(step.statements)) await bootstrap.command({ sql: ddl(statement, placement) });
-    if (before === undefined) {
-      const row = new RowWriter();
-      const applied = row.rowOf(() => {
-        row.integer(step.version);
-        row.text(step.name);
-        row.text(checksumOf(step));
-      });
-      await bootstrap.insert(`${database}.schema_migrations`, ["version", "name", "checksum"], [applied]);
-    }
   }
+  const existing = await existingTables(bootstrap, placement);
+  for (const { table, statement } of byTable(migrations.flatMap(({ statements }) => statements))) {
+    if (statement.startsWith("CREATE ") && existing.has(table)) continue;
+    await bootstrap.command({ sql: ddl(statement, placement) });
+  }
+  const steps = migrations.filter((step) => !applied.some(({ version }) => version === step.version));
+  if (steps.length > 0) await record(bootstrap, database, steps);
 }
 
-/** Changes of one table that follow each other as one statement: each costs the engine as much as all of them. */
-function joined(statements: readonly string[]): string[] {
-  const all: string[] = [];
-  let last = "";
+async function record(bootstrap: Engine, database: string, steps: readonly Migration[]): Promise<void> {
+  const row = new RowWriter();
+  const rows = steps.map((step) =>
+    row.rowOf(() => {
+      row.integer(step.version);
+      row.text(step.name);
+      row.text(checksumOf(step));
+    }),
+  );
+  await bootstrap.insert(`${database}.schema_migrations`, ["version", "name", "checksum"], rows);
+}
+
+/** On one node, where nobody else may lack them. */
+async function existingTables(bootstrap: Engine, { database, cluster }: Placement): Promise<Set<string>> {
+  if (cluster !== undefined) return new Set();
+  const rows = await bootstrap.rows<{ name: string }>({
+    sql: `SELECT name FROM system.tables WHERE database = '${database}'`,
+  });
+  return new Set(rows.map(({ name }) => name));
+}
+
+/**
+ * The statements of each table, its new columns as one statement: each costs the engine about as much as all of them.
+ * Statements of different tables do not depend on each other. A change of a column that the same statement adds is lost.
+ */
+function byTable(statements: readonly string[]): Array<{ table: string; statement: string }> {
+  const tables = new Map<string, { table: string; statement: string }[]>();
   for (const statement of statements) {
-    const table = /^ALTER TABLE \S+ \{OC\} (?=ADD COLUMN )/.exec(statement)?.[0] ?? "";
-    if (table !== "" && table === last) all.push(`${all.pop()}, ${statement.slice(table.length)}`);
-    else all.push(statement);
-    last = table;
+    const [, table] = /^(?:CREATE TABLE IF NOT EXISTS|ALTER TABLE) \{DB\}\.(\w+) \{OC\} /.exec(statement) ?? [];
+    if (table === undefined) throw new TypeError(`not a statement about one table: ${statement}`);
+    const mine = tables.get(table) ?? [];
+    tables.set(table, mine);
+    const alter = `ALTER TABLE {DB}.${table} {OC} `;
+    const adds = `${alter}ADD COLUMN `;
+    const last = mine.at(-1);
+    if (last?.statement.startsWith(adds) && statement.startsWith(adds)) {
+      last.statement += `, ${statement.slice(alter.length)}`;
+    } else {
+      mine.push({ table, statement });
+    }
   }
-  return all;
+  return [...tables.values()].flat();
 }
 
 /** Over the words of the statements, so that reformatting changes nothing. */

@@ -177,7 +177,7 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
   });
   const inFlight = guardReads(ingest.inFlight, mayWrite);
   const { prices = [] } = options;
-  const objects = guardObjects(openObjects(context), mayWrite);
+  const objects = guardObjects(openObjects(context, mayWrite), mayWrite);
   return {
     ingest: (parts) => ingest.write(parts),
     prepareIngest: (parts) => ingest.prepare(parts),

@@ -65,11 +65,13 @@ async function planCreates({ engine, clock }: StoreContext, known: Heads, pendin
       else heads.set(key, head);
     }
   }
-  const [loaded, live] = await Promise.all([
-    unknown.size === 0 ? new Map<string, Head>() : loadHeads(engine, projectId, [...unknown]),
-    loadLive(engine, projectId, drafts),
-  ]);
+  const loaded = unknown.size === 0 ? [] : await loadHeads(engine, projectId, [...unknown]);
   for (const [key, head] of loaded) heads.set(key, head);
+  const live = await loadLive(
+    engine,
+    projectId,
+    drafts.filter((draft) => heads.get(headKey(draft))?.latest_digest !== undefined),
+  );
 
   const rows: ObjectRow[] = [];
   const settled: Array<() => void> = [];
@@ -107,6 +109,7 @@ async function loadLive(
   projectId: string,
   drafts: readonly Draft[],
 ): Promise<Map<string, Kept>> {
+  if (drafts.length === 0) return new Map();
   const p = new Parameters();
   const sql = `SELECT kind, object_id, digest, version_index, user_id, toUnixTimestamp64Micro(created_at) AS created_us
     FROM ${newestRows("objects")} WHERE ${inProject(p, projectId)}

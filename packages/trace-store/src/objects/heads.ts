@@ -33,24 +33,48 @@ const remembered = 50_000;
  */
 export class Heads {
   readonly #known = new Map<string, Head>();
+  #changes = 0;
 
   get(key: string): Head | undefined {
     return this.#known.get(key);
   }
 
   set(key: string, head: Head): void {
+    this.#changes++;
     if (this.#known.size >= remembered) this.#known.clear();
     this.#known.set(key, head);
   }
 
   forget(key: string): void {
+    this.#changes++;
     this.#known.delete(key);
   }
 
   forgetAll(): void {
+    this.#changes++;
     this.#known.clear();
   }
+
+  /** The heads of a name, read from the engine if need be, and then remembered unless a write may have changed them. */
+  async ofName(engine: Engine, name: NameOf, signal?: AbortSignal): Promise<HeadsOfName> {
+    const known = this.#ofName((key) => this.#known.get(key), name);
+    if (known !== undefined) return known;
+    const changes = this.#changes;
+    const loaded = await loadHeads(engine, name.project_id, [name.object_id], signal);
+    if (changes === this.#changes) for (const [key, head] of loaded) this.set(key, head);
+    return this.#ofName((key) => loaded.get(key), name) ?? { object: noHead, op: noHead };
+  }
+
+  #ofName(get: (key: string) => Head | undefined, name: NameOf): HeadsOfName | undefined {
+    const object = get(headKey({ ...name, kind: "object" }));
+    const op = get(headKey({ ...name, kind: "op" }));
+    return object && op && { object, op };
+  }
 }
+
+/** Of the versions that are ops, and of the others. */
+export type HeadsOfName = Record<ObjectKind, Head>;
+type NameOf = Pick<Draft, "project_id" | "object_id">;
 
 /** Whether a version of that digest is what `latest` means for the name, ops and other objects taken together. */
 export function isLatestOfName(head: Head, other: Head, digest: string): boolean {
@@ -71,6 +95,7 @@ export async function loadHeads(
   engine: Engine,
   projectId: string,
   objectIds: readonly string[],
+  signal?: AbortSignal,
 ): Promise<Map<string, Head>> {
   const p = new Parameters();
   const sql = `SELECT kind, object_id, max(version_index) AS last_index, countIf(deleted_at IS NULL) > 0 AS live,
@@ -95,7 +120,7 @@ export async function loadHeads(
     for (const kind of ["object", "op"] as const)
       heads.set(headKey({ project_id: projectId, kind, object_id: objectId }), noHead);
   }
-  for (const row of await engine.rows<Row>({ sql, params: p })) {
+  for (const row of await engine.rows<Row>({ sql, params: p }, { signal })) {
     const { last_index, base_class, latest_digest, latest_index } = row;
     const publishedAt = BigInt(row.published_us);
     const live = row.live === 1 ? { base_class, latest_digest, latest_index, published_at: publishedAt } : {};

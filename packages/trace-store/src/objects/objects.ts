@@ -50,8 +50,11 @@ export interface Objects {
   forget(): void;
 }
 
-/** Writes of objects and labels exclude each other; creates that wait together are committed together. */
-export function openObjects(context: StoreContext): Objects {
+/**
+ * Writes of objects and labels exclude each other; creates that wait together are committed together. What is remembered
+ * of objects is used while `isAlone` says that no other process can have written.
+ */
+export function openObjects(context: StoreContext, isAlone: () => boolean): Objects {
   const { engine } = context;
   const committing = { ...context, engine: context.commits };
   const heads = new Heads();
@@ -75,7 +78,7 @@ export function openObjects(context: StoreContext): Objects {
         }))
       );
     },
-    read: async (request, options) => await readObject(engine, request, options),
+    read: async (request, options) => await readObject(engine, isAlone() ? heads : undefined, request, options),
     query: async (request, options) => await queryObjects(engine, request, options),
     delete: async (request, among) =>
       await runExclusive(async () => {

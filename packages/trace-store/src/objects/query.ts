@@ -1,10 +1,13 @@
+import type { JsonText } from "@heddle/trace-model";
 import type { ReadOptions } from "../context.js";
 import type { Engine } from "../engine/engine.js";
 import { checkPage, pageClause } from "../query/page.js";
 import { Parameters } from "../engine/parameters.js";
+import type { Heads } from "./heads.js";
 import { labelsOf } from "./labels.js";
 import type { ProjectLabel } from "./labels.js";
 import type { Among, ObjectFilter, ObjectQuery, ObjectRead, StoredObject } from "./requests.js";
+import { readByDigest } from "./read-by-digest.js";
 import { readValues, sizeOf, valueKey } from "./values.js";
 import { inProject, isLatest, liveVersion, missingVersion, versionColumns, versionOf } from "./versions.js";
 import type { Version, VersionRow } from "./versions.js";
@@ -16,13 +19,16 @@ interface Including {
   include_tags_and_aliases?: boolean;
 }
 
+/** `heads` where this process knows them: they tell which version is the latest. */
 export async function readObject(
   engine: Engine,
+  heads: Heads | undefined,
   request: ObjectRead,
   options: ReadOptions & { among?: Among } = {},
 ): Promise<StoredObject> {
-  const version = await liveVersion(engine, request, options);
-  const [object] = await complete(engine, [version], request, options);
+  const found = heads && (await readByDigest(engine, heads, request, options));
+  const version = found?.version ?? (await liveVersion(engine, request, options));
+  const [object] = await complete(engine, [version], request, options, found?.val);
   if (object === undefined) throw missingVersion(request);
   return object;
 }
@@ -81,12 +87,13 @@ function sortKeys(sortBy: ObjectQuery["sort_by"] = []): string[] {
   return [...new Set(asked), "created_us", "version_index", "object_id", "kind", "digest"];
 }
 
-/** Adds values and labels to versions; one that was deleted meanwhile is left out. */
+/** Adds values and labels to versions; one that was deleted meanwhile is left out. `known` is the value of the only one. */
 async function complete(
   engine: Engine,
   versions: readonly Version[],
   { metadata_only, include_storage_size, include_tags_and_aliases }: Including,
   { signal, reserve }: ReadOptions,
+  known?: JsonText,
 ): Promise<StoredObject[]> {
   if (metadata_only !== true) await reserve?.(sizeOf(versions));
   const names = [...new Set(versions.map(({ object_id }) => object_id))];
@@ -96,13 +103,13 @@ async function complete(
       ? byVersion(await labelsOf(engine, table, projects, names, signal))
       : undefined;
   const [values, tags, aliases] = await Promise.all([
-    metadata_only === true ? undefined : readValues(engine, versions, signal),
+    metadata_only === true || known !== undefined ? undefined : readValues(engine, versions, signal),
     labels("object_tags"),
     labels("object_aliases"),
   ]);
   return versions.flatMap((version): StoredObject[] => {
     const key = valueKey(version);
-    const val = values === undefined ? "{}" : values.get(key);
+    const val = metadata_only === true ? "{}" : (known ?? values?.get(key));
     if (val === undefined) return [];
     const named = aliases?.get(key) ?? [];
     return [

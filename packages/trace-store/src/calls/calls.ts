@@ -10,7 +10,7 @@ import type { InFlight } from "../ingest/in-flight.js";
 import { checkPage } from "../query/page.js";
 import { Parameters } from "../engine/parameters.js";
 import { compileCalls, planCalls } from "../query/call-query.js";
-import type { CallPlan, CallSelector, LocatedCalls } from "../query/call-query.js";
+import type { CallPlan, CallSelector, CallsById } from "../query/call-query.js";
 import type { Refs } from "../refs/refs.js";
 import { withCosts } from "../costs/call-costs.js";
 import type { Costs } from "../costs/costs.js";
@@ -97,11 +97,11 @@ async function* query(
 ): AsyncGenerator<StoredCall, void, undefined> {
   const { limit, offset = 0 } = request;
   checkPage({ limit, offset });
-  const located = await locate(context, plan, options.signal);
-  if (limit === 0 || located?.ids.length === 0) return;
+  const byId = await locate(context, plan, options.signal);
+  if (limit === 0 || byId?.ids.length === 0) return;
   const source = sourceOf(context, request, options);
   const expand = request.return_expanded_column_values === false ? [] : plan.expand;
-  yield* finish(context, request, { ...source, expand }, readCallRows({ ...source, plan, located, limit, offset }));
+  yield* finish(context, request, { ...source, expand }, readCallRows({ ...source, plan, byId, limit, offset }));
 }
 
 async function read(
@@ -163,13 +163,13 @@ async function count(context: CallReadsContext, request: CallCount, options: Rea
   checkPage({ limit }, 1);
   const sizes = request.include_total_storage_size === true;
   const plan = planCalls(request);
-  const located = await locate(context, plan, options.signal);
-  if (located?.ids.length === 0) return { count: 0, total_storage_size_bytes: sizes ? 0 : null };
+  const byId = await locate(context, plan, options.signal);
+  if (byId?.ids.length === 0) return { count: 0, total_storage_size_bytes: sizes ? 0 : null };
   let running: number | undefined;
   const statement = () => {
     const p = new Parameters();
     const scope = scopeOf(context, request.project_id)();
-    const conditions = compileCalls(plan, scope, p, located);
+    const conditions = compileCalls(plan, scope, p, byId);
     running = sizes || conditions.where?.length !== 0 ? undefined : allRunning(scope);
     const probe = limit !== undefined && !sizes;
     const select = probe
@@ -193,12 +193,12 @@ function allRunning({ project_id, inFlight }: CallScope): number | undefined {
   return inFlight.retentionUs(project_id) === undefined ? inFlight.running(project_id) : undefined;
 }
 
-/** Where the calls of `filter.call_ids` are; undefined without such a filter. */
+/** The calls of `filter.call_ids`; undefined without such a filter. */
 async function locate(
   context: CallReadsContext,
   plan: CallPlan,
   signal: AbortSignal | undefined,
-): Promise<LocatedCalls | undefined> {
+): Promise<CallsById | undefined> {
   const ids = plan.filter.call_ids ?? [];
   if (ids.length === 0) return undefined;
   return await locateCalls(context.engine, scopeOf(context, plan.project_id), ids, signal);

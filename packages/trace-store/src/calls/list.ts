@@ -3,7 +3,7 @@ import type { Reserve } from "../context.js";
 import type { Engine, Statement, StatementOptions } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
 import { at, compileSortedCalls } from "../query/call-query.js";
-import type { CallPlan, LocatedCalls } from "../query/call-query.js";
+import type { CallPlan, CallsById } from "../query/call-query.js";
 import { pageClause } from "../query/page.js";
 import { columnNames } from "./stored-call.js";
 import type { CallRow } from "./stored-call.js";
@@ -22,8 +22,8 @@ export interface CallSource {
 /** A list of calls to read. */
 export interface CallList extends CallSource {
   plan: CallPlan;
-  /** Where the calls of `filter.call_ids` are. */
-  located: LocatedCalls | undefined;
+  /** The calls of `filter.call_ids`. */
+  byId: CallsById | undefined;
   limit: number | undefined;
   offset: number;
 }
@@ -45,44 +45,47 @@ const listSettings: StatementOptions["settings"] = { read_in_order_use_buffering
 
 /** Rows of a list, in order. */
 export function readCallRows(list: CallList): AsyncIterable<CallRow> {
-  const { limit, offset, located } = list;
-  const isPage = limit !== undefined && limit + offset <= pageRows && located === undefined;
-  return isPage ? pageOfCalls(list) : streamOfCalls(list);
+  const { limit = Number.POSITIVE_INFINITY, offset, byId } = list;
+  const mostRows = Math.min(limit + offset, byId?.ids.length ?? Number.POSITIVE_INFINITY);
+  return mostRows <= pageRows ? pageOfCalls(list, mostRows) : streamOfCalls(list);
 }
 
 /** One statement with back-pressure: nothing is held here, however long the list. */
 function streamOfCalls(list: CallList): AsyncIterable<CallRow> {
   // A reader may take its time: the engine's limit for statements would cut a long result short.
   const settings = { ...listSettings, max_execution_time: 0 };
-  return list.engine.stream<CallRow>(() => listStatement(list, list.select), { signal: list.signal, settings });
+  return list.engine.stream<CallRow>(() => streamStatement(list), { signal: list.signal, settings });
 }
 
-interface CallPosition {
-  id: string;
+interface CallPosition extends CallVersion {
   started_us: string;
   bytes: string;
 }
 
 /**
  * Keys first, then the payloads of just these calls, a few megabytes at a time: conditions and order read no other payload.
- * A short page in the order of the table gets the small payloads with the keys, which saves most pages the second statement.
+ * Calls by id, and a short page in the order of the table, get the small payloads with the keys, which saves most of them the
+ * second statement.
  */
-async function* pageOfCalls(list: CallList): AsyncGenerator<CallRow, void, undefined> {
-  const { limit = 0, offset, plan, select, signal, engine } = list;
-  const rows = limit + offset;
-  const smallBytes = rows <= shortPageRows && isInTableOrder(plan) ? Math.floor(fetchBytes / rows) : 0;
-  const position = ["id", "toUnixTimestamp64Micro(started_at) AS started_us", "size_bytes AS bytes"];
-  const columns = smallBytes === 0 ? position : [...new Set([...position, ...select])];
-  const statement = () => listStatement(list, columns, smallBytes);
-  const keys = await engine.rows<CallPosition>(statement, { signal, settings: listSettings });
-  const isSmall = (row: CallPosition): row is CallPosition & CallRow => Number(row.bytes) < smallBytes;
-  for (const { keys: some, bytes } of bySize(keys)) {
+async function* pageOfCalls(list: CallList, mostRows: number): AsyncGenerator<CallRow, void, undefined> {
+  const { plan, byId, limit, offset, select, signal, engine } = list;
+  const isShort = byId !== undefined || (mostRows <= shortPageRows && isInTableOrder(plan));
+  const smallBytes = isShort ? Math.floor(fetchBytes / mostRows) : 0;
+  // A few calls are sorted sooner than the table is read in order.
+  const settings = byId === undefined ? listSettings : { ...listSettings, optimize_read_in_order: 0 as const };
+  const statement = () => pageStatement(list, smallBytes);
+  const rows = await engine.rows<CallPosition>(statement, { signal, settings });
+  const newest = newestById(rows);
+  const visible = rows.filter((row) => newest.get(row.id) === row);
+  const page = visible.slice(offset, limit === undefined ? undefined : offset + limit);
+  const isSmall = ({ bytes }: CallPosition) => Number(bytes) < smallBytes;
+  for (const { keys, bytes } of bySize(page)) {
     const release = await list.reserve?.(bytes);
     try {
-      const large = some.filter((row) => !isSmall(row));
+      const large = keys.filter((key) => !isSmall(key));
       const fetched = large.length === 0 ? undefined : await fetchCalls(list, large);
-      for (const key of some) {
-        const row = isSmall(key) ? key : fetched?.get(key.id);
+      for (const key of keys) {
+        const row = isSmall(key) ? withPayload(key as CallPosition & CallRow, select) : fetched?.get(key.id);
         if (row !== undefined) yield row;
       }
     } finally {
@@ -94,40 +97,86 @@ async function* pageOfCalls(list: CallList): AsyncGenerator<CallRow, void, undef
 const isInTableOrder = ({ sort }: CallPlan): boolean =>
   sort.length === 1 && sort[0]?.field.kind === "column" && sort[0].field.name === "started_at";
 
-/** Columns of any size. Under a name of their own where large ones are left out, since conditions use them, too. */
-const payloadColumns: ReadonlySet<string> = new Set(["attributes", "inputs", "output", "summary", "exact"]);
+interface CallVersion {
+  id: string;
+  version: string;
+}
 
-/** Payloads of calls that have at least `smallBytes` are left out, unless it is 0. */
-function listStatement(
-  { plan, scope: scopeNow, located, offset, limit }: CallList,
-  select: readonly string[],
-  smallBytes = 0,
-): Statement {
+/** The newest row of each call. The engine would take longer to leave out older ones, of which there are hardly any. */
+function newestById<Row extends CallVersion>(rows: readonly Row[]): Map<string, Row> {
+  const newest = new Map<string, Row>();
+  for (const row of rows) {
+    const known = newest.get(row.id);
+    if (known === undefined || BigInt(row.version) > BigInt(known.version)) newest.set(row.id, row);
+  }
+  return newest;
+}
+
+/** Columns of any size. Where large ones are left out they have a name of their own, since conditions use them, too. */
+const payloadColumns: ReadonlySet<string> = new Set(["attributes", "inputs", "output", "summary", "exact"]);
+const cutName = (column: string): string => `small_${column}`;
+
+function withPayload(row: CallRow, select: readonly string[]): CallRow {
+  const cut: Record<string, unknown> = { ...row };
+  for (const column of select) if (payloadColumns.has(column)) cut[column] = cut[cutName(column)];
+  return cut as unknown as CallRow;
+}
+
+/** Keys, and with `smallBytes` all columns, where payloads of calls of at least that size are left out. */
+function pageStatement(list: CallList, smallBytes: number): Statement {
   const p = new Parameters();
-  const isCut = (column: string) => smallBytes > 0 && payloadColumns.has(column);
   const cut = (column: string) =>
-    isCut(column)
-      ? `if(size_bytes < ${p.bind("UInt32", smallBytes)}, ${column}, defaultValueOfArgumentType(${column})) AS small_${column}`
+    payloadColumns.has(column)
+      ? `if(size_bytes < ${p.bind("UInt32", smallBytes)}, ${column}, defaultValueOfArgumentType(${column})) AS ${cutName(column)}`
       : column;
+  const columns = [
+    ...new Set([
+      "id",
+      "version",
+      "toUnixTimestamp64Micro(started_at) AS started_us",
+      "size_bytes AS bytes",
+      ...(smallBytes === 0 ? [] : list.select.map(cut)),
+    ]),
+  ];
+  const { calls, isUnion, order, limit } = compileList(list, p, columns);
+  if (!isUnion) return { sql: calls, params: p };
+  const names = columnNames(columns).join(", ");
+  return { sql: `SELECT ${names} FROM (${calls}) ORDER BY ${order}${pageClause(p, { limit })}`, params: p };
+}
+
+function streamStatement(list: CallList): Statement {
+  const p = new Parameters();
+  const { calls, isUnion, order } = compileList(list, p, list.select);
+  const { limit, offset } = list;
+  if (!isUnion && limit === undefined && offset === 0)
+    return { sql: `${calls}, version DESC LIMIT 1 BY id`, params: p };
+  const names = columnNames(list.select).join(", ");
+  const sql = `SELECT ${names} FROM (${calls}) ORDER BY ${order}, version DESC LIMIT 1 BY id`;
+  return { sql: sql + pageClause(p, { limit, offset }), params: p };
+}
+
+/** A list in its order, with enough rows for the page although some calls may have two. */
+function compileList(
+  { plan, scope: scopeNow, byId, offset, limit }: CallList,
+  p: Parameters,
+  select: readonly string[],
+) {
   const scope = scopeNow();
-  const { order, conditions } = compileSortedCalls(plan, scope, p, located);
+  const compiled = compileSortedCalls(plan, scope, p, byId);
+  const order = compiled.order.orderBy;
   const duplicates = slackRows + scope.inFlight.closing(scope.project_id).length;
   const selection = {
-    ...conditions,
-    select: [...new Set(["started_at", "id", "version", ...select.map(cut), ...order.select])],
-    orderBy: order.orderBy,
-  };
-  if (limit === undefined && offset === 0 && !readsRunning(scope, conditions)) {
-    const orderBy = `${order.orderBy}, version DESC LIMIT 1 BY id`;
-    return { sql: visibleCalls(scope, p, { ...selection, orderBy }), params: p };
-  }
-  const union = visibleCalls(scope, p, {
-    ...selection,
+    ...compiled.conditions,
+    select: [...new Set(["started_at", "id", "version", ...select, ...compiled.order.select])],
+    orderBy: order,
     limit: limit === undefined ? undefined : limit + offset + duplicates,
-  });
-  const columns = columnNames(select).map((name) => (isCut(name) ? `small_${name} AS ${name}` : name));
-  const all = `SELECT ${columns.join(", ")} FROM (${union}) ORDER BY ${order.orderBy}, version DESC LIMIT 1 BY id`;
-  return { sql: all + pageClause(p, { limit, offset }), params: p };
+  };
+  return {
+    calls: visibleCalls(scope, p, selection),
+    isUnion: readsRunning(scope, compiled.conditions),
+    order,
+    limit: selection.limit,
+  };
 }
 
 /**
@@ -164,14 +213,7 @@ async function fetchWhere(
     const p = new Parameters();
     return { sql: visibleCalls(scope(), p, { select: ["version", ...select], ...which(p) }), params: p };
   };
-  const rows = await engine.rows<CallRow & { version: string }>(statement, { signal, settings: listSettings });
-  // The engine would take longer to leave out the older versions, of which there are hardly any.
-  const newest = new Map<string, CallRow & { version: string }>();
-  for (const row of rows) {
-    const known = newest.get(row.id);
-    if (known === undefined || BigInt(row.version) > BigInt(known.version)) newest.set(row.id, row);
-  }
-  return newest;
+  return newestById(await engine.rows<CallRow & CallVersion>(statement, { signal, settings: listSettings }));
 }
 
 interface KeyGroup {

@@ -56,9 +56,12 @@ describe.each([
 
   it("looks for positions only where memory does not know them", async () => {
     reads = 0;
-    // The calls themselves are streamed.
     await listIds(store, { project_id: projectId, filter: { call_ids: [recent] } });
-    expect(reads).toBe(limits.horizonUs === undefined ? 0 : 1);
+    expect(reads).toBe(limits.horizonUs === undefined ? 1 : 2);
+    reads = 0;
+    // This one has to be looked for everywhere, whatever memory knows of the other.
+    await listIds(store, { project_id: projectId, filter: { call_ids: [recent, "fedcba9876543210"] } });
+    expect(reads).toBe(1);
     reads = 0;
     await store.calls.read({ project_id: projectId, id: recent });
     expect(reads).toBe(1);

@@ -2,7 +2,7 @@ import { idTime } from "@heddle/trace-model";
 import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
 import { at } from "../query/call-query.js";
-import type { LocatedCalls } from "../query/call-query.js";
+import type { CallsById, LocatedCalls } from "../query/call-query.js";
 import { visibleCalls } from "../query/visible-calls.js";
 import type { CallScope } from "../query/visible-calls.js";
 
@@ -60,17 +60,22 @@ const ways: readonly Way[] = [
   { canFind: (ids) => ids, where: (p, ids) => [p.in("id", "String", ids)] },
 ];
 
-/** Finds where calls with these ids are: in memory, else in the table. */
+/**
+ * Finds where calls with these ids are, in memory or else in the table. Not when one has to be looked for everywhere:
+ * that takes as long as to read the calls by id alone.
+ */
 export async function locateCalls(
   engine: Engine,
   scope: () => CallScope,
   ids: readonly string[],
   signal?: AbortSignal,
-): Promise<LocatedCalls> {
-  const remembered = rememberedCalls(scope(), ids);
+): Promise<CallsById> {
+  const all = [...new Set(ids)];
+  const remembered = rememberedCalls(scope(), all);
   const found = new Set(remembered.ids);
   const times = new Set(remembered.started_at);
-  let wanted = [...new Set(ids)].filter((id) => !found.has(id));
+  let wanted = all.filter((id) => !found.has(id));
+  if (wanted.some((id) => idTime(id) === undefined)) return { ids: all };
   for (const { canFind, where } of ways) {
     const some = canFind(wanted);
     if (some.length === 0) continue;

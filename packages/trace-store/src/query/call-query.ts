@@ -31,9 +31,14 @@ export interface CallPlan {
   expand: ReturnType<typeof parseExpand>;
 }
 
-/** Where calls with given ids were found: see `locateCalls`. */
-export interface LocatedCalls {
+/** Calls by id; with `started_at` only those that started then. */
+export interface CallsById {
   ids: readonly string[];
+  started_at?: readonly bigint[];
+}
+
+/** Calls whose times are known. */
+export interface LocatedCalls extends CallsById {
   started_at: readonly bigint[];
 }
 
@@ -68,20 +73,20 @@ function pricesOf({ expression, sort, expand }: CallPlan): Prices {
 export type CallConditions = Pick<CallSelection, "where" | "joins" | "names" | "ids" | "traceIds">;
 
 /** The conditions of a plan. */
-export function compileCalls(plan: CallPlan, scope: CallScope, p: Parameters, located?: LocatedCalls): CallConditions {
-  return compile(plan, scope, p, located).conditions();
+export function compileCalls(plan: CallPlan, scope: CallScope, p: Parameters, byId?: CallsById): CallConditions {
+  return compile(plan, scope, p, byId).conditions();
 }
 
 /** The conditions of a plan and its order. */
-export function compileSortedCalls(plan: CallPlan, scope: CallScope, p: Parameters, located?: LocatedCalls) {
-  const { sql, source, conditions } = compile(plan, scope, p, located);
+export function compileSortedCalls(plan: CallPlan, scope: CallScope, p: Parameters, byId?: CallsById) {
+  const { sql, source, conditions } = compile(plan, scope, p, byId);
   const order = compileSort(sql, plan.sort, source);
   return { order, conditions: conditions() };
 }
 
-function compile(plan: CallPlan, scope: CallScope, p: Parameters, located: LocatedCalls | undefined) {
+function compile(plan: CallPlan, scope: CallScope, p: Parameters, byId: CallsById | undefined) {
   const sql = new CallSql(p);
-  const filter = [...compileFilter(p, plan.filter, plan.project_id), ...(located === undefined ? [] : at(p, located))];
+  const filter = [...compileFilter(p, plan.filter, plan.project_id), ...(byId === undefined ? [] : at(p, byId))];
   const source = jsonSource(sql, scope, plan.expand, filter);
   const where =
     plan.expression === undefined ? filter : [...filter, compileQuery(sql, plan.expression, callFields(sql, source))];
@@ -91,13 +96,13 @@ function compile(plan: CallPlan, scope: CallScope, p: Parameters, located: Locat
     where,
     joins: [...sql.joins, ...sql.feedback.joins(scope.project_id)],
     names: sql.names,
-    ...(located && { ids: located.ids }),
+    ...(byId && { ids: byId.ids }),
     ...(traceIds.length > 0 && { traceIds }),
   });
   return { sql, source, conditions };
 }
 
 /** Calls whose times are known are found by the table's key. */
-export function at(p: Parameters, { ids, started_at }: LocatedCalls): string[] {
-  return [p.inTimes("started_at", started_at), p.in("id", "String", ids)];
+export function at(p: Parameters, { ids, started_at }: CallsById): string[] {
+  return [...(started_at === undefined ? [] : [p.inTimes("started_at", started_at)]), p.in("id", "String", ids)];
 }

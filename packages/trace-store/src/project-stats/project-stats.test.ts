@@ -96,12 +96,12 @@ test("no content is read for it", async () => {
   const projectId = await filledProject();
   sent.length = 0;
   await store.projectStats({ project_id: projectId });
-  expect(sent).toHaveLength(6);
+  expect(sent).toHaveLength(1);
   for (const { sql, params } of sent) {
     // The plan lists the columns that a statement takes from a table, and its conditions.
     const plan = await db.engine.rows<{ explain: string }>({ sql: `EXPLAIN header = 1 ${sql}`, params });
     const text = plan.map(({ explain }) => explain).join("\n");
-    expect(text).toContain("ReadFromMergeTree");
+    expect(text.match(/ReadFromMergeTree/g)?.length).toBeGreaterThanOrEqual(6);
     expect(text).not.toMatch(/\b(attributes|inputs|output|summary|exact|val|row_digests|payload)\b/);
   }
 });

@@ -19,48 +19,63 @@ type Included = Exclude<keyof ProjectStatsRequest, "project_id">;
 
 interface Kind {
   included: Included;
-  /** SQL over the rows of the project, by what it measures. None of it reads content. */
-  measures: Partial<Record<Measure, string>>;
-  /** The rows of the project. */
-  from: (context: StatsContext, p: Parameters, projectId: string) => string;
+  count: Measure;
+  bytes?: Measure;
+  /** SELECT of the `count` and `bytes` of a project. None of it reads content. */
+  select: (context: StatsContext, p: Parameters, projectId: string) => string;
 }
 
-/** What a project has: one statement each. */
+/** What a project has. */
 const kinds: readonly Kind[] = [
   {
     included: "include_trace_storage_size",
-    measures: { call_count: "sum(calls)", trace_storage_size_bytes: "sum(bytes)" },
-    from: ({ now, inFlight }, p, projectId) => {
+    count: "call_count",
+    bytes: "trace_storage_size_bytes",
+    select: ({ now, inFlight }, p, projectId) => {
       const scope = { project_id: projectId, now: now(), inFlight };
-      return `(${visibleCalls(scope, p, { select: ["count() AS calls", "sum(size_bytes) AS bytes"] })})`;
+      const calls = visibleCalls(scope, p, { select: ["count() AS calls", "sum(size_bytes) AS call_bytes"] });
+      return `SELECT sum(calls) AS count, sum(call_bytes) AS bytes FROM (${calls})`;
     },
   },
   {
     included: "include_object_storage_size",
-    measures: { object_version_count: "count()", objects_storage_size_bytes: "sum(size_bytes)" },
-    from: (_, p, projectId) => `${newestRows("objects")} WHERE ${ofProject(p, projectId)} AND deleted_at IS NULL`,
+    count: "object_version_count",
+    bytes: "objects_storage_size_bytes",
+    select: (_, p, projectId) => `${sizesOf("objects", p, projectId)} AND deleted_at IS NULL`,
   },
   {
     included: "include_table_storage_size",
-    measures: { table_count: "count()" },
-    from: (_, p, projectId) => `${newestRows("tables")} WHERE ${ofProject(p, projectId)}`,
+    count: "table_count",
+    select: (_, p, projectId) => countOf("tables", p, projectId),
   },
   {
     included: "include_table_storage_size",
-    measures: { table_row_count: "count()", tables_storage_size_bytes: "sum(size_bytes)" },
-    from: (_, p, projectId) => `${newestRows("table_rows")} WHERE ${ofProject(p, projectId)}`,
+    count: "table_row_count",
+    bytes: "tables_storage_size_bytes",
+    select: (_, p, projectId) => sizesOf("table_rows", p, projectId),
   },
   {
     included: "include_file_storage_size",
-    measures: { file_count: "count()", files_storage_size_bytes: "sum(size_bytes)" },
-    from: (_, p, projectId) => `${newestRows("files")} WHERE ${ofProject(p, projectId)}`,
+    count: "file_count",
+    bytes: "files_storage_size_bytes",
+    select: (_, p, projectId) => sizesOf("files", p, projectId),
   },
   {
     included: "include_feedback",
-    measures: { feedback_count: "count()" },
-    from: (_, p, projectId) => `${newestRows("feedback")} WHERE ${ofProject(p, projectId)}`,
+    count: "feedback_count",
+    select: (_, p, projectId) => countOf("feedback", p, projectId),
   },
 ];
+
+type TableWithSizes = "objects" | "table_rows" | "files";
+
+function sizesOf(table: TableWithSizes, p: Parameters, projectId: string): string {
+  return `SELECT count() AS count, sum(size_bytes) AS bytes FROM ${newestRows(table)} WHERE ${ofProject(p, projectId)}`;
+}
+
+function countOf(table: "tables" | "feedback", p: Parameters, projectId: string): string {
+  return `SELECT count() AS count, 0 AS bytes FROM ${newestRows(table)} WHERE ${ofProject(p, projectId)}`;
+}
 
 const ofProject = (p: Parameters, projectId: string): string => `project_id = ${p.bind("String", projectId)}`;
 
@@ -83,19 +98,23 @@ export async function projectStats(
     feedback_count: 0,
   };
   const included = kinds.filter((kind) => request[kind.included] !== false);
-  const results = await Promise.all(
-    included.map(async ({ measures, from }) => {
-      const statement = () => {
-        const p = new Parameters();
-        const columns = Object.entries(measures).map(([name, sql]) => `${sql} AS ${name}`);
-        return { sql: `SELECT ${columns.join(", ")} FROM ${from(context, p, request.project_id)}`, params: p };
-      };
-      const [row] = await context.engine.rows<Partial<Record<Measure, string>>>(statement, { signal });
-      return row ?? {};
-    }),
-  );
-  for (const row of results) {
-    for (const name of Object.keys(stats) as Measure[]) if (row[name] !== undefined) stats[name] = Number(row[name]);
+  if (included.length === 0) return stats;
+  const statement = () => {
+    const p = new Parameters();
+    const selects = included.map(
+      (kind) => `SELECT '${kind.count}' AS kind, count, bytes FROM (${kind.select(context, p, request.project_id)})`,
+    );
+    return { sql: selects.join(" UNION ALL "), params: p };
+  };
+  interface Row {
+    kind: Measure;
+    count: string;
+    bytes: string;
+  }
+  for (const row of await context.engine.rows<Row>(statement, { signal })) {
+    const { count, bytes } = included.find((kind) => kind.count === row.kind) ?? {};
+    if (count !== undefined) stats[count] = Number(row.count);
+    if (bytes !== undefined) stats[bytes] = Number(row.bytes);
   }
   return stats;
 }

@@ -40,6 +40,11 @@ export function guardObjects(objects: Objects, mayWrite: () => boolean): Objects
 export function guardReads(inFlight: InFlight, mayWrite: () => boolean): InFlight {
   return {
     closing: (projectId) => inFlight.closing(projectId),
+    watchEnds: (projectId) => {
+      const watch = inFlight.watchEnds(projectId);
+      const wasAlone = mayWrite();
+      return { stop: () => watch.stop() || !wasAlone || !mayWrite() };
+    },
     mayRun: (projectId, which) => !mayWrite() || inFlight.mayRun(projectId, which),
     running: (projectId) => (mayWrite() ? inFlight.running(projectId) : undefined),
     startedAt: (call) => (mayWrite() ? inFlight.startedAt(call) : undefined),

@@ -175,8 +175,8 @@ async function count(context: CallReadsContext, request: CallCount, options: Rea
     const select = probe
       ? ["1 AS n", "0 AS bytes"]
       : ["count() AS n", sizes ? "sum(size_bytes) AS bytes" : "0 AS bytes"];
-    const complete = running !== undefined;
-    const union = visibleCalls(scope, p, { ...conditions, select, limit: probe ? limit : undefined, complete });
+    const only = running === undefined ? undefined : "complete";
+    const union = visibleCalls(scope, p, { ...conditions, select, limit: probe ? limit : undefined, only });
     return { sql: `SELECT sum(n) AS calls, sum(bytes) AS bytes FROM (${union})`, params: p };
   };
   const settings = { max_query_size: "16777216" };

@@ -2,7 +2,7 @@ import { callConditions } from "./locate.js";
 import type { Reserve } from "../context.js";
 import type { Engine, Statement, StatementOptions } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
-import { at, compileSortedCalls } from "../query/call-query.js";
+import { at, compileSortedCalls, whichCalls } from "../query/call-query.js";
 import type { CallPlan, CallsById } from "../query/call-query.js";
 import { pageClause } from "../query/page.js";
 import { columnNames } from "./stored-call.js";
@@ -73,8 +73,9 @@ async function* pageOfCalls(list: CallList, mostRows: number): AsyncGenerator<Ca
   const smallBytes = isShort ? Math.floor(fetchBytes / mostRows) : 0;
   // A few calls are sorted sooner than the table is read in order.
   const settings = byId === undefined ? listSettings : { ...listSettings, optimize_read_in_order: 0 as const };
-  const statement = () => pageStatement(list, smallBytes);
-  const rows = await engine.rows<CallPosition>(statement, { signal, settings });
+  const rows = await readTables(list, (only) =>
+    engine.rows<CallPosition>(() => pageStatement(list, smallBytes, only), { signal, settings }),
+  );
   const newest = newestById(rows);
   const visible = rows.filter((row) => newest.get(row.id) === row);
   const page = visible.slice(offset, limit === undefined ? undefined : offset + limit);
@@ -92,6 +93,37 @@ async function* pageOfCalls(list: CallList, mostRows: number): AsyncGenerator<Ca
       release?.();
     }
   }
+}
+
+/**
+ * Reads complete and running calls side by side where their rows can be merged here, which takes two thirds of the time
+ * of a statement about both.
+ */
+async function readTables(
+  { plan, byId, scope }: CallList,
+  read: (only?: CallSelection["only"]) => Promise<CallPosition[]>,
+): Promise<CallPosition[]> {
+  const { project_id, inFlight } = scope();
+  const isEnding = inFlight.closing(project_id).length > 0;
+  if (isEnding || !isInTableOrder(plan) || !inFlight.mayRun(project_id, whichCalls(plan, byId))) return await read();
+  const watch = inFlight.watchEnds(project_id);
+  let hasEnded = true;
+  let tables: CallPosition[][];
+  try {
+    tables = await Promise.all([read("running"), read("complete")]);
+  } finally {
+    hasEnded = watch.stop();
+  }
+  // It may have been read as complete before it was, and as running when it no longer ran.
+  if (hasEnded) return await read();
+  const direction = plan.sort[0]?.direction === "desc" ? -1 : 1;
+  return tables.flat().toSorted((a, b) => direction * comparePositions(a, b));
+}
+
+/** In the order of the table: by start, then by the bytes of the id. */
+function comparePositions(a: CallPosition, b: CallPosition): number {
+  const difference = BigInt(a.started_us) - BigInt(b.started_us);
+  return difference === 0n ? Buffer.compare(Buffer.from(a.id), Buffer.from(b.id)) : Number(difference);
 }
 
 const isInTableOrder = ({ sort }: CallPlan): boolean =>
@@ -123,7 +155,7 @@ function withPayload(row: CallRow, select: readonly string[]): CallRow {
 }
 
 /** Keys, and with `smallBytes` all columns, where payloads of calls of at least that size are left out. */
-function pageStatement(list: CallList, smallBytes: number): Statement {
+function pageStatement(list: CallList, smallBytes: number, only: CallSelection["only"]): Statement {
   const p = new Parameters();
   const cut = (column: string) =>
     payloadColumns.has(column)
@@ -138,7 +170,7 @@ function pageStatement(list: CallList, smallBytes: number): Statement {
       ...(smallBytes === 0 ? [] : list.select.map(cut)),
     ]),
   ];
-  const { calls, isUnion, order, limit } = compileList(list, p, columns);
+  const { calls, isUnion, order, limit } = compileList(list, p, columns, only);
   if (!isUnion) return { sql: calls, params: p };
   const names = columnNames(columns).join(", ");
   return { sql: `SELECT ${names} FROM (${calls}) ORDER BY ${order}${pageClause(p, { limit })}`, params: p };
@@ -160,6 +192,7 @@ function compileList(
   { plan, scope: scopeNow, byId, offset, limit }: CallList,
   p: Parameters,
   select: readonly string[],
+  only?: CallSelection["only"],
 ) {
   const scope = scopeNow();
   const compiled = compileSortedCalls(plan, scope, p, byId);
@@ -168,12 +201,13 @@ function compileList(
   const selection = {
     ...compiled.conditions,
     select: [...new Set(["started_at", "id", "version", ...select, ...compiled.order.select])],
+    only,
     orderBy: order,
     limit: limit === undefined ? undefined : limit + offset + duplicates,
   };
   return {
     calls: visibleCalls(scope, p, selection),
-    isUnion: readsRunning(scope, compiled.conditions),
+    isUnion: only === undefined && readsRunning(scope, compiled.conditions),
     order,
     limit: selection.limit,
   };

@@ -6,6 +6,11 @@ export interface WhichCalls {
   traceIds?: readonly string[];
 }
 
+export interface EndWatch {
+  /** Ends the watch. True when calls were ending as it began, or have since. */
+  stop(): boolean;
+}
+
 /**
  * What a reader must know of writes that are under way. Read it inside the statement function, that is when the
  * statement is handed to the engine, not when it is built.
@@ -17,6 +22,8 @@ export interface InFlight {
    * there yet: leave out the open start, or the older version, only when the same statement finds a newer row in `calls`.
    */
   closing(projectId: string): readonly string[];
+  /** Watches whether calls of the project end, which moves them from one table to the other. */
+  watchEnds(projectId: string): EndWatch;
   /** True while calls of the project may not have ended: any of them, or one of these. */
   mayRun(projectId: string, which?: WhichCalls): boolean;
   /** How many calls of the project run, all of its commits being done; undefined while memory does not know. */

@@ -4,7 +4,7 @@ import type { CallKey } from "./call-key.js";
 import { OpenSideCache } from "./open-side-cache.js";
 import { OpenSides } from "./open-sides.js";
 import { HiddenCalls } from "./hidden-calls.js";
-import type { InFlight, WhichCalls } from "./in-flight.js";
+import type { EndWatch, InFlight, WhichCalls } from "./in-flight.js";
 import { KeyTable } from "./key-table.js";
 import { KnownCalls } from "./known-calls.js";
 
@@ -46,6 +46,7 @@ export class IngestState implements InFlight {
   /** Microseconds for which a project keeps its calls; projects without a limit are absent. */
   retention = new Map<string, bigint>();
   readonly #closing = new Map<string, string[]>();
+  readonly #watches = new Set<{ projectId: string; ended: boolean }>();
 
   constructor(readonly limits: IngestLimits) {
     this.known = new KnownCalls(limits.knownCalls, 0n);
@@ -69,6 +70,7 @@ export class IngestState implements InFlight {
       if (ids === undefined) this.#closing.set(project_id, [id]);
       else ids.push(id);
     }
+    for (const watch of this.#watches) watch.ended ||= this.#closing.has(watch.projectId);
   }
 
   endClosing(): void {
@@ -77,6 +79,17 @@ export class IngestState implements InFlight {
 
   closing(projectId: string): readonly string[] {
     return this.#closing.get(projectId) ?? [];
+  }
+
+  watchEnds(projectId: string): EndWatch {
+    const watch = { projectId, ended: this.#closing.has(projectId) };
+    this.#watches.add(watch);
+    return {
+      stop: () => {
+        this.#watches.delete(watch);
+        return watch.ended;
+      },
+    };
   }
 
   startedAt(call: CallKey): bigint | undefined {

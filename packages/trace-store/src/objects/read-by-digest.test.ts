@@ -95,9 +95,9 @@ test("reads during writes of the same name never go back to an older version", a
     for (const version of versions) await create(store, "racing", String(version));
   })();
   let seen = -1;
-  let last = false;
-  void written.then(() => (last = true));
-  while (!last) {
+  const writes = { going: true };
+  void written.then(() => (writes.going = false));
+  while (writes.going) {
     if ((await store.objects.query({ project_id: projectId, filter: { object_ids: ["racing"] } })).length === 0)
       continue;
     const { version_index, is_latest } = await read(store, "racing", "latest");

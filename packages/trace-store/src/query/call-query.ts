@@ -2,6 +2,7 @@ import type { ApiSchemas } from "../api-schemas.js";
 import { parseCallField, parseQuery, parseSort } from "@heddle/trace-model";
 import type { CallField, Expression, SortKey } from "@heddle/trace-model";
 import type { Parameters } from "../engine/parameters.js";
+import type { WhichCalls } from "../ingest/in-flight.js";
 import type { CallScope, CallSelection } from "./visible-calls.js";
 import { callFields } from "./call-fields.js";
 import { CallSql } from "./call-sql.js";
@@ -90,16 +91,22 @@ function compile(plan: CallPlan, scope: CallScope, p: Parameters, byId: CallsByI
   const source = jsonSource(sql, scope, plan.expand, filter);
   const where =
     plan.expression === undefined ? filter : [...filter, compileQuery(sql, plan.expression, callFields(sql, source))];
-  const traceIds = plan.filter.trace_ids ?? [];
   // Joins and names are complete once everything else is compiled.
   const conditions = (): CallConditions => ({
     where,
     joins: [...sql.joins, ...sql.feedback.joins(scope.project_id)],
     names: sql.names,
-    ...(byId && { ids: byId.ids }),
-    ...(traceIds.length > 0 && { traceIds }),
+    ...whichCalls(plan, byId),
   });
   return { sql, source, conditions };
+}
+
+/** The only calls that a plan can find. */
+export function whichCalls(
+  { filter: { trace_ids: traceIds = [] } }: CallPlan,
+  byId: CallsById | undefined,
+): WhichCalls {
+  return { ...(byId && { ids: byId.ids }), ...(traceIds.length > 0 && { traceIds }) };
 }
 
 /** Calls whose times are known are found by the table's key. */

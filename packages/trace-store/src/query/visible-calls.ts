@@ -27,8 +27,8 @@ export interface CallSelection extends WhichCalls {
   orderBy?: string;
   /** At most this many rows of each branch. */
   limit?: number;
-  /** Only complete calls: the caller knows of those that run. */
-  complete?: boolean;
+  /** Only the complete calls, or only the running ones. */
+  only?: "complete" | "running";
 }
 
 /**
@@ -42,7 +42,7 @@ type CallJoin = string | ((ids: string | undefined) => string);
  * or being replaced. The result is the text of a `UNION ALL` for use as a subquery.
  *
  * Running calls come first: a call that ends meanwhile is then read twice, never missed. So readers of single calls
- * add `LIMIT 1 BY id`.
+ * add `LIMIT 1 BY id`. One who reads the two apart may miss it, and has to watch for that (`InFlight.watchEnds`).
  */
 export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSelection): string {
   const project = p.bind("String", scope.project_id);
@@ -64,19 +64,17 @@ export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSel
       ...(limit === undefined ? [] : [`LIMIT ${limit}`]),
     ].join(" ");
   const complete = branch("calls", [...shown, ...written.replaced], prewhere);
-  if (!readsRunning(scope, selection)) return complete;
+  const { only = readsRunning(scope, selection) ? undefined : "complete" } = selection;
+  if (only === "complete") return complete;
   const parts = newestRows("call_parts");
   const ids = `SELECT id FROM ${parts} WHERE project_id = ${project} AND part = 'start'`;
   const running = branch(parts, ["part = 'start'", ...shown, ...written.starts, ...prewhere], [], ids);
-  return `(${running}) UNION ALL (${complete})`;
+  return only === "running" ? running : `(${running}) UNION ALL (${complete})`;
 }
 
-/** Whether {@link visibleCalls} is a `UNION ALL` with the running calls, and not just a SELECT of complete ones. */
-export function readsRunning(
-  { project_id, inFlight }: CallScope,
-  { complete, ids, traceIds }: Pick<CallSelection, "complete" | "ids" | "traceIds">,
-): boolean {
-  return complete !== true && inFlight.mayRun(project_id, { ids, traceIds });
+/** Whether running calls can be among those that are selected. */
+export function readsRunning({ project_id, inFlight }: CallScope, { ids, traceIds }: WhichCalls): boolean {
+  return inFlight.mayRun(project_id, { ids, traceIds });
 }
 
 /** The display name of a call: the last rename, be it to nothing, else the name it was started with. */

@@ -41,9 +41,8 @@ export function guardReads(inFlight: InFlight, mayWrite: () => boolean): InFligh
   return {
     closing: (projectId) => inFlight.closing(projectId),
     watchEnds: (projectId) => {
-      const watch = inFlight.watchEnds(projectId);
-      const wasAlone = mayWrite();
-      return { stop: () => watch.stop() || !wasAlone || !mayWrite() };
+      const watch = mayWrite() ? inFlight.watchEnds(projectId) : undefined;
+      return watch && { stop: () => watch.stop() || !mayWrite() };
     },
     mayRun: (projectId, which) => !mayWrite() || inFlight.mayRun(projectId, which),
     running: (projectId) => (mayWrite() ? inFlight.running(projectId) : undefined),

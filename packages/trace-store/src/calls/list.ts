@@ -5,6 +5,7 @@ import { Parameters } from "../engine/parameters.js";
 import { at, compileSortedCalls, whichCalls } from "../query/call-query.js";
 import type { CallPlan, CallsById } from "../query/call-query.js";
 import { pageClause } from "../query/page.js";
+import { newestBy } from "../schema/newest-by.js";
 import { columnNames } from "./stored-call.js";
 import type { CallRow } from "./stored-call.js";
 import { readsRunning, visibleCalls } from "../query/visible-calls.js";
@@ -57,7 +58,9 @@ function streamOfCalls(list: CallList): AsyncIterable<CallRow> {
   return list.engine.stream<CallRow>(() => streamStatement(list), { signal: list.signal, settings });
 }
 
-interface CallPosition extends CallVersion {
+interface CallPosition {
+  id: string;
+  version: string;
   started_us: string;
   bytes: string;
 }
@@ -76,7 +79,7 @@ async function* pageOfCalls(list: CallList, mostRows: number): AsyncGenerator<Ca
   const rows = await readTables(list, (only) =>
     engine.rows<CallPosition>(() => pageStatement(list, smallBytes, only), { signal, settings }),
   );
-  const newest = newestById(rows);
+  const newest = newestBy(rows, ({ id }) => id);
   const visible = rows.filter((row) => newest.get(row.id) === row);
   const page = visible.slice(offset, limit === undefined ? undefined : offset + limit);
   const isSmall = ({ bytes }: CallPosition) => Number(bytes) < smallBytes;
@@ -100,13 +103,13 @@ async function* pageOfCalls(list: CallList, mostRows: number): AsyncGenerator<Ca
  * of a statement about both.
  */
 async function readTables(
-  { plan, byId, scope }: CallList,
+  { plan, byId, scope: scopeNow }: CallList,
   read: (only?: CallSelection["only"]) => Promise<CallPosition[]>,
 ): Promise<CallPosition[]> {
-  const { project_id, inFlight } = scope();
-  const isEnding = inFlight.closing(project_id).length > 0;
-  if (isEnding || !isInTableOrder(plan) || !inFlight.mayRun(project_id, whichCalls(plan, byId))) return await read();
-  const watch = inFlight.watchEnds(project_id);
+  const scope = scopeNow();
+  if (!isInTableOrder(plan) || !readsRunning(scope, whichCalls(plan, byId))) return await read();
+  const watch = scope.inFlight.watchEnds(scope.project_id);
+  if (watch === undefined) return await read();
   let hasEnded = true;
   let tables: CallPosition[][];
   try {
@@ -128,21 +131,6 @@ function comparePositions(a: CallPosition, b: CallPosition): number {
 
 const isInTableOrder = ({ sort }: CallPlan): boolean =>
   sort.length === 1 && sort[0]?.field.kind === "column" && sort[0].field.name === "started_at";
-
-interface CallVersion {
-  id: string;
-  version: string;
-}
-
-/** The newest row of each call. The engine would take longer to leave out older ones, of which there are hardly any. */
-function newestById<Row extends CallVersion>(rows: readonly Row[]): Map<string, Row> {
-  const newest = new Map<string, Row>();
-  for (const row of rows) {
-    const known = newest.get(row.id);
-    if (known === undefined || BigInt(row.version) > BigInt(known.version)) newest.set(row.id, row);
-  }
-  return newest;
-}
 
 /** Columns of any size. Where large ones are left out they have a name of their own, since conditions use them, too. */
 const payloadColumns: ReadonlySet<string> = new Set(["attributes", "inputs", "output", "summary", "exact"]);
@@ -247,7 +235,8 @@ async function fetchWhere(
     const p = new Parameters();
     return { sql: visibleCalls(scope(), p, { select: ["version", ...select], ...which(p) }), params: p };
   };
-  return newestById(await engine.rows<CallRow & CallVersion>(statement, { signal, settings: listSettings }));
+  const rows = await engine.rows<CallRow & { version: string }>(statement, { signal, settings: listSettings });
+  return newestBy(rows, ({ id }) => id);
 }
 
 interface KeyGroup {

@@ -7,7 +7,7 @@ export interface WhichCalls {
 }
 
 export interface EndWatch {
-  /** Ends the watch. True when calls were ending as it began, or have since. */
+  /** Ends the watch. True when calls may have ended since it began. */
   stop(): boolean;
 }
 
@@ -22,8 +22,11 @@ export interface InFlight {
    * there yet: leave out the open start, or the older version, only when the same statement finds a newer row in `calls`.
    */
   closing(projectId: string): readonly string[];
-  /** Watches whether calls of the project end, which moves them from one table to the other. */
-  watchEnds(projectId: string): EndWatch;
+  /**
+   * Watches whether calls of the project end, which moves them from one table to the other; undefined while some are
+   * ending, or another process may end them.
+   */
+  watchEnds(projectId: string): EndWatch | undefined;
   /** True while calls of the project may not have ended: any of them, or one of these. */
   mayRun(projectId: string, which?: WhichCalls): boolean;
   /** How many calls of the project run, all of its commits being done; undefined while memory does not know. */

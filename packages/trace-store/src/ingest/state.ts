@@ -81,8 +81,9 @@ export class IngestState implements InFlight {
     return this.#closing.get(projectId) ?? [];
   }
 
-  watchEnds(projectId: string): EndWatch {
-    const watch = { projectId, ended: this.#closing.has(projectId) };
+  watchEnds(projectId: string): EndWatch | undefined {
+    if (this.#closing.has(projectId)) return undefined;
+    const watch = { projectId, ended: false };
     this.#watches.add(watch);
     return {
       stop: () => {

@@ -41,8 +41,7 @@ export class Heads {
 
   set(key: string, head: Head): void {
     this.#changes++;
-    if (this.#known.size >= remembered) this.#known.clear();
-    this.#known.set(key, head);
+    this.#remember(key, head);
   }
 
   forget(key: string): void {
@@ -57,18 +56,18 @@ export class Heads {
 
   /** The heads of a name, read from the engine if need be, and then remembered unless a write may have changed them. */
   async ofName(engine: Engine, name: NameOf, signal?: AbortSignal): Promise<HeadsOfName> {
-    const known = this.#ofName((key) => this.#known.get(key), name);
-    if (known !== undefined) return known;
+    const [objectKey, opKey] = [headKey({ ...name, kind: "object" }), headKey({ ...name, kind: "op" })];
+    const [object, op] = [this.#known.get(objectKey), this.#known.get(opKey)];
+    if (object !== undefined && op !== undefined) return { object, op };
     const changes = this.#changes;
     const loaded = await loadHeads(engine, name.project_id, [name.object_id], signal);
-    if (changes === this.#changes) for (const [key, head] of loaded) this.set(key, head);
-    return this.#ofName((key) => loaded.get(key), name) ?? { object: noHead, op: noHead };
+    if (changes === this.#changes) for (const [key, head] of loaded) this.#remember(key, head);
+    return { object: loaded.get(objectKey) ?? noHead, op: loaded.get(opKey) ?? noHead };
   }
 
-  #ofName(get: (key: string) => Head | undefined, name: NameOf): HeadsOfName | undefined {
-    const object = get(headKey({ ...name, kind: "object" }));
-    const op = get(headKey({ ...name, kind: "op" }));
-    return object && op && { object, op };
+  #remember(key: string, head: Head): void {
+    if (this.#known.size >= remembered) this.#known.clear();
+    this.#known.set(key, head);
   }
 }
 

@@ -6,6 +6,7 @@ import type { Heads, HeadsOfName } from "./heads.js";
 import type { Among, ObjectRead } from "./requests.js";
 import { inProject, isAmong, versionColumns, versionOf } from "./versions.js";
 import type { Version, VersionRow } from "./versions.js";
+import { newestBy } from "../schema/newest-by.js";
 import { allRows } from "../schema/read-table.js";
 
 /** Up to here a value is read with its version. */
@@ -51,7 +52,7 @@ function latestOf(heads: HeadsOfName, among: Among | undefined): string | undefi
   return live.toSorted((a, b) => Number(b.published_at - a.published_at))[0]?.latest_digest;
 }
 
-/** Every row of the key. The engine would take longer to leave out older ones, of which there are hardly any. */
+/** Every row of the key. */
 async function readRows(
   engine: Engine,
   { project_id, object_id, metadata_only }: ObjectRead,
@@ -67,16 +68,12 @@ async function readRows(
 }
 
 function choose(rows: readonly ValueRow[], heads: HeadsOfName, among: Among | undefined): FoundVersion | undefined {
-  for (const kind of ["object", "op"] as const) {
-    const newest = rows
-      .filter((row) => row.kind === kind)
-      .reduce<ValueRow | undefined>((a, b) => (a && BigInt(a.version) > BigInt(b.version) ? a : b), undefined);
-    if (newest === undefined) continue;
-    const isLatest = heads[kind].latest_digest === newest.digest;
-    const version = versionOf({ ...newest, is_latest: isLatest ? 1 : 0 });
+  for (const row of newestBy(rows, ({ kind }) => kind).values()) {
+    const isLatest = heads[row.kind].latest_digest === row.digest;
+    const version = versionOf({ ...row, is_latest: isLatest ? 1 : 0 });
     if (version.deleted_at !== undefined || !isAmong(version, among)) continue;
-    const isWhole = newest.small_val !== undefined && version.size_bytes <= smallBytes;
-    return { version, val: isWhole ? readable(newest.small_val ?? "", newest.small_exact ?? "") : undefined };
+    const isWhole = row.small_val !== undefined && version.size_bytes <= smallBytes;
+    return { version, val: isWhole ? readable(row.small_val ?? "", row.small_exact ?? "") : undefined };
   }
   return undefined;
 }

@@ -186,7 +186,7 @@ async function measureAll(): Promise<void> {
   await measure(
     "500 scattered ids",
     list({ filter: { call_ids: ids.map(({ id }) => id) }, columns: ["op_name"], limit: undefined }),
-    plain(`id IN (${quoted})`, undefined, "id, op_name").replace("LIMIT 50", ""),
+    `SELECT id, op_name FROM calls WHERE project_id = '${benchProject}' AND id IN (${quoted}) ORDER BY started_at DESC, id DESC`,
   );
 }
 

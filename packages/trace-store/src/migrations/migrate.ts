@@ -33,9 +33,11 @@ export async function migrate(
       `The tracing database "${database}" has schema version ${newest}, this Heddle knows ${known}: start the version that wrote it, or a newer one`,
     );
   }
+  const steps: Migration[] = [];
   for (const step of migrations) {
     const before = applied.find(({ version }) => version === step.version);
-    if (before !== undefined && before.checksum !== checksumOf(step)) {
+    if (before === undefined) steps.push(step);
+    else if (before.checksum !== checksumOf(step)) {
       throw new HeddleError(
         "incompatible",
         `The tracing database "${database}" was made by another build: its schema step ${step.version} ("${before.name}") is not ours`,
@@ -47,7 +49,6 @@ export async function migrate(
     if (statement.startsWith("CREATE ") && existing.has(table)) continue;
     await bootstrap.command({ sql: ddl(statement, placement) });
   }
-  const steps = migrations.filter((step) => !applied.some(({ version }) => version === step.version));
   if (steps.length > 0) await record(bootstrap, database, steps);
 }
 
@@ -63,7 +64,7 @@ async function record(bootstrap: Engine, database: string, steps: readonly Migra
   await bootstrap.insert(`${database}.schema_migrations`, ["version", "name", "checksum"], rows);
 }
 
-/** On one node, where nobody else may lack them. */
+/** Tables that need not be created: none on a cluster, where another node may lack them. */
 async function existingTables(bootstrap: Engine, { database, cluster }: Placement): Promise<Set<string>> {
   if (cluster !== undefined) return new Set();
   const rows = await bootstrap.rows<{ name: string }>({

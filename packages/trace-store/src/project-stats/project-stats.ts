@@ -41,43 +41,38 @@ const kinds: readonly Kind[] = [
     included: "include_object_storage_size",
     count: "object_version_count",
     bytes: "objects_storage_size_bytes",
-    select: (_, p, projectId) => `${sizesOf("objects", p, projectId)} AND deleted_at IS NULL`,
+    select: (_, p, projectId) => `${rowsOf("objects", "sum(size_bytes)", p, projectId)} AND deleted_at IS NULL`,
   },
   {
     included: "include_table_storage_size",
     count: "table_count",
-    select: (_, p, projectId) => countOf("tables", p, projectId),
+    select: (_, p, projectId) => rowsOf("tables", "0", p, projectId),
   },
   {
     included: "include_table_storage_size",
     count: "table_row_count",
     bytes: "tables_storage_size_bytes",
-    select: (_, p, projectId) => sizesOf("table_rows", p, projectId),
+    select: (_, p, projectId) => rowsOf("table_rows", "sum(size_bytes)", p, projectId),
   },
   {
     included: "include_file_storage_size",
     count: "file_count",
     bytes: "files_storage_size_bytes",
-    select: (_, p, projectId) => sizesOf("files", p, projectId),
+    select: (_, p, projectId) => rowsOf("files", "sum(size_bytes)", p, projectId),
   },
   {
     included: "include_feedback",
     count: "feedback_count",
-    select: (_, p, projectId) => countOf("feedback", p, projectId),
+    select: (_, p, projectId) => rowsOf("feedback", "0", p, projectId),
   },
 ];
 
-type TableWithSizes = "objects" | "table_rows" | "files";
+type ProjectTable = "objects" | "tables" | "table_rows" | "files" | "feedback";
 
-function sizesOf(table: TableWithSizes, p: Parameters, projectId: string): string {
-  return `SELECT count() AS count, sum(size_bytes) AS bytes FROM ${newestRows(table)} WHERE ${ofProject(p, projectId)}`;
+function rowsOf(table: ProjectTable, bytes: "sum(size_bytes)" | "0", p: Parameters, projectId: string): string {
+  const mine = `project_id = ${p.bind("String", projectId)}`;
+  return `SELECT count() AS count, ${bytes} AS bytes FROM ${newestRows(table)} WHERE ${mine}`;
 }
-
-function countOf(table: "tables" | "feedback", p: Parameters, projectId: string): string {
-  return `SELECT count() AS count, 0 AS bytes FROM ${newestRows(table)} WHERE ${ofProject(p, projectId)}`;
-}
-
-const ofProject = (p: Parameters, projectId: string): string => `project_id = ${p.bind("String", projectId)}`;
 
 /** Counts what a project has and adds up the bytes of its content. Kinds that are not included are 0. */
 export async function projectStats(

@@ -46,6 +46,7 @@ export function guardReads(inFlight: InFlight, mayWrite: () => boolean): InFligh
     },
     mayRun: (projectId, which) => !mayWrite() || inFlight.mayRun(projectId, which),
     running: (projectId) => (mayWrite() ? inFlight.running(projectId) : undefined),
+    runningStarts: (projectId) => (mayWrite() ? inFlight.runningStarts(projectId) : undefined),
     startedAt: (call) => (mayWrite() ? inFlight.startedAt(call) : undefined),
     hidden: (projectId) => (mayWrite() ? inFlight.hidden(projectId) : undefined),
     hasNames: (projectId) => !mayWrite() || inFlight.hasNames(projectId),

@@ -36,7 +36,7 @@ const delayed = (engine: Engine): Engine => ({
 });
 
 beforeAll(async () => {
-  store = await db.open({ wrapEngine: delayed });
+  store = await db.open({ wrapEngine: delayed, limits: { openSideCacheBytes: 0 } });
 });
 afterAll(() => db.drop());
 beforeEach(() => {

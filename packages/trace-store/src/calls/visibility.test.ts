@@ -112,7 +112,9 @@ it("running calls that memory counts are as many as are listed, whatever became 
 it("running calls are looked for in the traces that have some", async () => {
   const projectId = newProject();
   const sql: string[] = [];
-  let other = await db.open({ wrapEngine: recorded(sql) });
+  // Without this, running calls are found in memory.
+  const limits = { openSideCacheBytes: 0 };
+  let other = await db.open({ wrapEngine: recorded(sql), limits });
   const read = async (traceId: string, limit?: number) => {
     sql.length = 0;
     const ids = await listIds(other, { project_id: projectId, filter: { trace_ids: [traceId] }, limit });
@@ -129,7 +131,7 @@ it("running calls are looked for in the traces that have some", async () => {
   for (const store of ["the same", "another"]) {
     if (store === "another") {
       await other.close();
-      other = await db.open({ wrapEngine: recorded(sql) });
+      other = await db.open({ wrapEngine: recorded(sql), limits });
     }
     for (const limit of [undefined, 10]) {
       expect(await read("over", limit)).toEqual({ ids: ["c", "d"], readsRunning: false });

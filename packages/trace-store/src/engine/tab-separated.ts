@@ -13,3 +13,10 @@ export function quoted(text: string): string {
   const field = escaped(text);
   return field.includes("'") ? `'${field.replaceAll("'", "\\'")}'` : `'${field}'`;
 }
+
+/** The text of a field that {@link escaped} made. */
+export function unescaped(field: string): string {
+  return field.includes("\\") ? field.replaceAll(/\\(.)/gs, (_, code: string) => characters[code] ?? code) : field;
+}
+
+const characters: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r" };

@@ -1,6 +1,7 @@
 import { exampleDigest, findRefs, opKey, statusOf, storable, usageOf } from "@heddle/trace-model";
 import type { CallEnd, CallStart, JsonText } from "@heddle/trace-model";
 import { RowWriter } from "../engine/row-writer.js";
+import { unescaped } from "../engine/tab-separated.js";
 
 /** The columns a start fills, in the order of {@link StartSide.fields}; the same in `calls` and `call_parts`. */
 export const startColumns = [
@@ -108,6 +109,17 @@ export function writeStart(out: RowWriter, start: CallStart, exact: ExactText[])
   out.texts(storableAsIs ? [] : findRefs(start.inputs));
   out.text(exampleDigest(start.op_name, start.inputs));
   return attributesBytes + inputsBytes;
+}
+
+/** The texts of the startColumns of a side, unescaped; null where there is none. */
+export function readStart({ fields }: StartSide): Record<(typeof startColumns)[number], string | null> {
+  // Each field ends with a tab, the last one of a row with a line feed.
+  const texts = fields.toString("utf8", 0, fields.length - 1).split("\t");
+  const values = startColumns.map((column, index) => {
+    const text = texts[index] ?? "";
+    return [column, text === "\\N" ? null : unescaped(text)] as const;
+  });
+  return Object.fromEntries(values) as Record<(typeof startColumns)[number], string | null>;
 }
 
 /** Writes endColumns, adds to `exact`, and returns the bytes that the call takes of its project's storage. */

@@ -1,4 +1,6 @@
 import type { CallKey } from "./call-key.js";
+import type { StartSide } from "./call-sides.js";
+import type { OpenSide } from "./stored-calls.js";
 
 /** The only calls that a read can find: those with these ids, in these traces. */
 export interface WhichCalls {
@@ -31,6 +33,11 @@ export interface InFlight {
   mayRun(projectId: string, which?: WhichCalls): boolean;
   /** How many calls of the project run, all of its commits being done; undefined while memory does not know. */
   running(projectId: string): number | undefined;
+  /**
+   * The starts of all running calls of the project by the id of their call, deleted ones among them; undefined when memory
+   * does not have all of them. A call that is ending may be complete already.
+   */
+  runningStarts(projectId: string): ReadonlyMap<string, OpenSide<StartSide>> | undefined;
   /** When a complete call started, as far as memory knows; undefined while a commit may give it another time. */
   startedAt(call: CallKey): bigint | undefined;
   /**

@@ -1,11 +1,22 @@
-import type { OpenSides } from "./stored-calls.js";
+import { keyText } from "./call-key.js";
+import type { CallKey } from "./call-key.js";
+import type { StartSide } from "./call-sides.js";
+import type { OpenSide, OpenSides } from "./stored-calls.js";
+
+interface Entry {
+  call: CallKey;
+  sides: OpenSides;
+  bytes: number;
+}
 
 /**
  * The newest open sides with their payloads, so that most calls are completed without reading their start back.
  * Bounded by bytes; what was added first goes first.
  */
 export class OpenSideCache {
-  readonly #entries = new Map<string, { sides: OpenSides; bytes: number }>();
+  readonly #entries = new Map<string, Entry>();
+  /** The starts of each project that has any, by id. */
+  readonly #starts = new Map<string, Map<string, OpenSide<StartSide>>>();
   readonly #limit: number;
   #bytes = 0;
 
@@ -17,7 +28,14 @@ export class OpenSideCache {
     return this.#entries.get(key)?.sides;
   }
 
-  set(key: string, sides: OpenSides): void {
+  /** The open starts of a project that are kept, by the id of their call. */
+  starts(projectId: string): ReadonlyMap<string, OpenSide<StartSide>> {
+    return this.#starts.get(projectId) ?? none;
+  }
+
+  set({ project_id, id }: CallKey, sides: OpenSides): void {
+    const call = { project_id, id };
+    const key = keyText(call);
     this.delete(key);
     const { start, end } = sides;
     const kept: OpenSides = {
@@ -32,7 +50,11 @@ export class OpenSideCache {
       }),
     };
     const bytes = 600 + (start?.side.fields.length ?? 0) + (end?.side.fields.length ?? 0);
-    this.#entries.set(key, { sides: kept, bytes });
+    this.#entries.set(key, { call, sides: kept, bytes });
+    if (kept.start !== undefined) {
+      const starts = this.#starts.get(project_id) ?? new Map<string, OpenSide<StartSide>>();
+      this.#starts.set(project_id, starts.set(id, kept.start));
+    }
     this.#bytes += bytes;
     for (const [oldest] of this.#entries) {
       if (this.#bytes <= this.#limit) break;
@@ -41,15 +63,23 @@ export class OpenSideCache {
   }
 
   delete(key: string): void {
-    this.#bytes -= this.#entries.get(key)?.bytes ?? 0;
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    this.#bytes -= entry.bytes;
     this.#entries.delete(key);
+    const starts = this.#starts.get(entry.call.project_id);
+    starts?.delete(entry.call.id);
+    if (starts?.size === 0) this.#starts.delete(entry.call.project_id);
   }
 
   clear(): void {
     this.#entries.clear();
+    this.#starts.clear();
     this.#bytes = 0;
   }
 }
+
+const none: ReadonlyMap<string, OpenSide<StartSide>> = new Map();
 
 /** Slices of bytes and of texts would keep the memory of their whole request. */
 function copyText(text: string): string {

@@ -4,6 +4,8 @@ import type { CallKey } from "./call-key.js";
 import { OpenSideCache } from "./open-side-cache.js";
 import { OpenSides } from "./open-sides.js";
 import { HiddenCalls } from "./hidden-calls.js";
+import type { StartSide } from "./call-sides.js";
+import type { OpenSide } from "./stored-calls.js";
 import type { EndWatch, InFlight, WhichCalls } from "./in-flight.js";
 import { KeyTable } from "./key-table.js";
 import { KnownCalls } from "./known-calls.js";
@@ -107,6 +109,11 @@ export class IngestState implements InFlight {
 
   running(projectId: string): number | undefined {
     return this.closing(projectId).length === 0 ? this.openSides.running(projectId) : undefined;
+  }
+
+  runningStarts(projectId: string): ReadonlyMap<string, OpenSide<StartSide>> | undefined {
+    const starts = this.cache.starts(projectId);
+    return starts.size === this.openSides.running(projectId) ? starts : undefined;
   }
 
   hasNames(projectId: string): boolean {

@@ -15,7 +15,7 @@ export interface CompleteCall {
   version: bigint;
 }
 
-interface OpenSide<Side> {
+export interface OpenSide<Side> {
   side: Side;
   version: bigint;
 }

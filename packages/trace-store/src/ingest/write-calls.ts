@@ -139,7 +139,7 @@ function remember(state: IngestState, call: PlannedCall, version: bigint): void 
   if (start === undefined && end === undefined) return;
   const flags = (start ? hasStart : 0) | (end ? hasEnd : 0);
   state.openSides.set(call, start?.started_at ?? 0n, flags, start?.trace_id);
-  state.cache.set(key, {
+  state.cache.set(call, {
     ...(start && { start: { side: start, version } }),
     ...(end && { end: { side: end, version } }),
   });

@@ -7,6 +7,7 @@ const scope = {
   now: 0n,
   inFlight: {
     closing: () => [],
+    runningStarts: () => undefined,
     watchEnds: () => ({ stop: () => false }),
     mayRun: () => true,
     running: () => undefined,

@@ -109,7 +109,7 @@ class Compiler<F extends TypedField> {
   #unboundPieces(e: Expression<F>): Pieces[] {
     if (this.#fields.pieces === undefined) return [];
     const found = new Map<string, Pieces>();
-    for (const field of fieldsOf(e)) {
+    for (const field of expressionFields(e)) {
       const pieces = this.#fields.pieces(field);
       if (pieces !== undefined && !this.#bound.has(pieces.one)) found.set(pieces.one, pieces);
     }
@@ -230,28 +230,29 @@ function isTest<F extends TypedField>(e: Expression<F>): boolean {
   return typeOf(e) === "bool" && !["and", "or", "not", "field", "literal"].includes(e.op);
 }
 
-function fieldsOf<F extends TypedField>(e: Expression<F>): F[] {
+/** The fields that an expression names, each as often as it does. */
+export function expressionFields<F extends TypedField>(e: Expression<F>): F[] {
   switch (e.op) {
     case "field":
       return [e.field];
     case "and":
     case "or":
-      return e.operands.flatMap(fieldsOf);
+      return e.operands.flatMap(expressionFields);
     case "not":
     case "is_null":
     case "in":
-      return fieldsOf(e.operand);
+      return expressionFields(e.operand);
     case "contains":
-      return [...fieldsOf(e.input), ...fieldsOf(e.substr)];
+      return [...expressionFields(e.input), ...expressionFields(e.substr)];
     case "convert":
     case "size":
     case "integer":
-      return fieldsOf(e.input);
+      return expressionFields(e.input);
     case "literal":
     case "time":
       return [];
     default:
-      return [...fieldsOf(e.left), ...fieldsOf(e.right)];
+      return [...expressionFields(e.left), ...expressionFields(e.right)];
   }
 }
 

@@ -65,6 +65,48 @@ export function compileFilter(p: Parameters, filter: CallsFilter, projectId: str
   return conditions;
 }
 
+/** What a filter compares of a call, without its refs. */
+export interface FilteredCall {
+  trace_id: string;
+  parent_id: string;
+  thread_id: string;
+  turn_id: string;
+  user_id: string;
+  run_id: string;
+  op: string;
+  op_key: string;
+}
+
+/**
+ * Whether a call in memory meets what {@link compileFilter} makes of the filter; undefined for filters by refs, which only
+ * the table can tell.
+ */
+export function filterOf(filter: CallsFilter, projectId: string): ((call: FilteredCall) => boolean) | undefined {
+  if (filter.input_refs?.length || filter.output_refs?.length) return undefined;
+  const tests: Array<(call: FilteredCall) => boolean> = [];
+  const oneOf = (column: keyof FilteredCall, list: readonly string[] | undefined) => {
+    const values = new Set(list);
+    if (values.size > 0) tests.push((call) => values.has(call[column]));
+  };
+  oneOf("trace_id", filter.trace_ids);
+  oneOf("parent_id", filter.parent_ids);
+  oneOf("thread_id", filter.thread_ids);
+  oneOf("turn_id", filter.turn_ids);
+  oneOf("user_id", filter.wb_user_ids);
+  oneOf(
+    "run_id",
+    filter.wb_run_ids?.flatMap((id) => runIds(id, projectId)),
+  );
+  if (filter.trace_roots_only === true) tests.push((call) => call.parent_id === "");
+  const { op_names: ops = [] } = filter;
+  if (ops.length > 0) {
+    const exact = new Set(ops.filter((entry) => !entry.endsWith(":*")));
+    const every = new Set(ops.filter((entry) => entry.endsWith(":*")).map(withoutVersion));
+    tests.push((call) => exact.has(call.op) || every.has(call.op_key));
+  }
+  return (call) => tests.every((test) => test(call));
+}
+
 /** A bare run id means the run of this project, in both forms in which calls may name it. */
 function runIds(id: string, projectId: string): string[] {
   return id.includes("/") ? [id] : [id, `${projectId}/${id}`];

@@ -285,6 +285,11 @@ it("finds for any query just the calls that a plain evaluation of it finds", asy
     if (expected.length > 0 && expected.length < stored.length) telling++;
     const found: string[] = [];
     for await (const { id } of store.calls.query({ project_id: projectId, query, columns: ["id"] })) found.push(id);
+    // A page finds running calls in memory.
+    const page: string[] = [];
+    for await (const { id } of store.calls.query({ project_id: projectId, query, columns: ["id"], limit: 100 }))
+      page.push(id);
+    expect(page.toSorted()).toEqual(found.toSorted());
     const missing = expected.filter((id) => !found.includes(id));
     const extra = found.filter((id) => !expected.includes(id));
     const { count } = await store.calls.count({ project_id: projectId, query });

@@ -7,6 +7,7 @@ import { visibleCalls } from "./visible-calls.js";
 
 const quiet: InFlight = {
   closing: () => [],
+  runningStarts: () => undefined,
   watchEnds: () => ({ stop: () => false }),
   mayRun: () => true,
   running: () => undefined,

@@ -144,6 +144,8 @@ class StatsReader {
       const ids = filter.call_ids?.length ? [p.in("id", "String", filter.call_ids)] : [];
       const current = scope();
       const calls = visibleCalls(current, p, {
+        // What a call used is known when it has ended.
+        only: usage === undefined ? undefined : "complete",
         select: ["toUnixTimestamp64Micro(started_at) AS us", ...select],
         where: [
           `started_at >= ${p.time(start)}`,

@@ -1,0 +1,126 @@
+import { matches, readable } from "@heddle/trace-model";
+import type { CallField, Expression, SortKey } from "@heddle/trace-model";
+import { readStart } from "../ingest/call-sides.js";
+import type { StartSide } from "../ingest/call-sides.js";
+import { needsNames } from "../query/call-columns.js";
+import type { CallPlan, CallsById } from "../query/call-query.js";
+import { expressionFields } from "../query/expression.js";
+import { inTableOrder } from "./table-order.js";
+import { filterOf } from "../query/filter.js";
+import type { FilteredCall } from "../query/filter.js";
+import type { CallScope } from "../query/visible-calls.js";
+import type { CallRow } from "./stored-call.js";
+
+type SortDirection = SortKey<CallField>["direction"];
+
+/** Memory is searched call by call, on the thread that serves all: beyond this the table is. */
+const maxCalls = 1000;
+const maxQueriedBytes = 1_000_000;
+
+/** A row as the table of running calls would return it, with its key. */
+interface RunningRow extends Omit<CallRow, keyof FilteredCall>, FilteredCall {
+  version: string;
+  bytes: string;
+  inMemory: true;
+}
+
+/**
+ * The first running calls that a plan finds, by their start, out of memory; undefined when memory does not have them all, they are
+ * many, or the plan asks for what only tables can tell.
+ *
+ * Take them before the complete calls are read: a call that ends meanwhile is then found twice, never missed.
+ */
+export function runningInMemory(
+  { filter, expression, expand }: CallPlan,
+  { project_id, now, inFlight }: CallScope,
+  byId: CallsById | undefined,
+  { direction, most }: { direction: SortDirection; most: number },
+): RunningRow[] | undefined {
+  const starts = inFlight.runningStarts(project_id);
+  const hidden = inFlight.hidden(project_id);
+  const passes = filterOf(filter, project_id);
+  if (starts === undefined || starts.size > maxCalls || hidden === undefined || passes === undefined) return undefined;
+  if (expression !== undefined) {
+    const bytes = [...starts.values()].reduce((sum, { side }) => sum + side.size_bytes, 0);
+    if (bytes > maxQueriedBytes || !isInRow(expression, inFlight.hasNames(project_id), expand.length > 0))
+      return undefined;
+  }
+  const retention = inFlight.retentionUs(project_id);
+  const isKept = ({ started_at }: StartSide) => retention === undefined || started_at > now - retention;
+  const wanted = byId && new Set(byId.ids);
+  const visible = [...starts]
+    .filter(([id, { side, version }]) => version > (hidden.get(id) ?? 0n) && isKept(side) && wanted?.has(id) !== false)
+    .map(([id, { side, version }]) => ({ id, side, version, started_at: side.started_at }));
+  const found: RunningRow[] = [];
+  for (const { id, side, version } of inTableOrder(visible, direction)) {
+    if (found.length === most) break;
+    const row = readRow(id, side, version);
+    if (passes(row) && (expression === undefined || matches(expression, queryable(project_id, row, side))))
+      found.push(row);
+  }
+  return found;
+}
+
+/** Whether a row alone tells what an expression asks: no feedback, renames or values behind refs. */
+function isInRow(expression: Expression<CallField>, hasNames: boolean, expands: boolean): boolean {
+  return expressionFields(expression).every(
+    (field) =>
+      field.kind !== "feedback" &&
+      field.kind !== "queue" &&
+      !(field.kind === "json" && expands) &&
+      !(hasNames && needsNames(field)),
+  );
+}
+
+function readRow(id: string, side: StartSide, version: bigint): RunningRow {
+  const start = readStart(side);
+  return {
+    id,
+    version: String(version),
+    bytes: String(side.size_bytes),
+    inMemory: true,
+    trace_id: start.trace_id ?? "",
+    parent_id: start.parent_id ?? "",
+    thread_id: start.thread_id ?? "",
+    turn_id: start.turn_id ?? "",
+    op: start.op_name ?? "",
+    op_key: start.op_key ?? "",
+    display_name: start.display_name ?? "",
+    user_id: start.user_id ?? "",
+    run_id: start.run_id ?? "",
+    run_step: start.run_step,
+    run_step_end: null,
+    started_us: String(side.started_at),
+    ended_us: null,
+    latency_us: null,
+    state: "running",
+    failure: null,
+    attributes: start.attributes ?? "",
+    inputs: start.inputs ?? "",
+    output: "null",
+    summary: "{}",
+    exact: Object.fromEntries(side.exact),
+    size_bytes: String(side.size_bytes),
+  };
+}
+
+function queryable(projectId: string, row: RunningRow, { started_at }: StartSide) {
+  const { user_id: user, run_id: run, run_step: step, attributes = "", inputs = "", exact } = row;
+  return {
+    id: row.id,
+    project_id: projectId,
+    trace_id: row.trace_id,
+    parent_id: row.parent_id,
+    thread_id: row.thread_id,
+    turn_id: row.turn_id,
+    op_name: row.op,
+    display_name: row.display_name ?? null,
+    wb_user_id: user,
+    wb_run_id: run,
+    wb_run_step: step === null || step === undefined ? null : Number(step),
+    started_at,
+    attributes: readable(attributes, exact["attributes"]),
+    inputs: readable(inputs, exact["inputs"]),
+    summary: "{}",
+  };
+}

@@ -10,7 +10,8 @@ interface Entry {
 }
 
 /**
- * The newest open sides with their payloads, so that most calls are completed without reading their start back.
+ * The newest open sides with their payloads, so that most calls are completed, and running ones shown, without reading
+ * their start back.
  * Bounded by bytes; what was added first goes first.
  */
 export class OpenSideCache {

@@ -151,6 +151,33 @@ it("a call that ends while a page is read is there once, complete", async () => 
   expect(calls.map(({ id, status }) => `${id} ${status}`).toSorted()).toEqual(["one success", "two success"]);
 });
 
+it("many or large running calls, and long queries, are left to the table", async () => {
+  const read = async (projectId: string, request: Partial<CallsQuery> = {}) => {
+    sent.length = 0;
+    const { length } = await listIds(store, { project_id: projectId, limit: 2000, ...request });
+    return { length, readsTable: readsTable() };
+  };
+  const isRunning = { $eq: [{ $getField: "summary.weave.status" }, { $literal: "running" }] };
+  const query = { $expr: isRunning };
+  const long = { $expr: { $and: Array.from({ length: 30 }, () => isRunning) } };
+  const projectOf = async (calls: number, inputBytes: number) => {
+    const projectId = newProject();
+    const inputs = JSON.stringify({ text: "x".repeat(inputBytes) });
+    await store.ingest(Array.from({ length: calls }, () => startPart({ project_id: projectId, inputs })));
+    return projectId;
+  };
+  const small = await projectOf(3, 10);
+  const page = { limit: 100 };
+  expect(await read(small, page)).toEqual({ length: 3, readsTable: false });
+  expect(await read(small, { ...page, query })).toEqual({ length: 3, readsTable: false });
+  expect(await read(small, { ...page, query: long })).toEqual({ length: 3, readsTable: true });
+  const large = await projectOf(3, 200_000);
+  expect(await read(large, page)).toEqual({ length: 3, readsTable: false });
+  expect(await read(large, { ...page, query })).toEqual({ length: 3, readsTable: true });
+  expect(await read(await projectOf(3, 1_500_000), page)).toEqual({ length: 3, readsTable: true });
+  expect(await read(await projectOf(1001, 1), page)).toEqual({ length: 100, readsTable: true });
+});
+
 it("running calls of which memory lost one are read from the table", async () => {
   const projectId = newProject();
   const small = await db.open({ wrapEngine: recorded, limits: { openSideCacheBytes: 1500 } });

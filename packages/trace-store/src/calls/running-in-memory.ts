@@ -13,9 +13,12 @@ import type { CallRow } from "./stored-call.js";
 
 type SortDirection = SortKey<CallField>["direction"];
 
-/** Memory is searched call by call, on the thread that serves all: beyond this the table is. */
+/** Memory is searched call by call, on the thread that serves all: beyond any of these the table is. */
 const maxCalls = 1000;
-const maxQueriedBytes = 1_000_000;
+const maxBytes = 4_000_000;
+/** Where an expression may look into each byte, once for each of its fields. */
+const maxQueriedBytes = 500_000;
+const maxExpressionText = 2000;
 
 /** A row as the table of running calls would return it, with its key. */
 interface RunningRow extends Omit<CallRow, keyof FilteredCall>, FilteredCall {
@@ -25,8 +28,8 @@ interface RunningRow extends Omit<CallRow, keyof FilteredCall>, FilteredCall {
 }
 
 /**
- * The first running calls that a plan finds, by their start, out of memory; undefined when memory does not have them all, they are
- * many, or the plan asks for what only tables can tell.
+ * The first running calls that a plan finds, by their start, out of memory; undefined when memory does not have
+ * them all, they are many or large, or the plan asks for what only tables can tell.
  *
  * Take them before the complete calls are read: a call that ends meanwhile is then found twice, never missed.
  */
@@ -40,11 +43,11 @@ export function runningInMemory(
   const hidden = inFlight.hidden(project_id);
   const passes = filterOf(filter, project_id);
   if (starts === undefined || starts.size > maxCalls || hidden === undefined || passes === undefined) return undefined;
-  if (expression !== undefined) {
-    const bytes = [...starts.values()].reduce((sum, { side }) => sum + side.size_bytes, 0);
-    if (bytes > maxQueriedBytes || !isInRow(expression, inFlight.hasNames(project_id), expand.length > 0))
-      return undefined;
-  }
+  const bytes = [...starts.values()].reduce((sum, { side }) => sum + side.size_bytes, 0);
+  if (bytes > (expression === undefined ? maxBytes : maxQueriedBytes)) return undefined;
+  if (expression !== undefined && !isCheap(expression)) return undefined;
+  if (expression !== undefined && !isInRow(expression, inFlight.hasNames(project_id), expand.length > 0))
+    return undefined;
   const retention = inFlight.retentionUs(project_id);
   const isKept = ({ started_at }: StartSide) => retention === undefined || started_at > now - retention;
   const wanted = byId && new Set(byId.ids);
@@ -59,6 +62,11 @@ export function runningInMemory(
       found.push(row);
   }
   return found;
+}
+
+function isCheap(expression: Expression<CallField>): boolean {
+  const text = JSON.stringify(expression, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value));
+  return text.length <= maxExpressionText;
 }
 
 /** Whether a row alone tells what an expression asks: no feedback, renames or values behind refs. */

@@ -152,22 +152,37 @@ async function measureAll(): Promise<void> {
     () => store.calls.count({ project_id: settledProject }),
     `SELECT count() FROM calls WHERE project_id = '${settledProject}'`,
   );
-  await measure(
-    "project stats",
-    () => store.projectStats({ project_id: benchProject }),
-    `SELECT count(), sum(size_bytes) FROM calls WHERE project_id = '${benchProject}'`,
-  );
-  await measure(
-    "stats per hour",
-    () =>
-      store.calls.callStats({
-        project_id: benchProject,
-        start: firstUs,
-        granularity: 3600,
-        call_metrics: [{ metric: "latency_ms", percentiles: [95] }],
-      }),
-    `SELECT toStartOfHour(started_at) AS hour, count(), sum(latency_us), quantileExactInclusive(0.95)(latency_us) FROM calls WHERE project_id = '${benchProject}' GROUP BY hour`,
-  );
+  for (const [suffix, project] of [
+    ["", benchProject],
+    [", settled project", settledProject],
+  ] as const) {
+    const sizes: Array<[table: string, bytes: string]> = [
+      ["calls", "sum(size_bytes)"],
+      ["objects", "sum(size_bytes)"],
+      ["tables", "0"],
+      ["table_rows", "sum(size_bytes)"],
+      ["files", "sum(size_bytes)"],
+      ["feedback", "0"],
+    ];
+    await measure(
+      `project stats${suffix}`,
+      () => store.projectStats({ project_id: project }),
+      sizes
+        .map(([name, bytes]) => `SELECT count(), ${bytes} FROM ${name} WHERE project_id = '${project}'`)
+        .join(" UNION ALL "),
+    );
+    await measure(
+      `stats per hour${suffix}`,
+      () =>
+        store.calls.callStats({
+          project_id: project,
+          start: firstUs,
+          granularity: 3600,
+          call_metrics: [{ metric: "latency_ms", percentiles: [95] }],
+        }),
+      `SELECT toStartOfHour(started_at) AS hour, count(), sum(latency_us), quantileExactInclusive(0.95)(latency_us) FROM calls WHERE project_id = '${project}' GROUP BY hour`,
+    );
+  }
   await measure(
     "usage per hour",
     () =>

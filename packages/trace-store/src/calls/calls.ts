@@ -1,5 +1,5 @@
 import type { ApiSchemas } from "../api-schemas.js";
-import { locateCalls } from "./locate.js";
+import { likelyPlaces, locateCalls } from "./locate.js";
 import { finishCalls } from "./finish.js";
 import type { Finish } from "./finish.js";
 import { fetchCall, readCallRows } from "./list.js";
@@ -9,8 +9,8 @@ import type { Engine } from "../engine/engine.js";
 import type { InFlight } from "../ingest/in-flight.js";
 import { checkPage } from "../query/page.js";
 import { Parameters } from "../engine/parameters.js";
-import { compileCalls, planCalls } from "../query/call-query.js";
-import type { CallPlan, CallSelector, CallsById } from "../query/call-query.js";
+import { compileCalls, findsAll, findsByIdAlone, planCalls } from "../query/call-query.js";
+import type { CallPlan, CallSelector, CallsById, LocatedCalls } from "../query/call-query.js";
 import type { Refs } from "../refs/refs.js";
 import { withCosts } from "../costs/call-costs.js";
 import type { Costs } from "../costs/costs.js";
@@ -20,6 +20,8 @@ import { callColumns, toStoredCall } from "./stored-call.js";
 import type { CallRow, StoredCall } from "./stored-call.js";
 import { callsUsage, traceUsage } from "../usage/usage.js";
 import type { CallsUsageRequest, TraceUsageRequest, UsageByCall } from "../usage/usage.js";
+import { readApart } from "../query/read-apart.js";
+import { runningSize } from "./running-in-memory.js";
 import { visibleCalls } from "../query/visible-calls.js";
 import type { CallScope } from "../query/visible-calls.js";
 
@@ -97,11 +99,16 @@ async function* query(
 ): AsyncGenerator<StoredCall, void, undefined> {
   const { limit, offset = 0 } = request;
   checkPage({ limit, offset });
-  const byId = await locate(context, plan, options.signal);
-  if (limit === 0 || byId?.ids.length === 0) return;
   const source = sourceOf(context, request, options);
+  const ids = plan.filter.call_ids ?? [];
+  const find = async (found?: LocatedCalls) =>
+    await locateCalls(context.engine, source.scope, ids, { signal: options.signal, found });
+  const likely = findsByIdAlone(plan) ? likelyPlaces(source.scope(), ids) : undefined;
+  const isWhole = likely !== undefined && offset + (limit ?? Number.POSITIVE_INFINITY) >= likely.ids.length;
+  const byId = isWhole ? likely : ids.length === 0 ? undefined : await find();
+  if (limit === 0 || byId?.ids.length === 0) return;
   const expand = request.return_expanded_column_values === false ? [] : plan.expand;
-  yield* finish(context, request, { ...source, expand }, readCallRows({ ...source, plan, byId, limit, offset }));
+  yield* finish(context, request, { ...source, expand }, readCallRows({ ...source, plan, byId, find, limit, offset }));
 }
 
 async function read(
@@ -165,32 +172,56 @@ async function count(context: CallReadsContext, request: CallCount, options: Rea
   const plan = planCalls(request);
   const byId = await locate(context, plan, options.signal);
   if (byId?.ids.length === 0) return { count: 0, total_storage_size_bytes: sizes ? 0 : null };
-  let running: number | undefined;
-  const statement = () => {
+  const scopeNow = scopeOf(context, request.project_id);
+  const statement = (only?: "complete") => {
     const p = new Parameters();
-    const scope = scopeOf(context, request.project_id)();
-    const conditions = compileCalls(plan, scope, p, byId);
-    running = sizes || conditions.where?.length !== 0 ? undefined : allRunning(scope);
+    const scope = scopeNow();
     const probe = limit !== undefined && !sizes;
     const select = probe
       ? ["1 AS n", "0 AS bytes"]
-      : ["count() AS n", sizes ? "sum(size_bytes) AS bytes" : "0 AS bytes"];
-    const only = running === undefined ? undefined : "complete";
-    const union = visibleCalls(scope, p, { ...conditions, select, limit: probe ? limit : undefined, only });
+      : ["toInt64(count()) AS n", `${sizes ? "toInt64(sum(size_bytes))" : "toInt64(0)"} AS bytes`];
+    const union = visibleCalls(scope, p, {
+      ...compileCalls(plan, scope, p, byId),
+      select,
+      limit: probe ? limit : undefined,
+      only,
+      addsUp: !probe && findsAll(plan) ? "sums" : undefined,
+    });
     return { sql: `SELECT sum(n) AS calls, sum(bytes) AS bytes FROM (${union})`, params: p };
   };
   const settings = { max_query_size: "16777216" };
-  const [row] = await context.engine.rows<{ calls: string; bytes: string }>(statement, { ...options, settings });
-  const calls = Number(row?.calls ?? 0) + (running ?? 0);
+  const read = async (only?: "complete") => {
+    type Row = { calls: string; bytes: string };
+    const [row] = await context.engine.rows<Row>(() => statement(only), { ...options, settings });
+    return { count: Number(row?.calls ?? 0), bytes: Number(row?.bytes ?? 0) };
+  };
+  const scope = scopeNow();
+  const running = findsAll(plan) ? allRunning(scope, sizes) : undefined;
+  const { count: calls, bytes } =
+    running === undefined || running.count === 0
+      ? await read()
+      : await readApart(scope, async () => sumOf(running, await read("complete")), read);
   return {
     count: limit === undefined ? calls : Math.min(calls, limit),
-    total_storage_size_bytes: sizes ? Number(row?.bytes ?? 0) : null,
+    total_storage_size_bytes: sizes ? bytes : null,
   };
 }
 
-/** How many visible calls of a project run, when memory knows. */
-function allRunning({ project_id, inFlight }: CallScope): number | undefined {
-  return inFlight.retentionUs(project_id) === undefined ? inFlight.running(project_id) : undefined;
+interface Size {
+  count: number;
+  bytes: number;
+}
+
+function sumOf(a: Size, b: Size): Size {
+  return { count: a.count + b.count, bytes: a.bytes + b.bytes };
+}
+
+/** How many visible calls of a project run, and if asked for their bytes; undefined when memory does not know. */
+function allRunning(scope: CallScope, sizes: boolean): Size | undefined {
+  const { project_id, inFlight } = scope;
+  if (sizes || inFlight.retentionUs(project_id) !== undefined) return runningSize(scope);
+  const count = inFlight.running(project_id);
+  return count === undefined ? undefined : { count, bytes: 0 };
 }
 
 /** The calls of `filter.call_ids`; undefined without such a filter. */
@@ -201,7 +232,7 @@ async function locate(
 ): Promise<CallsById | undefined> {
   const ids = plan.filter.call_ids ?? [];
   if (ids.length === 0) return undefined;
-  return await locateCalls(context.engine, scopeOf(context, plan.project_id), ids, signal);
+  return await locateCalls(context.engine, scopeOf(context, plan.project_id), ids, { signal });
 }
 
 function scopeOf({ now, inFlight }: CallReadsContext, projectId: string): () => CallScope {

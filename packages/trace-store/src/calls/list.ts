@@ -1,10 +1,12 @@
 import { callConditions } from "./locate.js";
 import type { Reserve } from "../context.js";
+import type { HiddenCall } from "../ingest/hidden-calls.js";
 import type { Engine, Statement, StatementOptions } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
-import { at, compileSortedCalls, whichCalls } from "../query/call-query.js";
-import type { CallPlan, CallsById } from "../query/call-query.js";
+import { at, compileSortedCalls, findsAll, whichCalls } from "../query/call-query.js";
+import type { CallPlan, CallsById, LocatedCalls } from "../query/call-query.js";
 import { pageClause } from "../query/page.js";
+import { readApart } from "../query/read-apart.js";
 import { newestBy } from "../schema/newest-by.js";
 import { columnNames } from "./stored-call.js";
 import type { CallRow } from "./stored-call.js";
@@ -27,6 +29,8 @@ export interface CallList extends CallSource {
   plan: CallPlan;
   /** The calls of `filter.call_ids`. */
   byId: CallsById | undefined;
+  /** Finds the calls by id when only these are `within` where they should be. */
+  find: (found: LocatedCalls) => Promise<CallsById>;
   limit: number | undefined;
   offset: number;
 }
@@ -37,7 +41,9 @@ const pageRows = 1000;
 const shortPageRows = 200;
 /** Payloads that are fetched, and held in memory, at a time. */
 const fetchBytes = 4 * 1024 * 1024;
-/** Duplicates that a branch may have among its first rows during commits, besides those known to be in flight. */
+/** Hidden rows that a page may read for nothing. */
+const maxDropped = 200;
+/** Rows to spare for calls that have two, besides those known to be in flight: after a crash, or when one just ended. */
 const slackRows = 16;
 
 /**
@@ -75,16 +81,15 @@ interface CallPosition {
  * second statement.
  */
 async function* pageOfCalls(list: CallList, mostRows: number): AsyncGenerator<CallRow, void, undefined> {
-  const { plan, byId, limit, offset, select, signal, engine } = list;
-  const isShort = byId !== undefined || (mostRows <= shortPageRows && isInTableOrder(plan));
-  const smallBytes = isShort ? Math.floor(fetchBytes / mostRows) : 0;
-  // A few calls are sorted sooner than the table is read in order.
-  const settings = byId === undefined ? listSettings : { ...listSettings, optimize_read_in_order: 0 as const };
-  const rows = await readTables(list, mostRows, (only) =>
-    engine.rows<CallPosition>(() => pageStatement(list, smallBytes, only), { signal, settings }),
-  );
-  const newest = newestBy(rows, ({ id }) => id);
-  const visible = rows.filter((row) => newest.get(row.id) === row);
+  const { byId, limit, offset, select } = list;
+  const { visible, smallBytes } = await visiblePage(list, mostRows);
+  if (byId?.within !== undefined && visible.length < byId.ids.length) {
+    const all = await list.find(positions(visible));
+    if (all.ids.length > visible.length) {
+      yield* pageOfCalls({ ...list, byId: all }, mostRows);
+      return;
+    }
+  }
   const page = visible.slice(offset, limit === undefined ? undefined : offset + limit);
   const isWhole = ({ inMemory, bytes }: CallPosition) => inMemory === true || Number(bytes) < smallBytes;
   for (const { keys, bytes } of bySize(page)) {
@@ -102,6 +107,45 @@ async function* pageOfCalls(list: CallList, mostRows: number): AsyncGenerator<Ca
   }
 }
 
+/** The first calls of a list; those of fewer bytes than `smallBytes` are whole. */
+async function visiblePage(list: CallList, mostRows: number): Promise<{ visible: CallPosition[]; smallBytes: number }> {
+  const { plan, byId, signal, engine } = list;
+  const isShort = byId !== undefined || (mostRows <= shortPageRows && isInTableOrder(plan));
+  const dropsHidden = findsAll(plan) && droppable(list.scope()) !== undefined;
+  const smallBytes = isShort ? Math.floor(fetchBytes / (mostRows + (dropsHidden ? maxDropped : 0))) : 0;
+  // A few calls are sorted sooner than the table is read in order.
+  const settings = byId === undefined ? listSettings : { ...listSettings, optimize_read_in_order: 0 as const };
+  const visible = await firstVisible(mostRows, async (slack, cut) => {
+    return await readTables(list, mostRows + slack, cut, async (only) => {
+      let made: PageStatement | undefined;
+      const statement = () => (made = pageStatement(list, smallBytes, { only, dropsHidden, slack }));
+      const read = await engine.rows<CallPosition>(statement, { signal, settings });
+      const kept = read.filter(({ id, version }) => BigInt(version) > (made?.hidden?.calls.get(id)?.upTo ?? -1n));
+      if (made?.limit !== undefined && read.length >= made.limit) cut.push(kept);
+      return kept;
+    });
+  });
+  return { visible, smallBytes };
+}
+
+/**
+ * The first calls of a list, each by its newest row. `read` returns rows in order, and adds to `cut` those of each table that
+ * may have more. Few calls have two rows, so that no more are read than the page has; when such calls leave one of these tables
+ * without enough rows all is read again, with some to spare: what is missing could come before what another table has.
+ */
+async function firstVisible(
+  mostRows: number,
+  read: (slack: number, cut: CallPosition[][]) => Promise<CallPosition[]>,
+): Promise<CallPosition[]> {
+  for (let slack = 0; ; slack = 2 * slack + slackRows) {
+    const cut: CallPosition[][] = [];
+    const rows = await read(slack, cut);
+    const newest = newestBy(rows, ({ id }) => id);
+    const isVisible = (row: CallPosition) => newest.get(row.id) === row;
+    if (cut.every((table) => table.filter(isVisible).length >= mostRows)) return rows.filter(isVisible);
+  }
+}
+
 /**
  * Reads complete and running calls apart where their rows can be merged here: running ones out of memory, or else side by
  * side, which takes two thirds of the time of a statement about both.
@@ -109,25 +153,22 @@ async function* pageOfCalls(list: CallList, mostRows: number): AsyncGenerator<Ca
 async function readTables(
   { plan, byId, scope: scopeNow }: CallList,
   mostRows: number,
+  cut: CallPosition[][],
   read: (only?: CallSelection["only"]) => Promise<CallPosition[]>,
 ): Promise<CallPosition[]> {
   const scope = scopeNow();
   if (!isInTableOrder(plan) || !readsRunning(scope, whichCalls(plan, byId))) return await read();
-  const first = { direction: plan.sort[0]?.direction ?? "asc", most: mostRows + slackRows };
+  const first = { direction: plan.sort[0]?.direction ?? "asc", most: mostRows };
   const running: CallPosition[] | undefined = runningInMemory(plan, scope, byId, first);
-  if (running !== undefined) return merged(plan, [...running, ...(await read("complete"))]);
-  const watch = scope.inFlight.watchEnds(scope.project_id);
-  if (watch === undefined) return await read();
-  let hasEnded = true;
-  let tables: CallPosition[][];
-  try {
-    tables = await Promise.all([read("running"), read("complete")]);
-  } finally {
-    hasEnded = watch.stop();
+  if (running !== undefined) {
+    if (running.length === mostRows) cut.push(running);
+    return merged(plan, [...running, ...(await read("complete"))]);
   }
-  // It may have been read as complete before it was, and as running when it no longer ran.
-  if (hasEnded) return await read();
-  return merged(plan, tables.flat());
+  const sideBySide = async () => merged(plan, (await Promise.all([read("running"), read("complete")])).flat());
+  return await readApart(scope, sideBySide, async () => {
+    cut.length = 0;
+    return await read();
+  });
 }
 
 function merged({ sort }: CallPlan, rows: readonly CallPosition[]): CallPosition[] {
@@ -152,8 +193,10 @@ function wholeRow(row: CallPosition & CallRow, select: readonly string[]): CallR
   return cut as unknown as CallRow;
 }
 
+type PageStatement = Statement & Pick<CompiledList, "hidden" | "limit">;
+
 /** Keys, and with `smallBytes` all columns, where payloads of calls of at least that size are left out. */
-function pageStatement(list: CallList, smallBytes: number, only: CallSelection["only"]): Statement {
+function pageStatement(list: CallList, smallBytes: number, which: Which): PageStatement {
   const p = new Parameters();
   const cut = (column: string) =>
     payloadColumns.has(column)
@@ -168,10 +211,11 @@ function pageStatement(list: CallList, smallBytes: number, only: CallSelection["
       ...(smallBytes === 0 ? [] : list.select.map(cut)),
     ]),
   ];
-  const { calls, isUnion, order, limit } = compileList(list, p, columns, only);
-  if (!isUnion) return { sql: calls, params: p };
+  const { calls, isUnion, order, limit, hidden } = compileList(list, p, columns, which);
+  if (!isUnion) return { sql: calls, params: p, hidden, limit };
   const names = columnNames(columns).join(", ");
-  return { sql: `SELECT ${names} FROM (${calls}) ORDER BY ${order}${pageClause(p, { limit })}`, params: p };
+  const sql = `SELECT ${names} FROM (${calls}) ORDER BY ${order}${pageClause(p, { limit })}`;
+  return { sql, params: p, hidden, limit };
 }
 
 function streamStatement(list: CallList): Statement {
@@ -185,30 +229,65 @@ function streamStatement(list: CallList): Statement {
   return { sql: sql + pageClause(p, { limit, offset }), params: p };
 }
 
+interface Which {
+  only?: CallSelection["only"];
+  /** Few hidden calls may be among the rows, to be dropped here. */
+  dropsHidden?: boolean;
+  /** Rows to spare. */
+  slack?: number;
+}
+
+interface CompiledList {
+  calls: string;
+  isUnion: boolean;
+  order: string;
+  limit: number | undefined;
+  /** To be dropped. */
+  hidden: Hidden | undefined;
+}
+
 /** A list in its order, with enough rows for the page although some calls may have two. */
 function compileList(
   { plan, scope: scopeNow, byId, offset, limit }: CallList,
   p: Parameters,
   select: readonly string[],
-  only?: CallSelection["only"],
-) {
+  { only, dropsHidden, slack = slackRows }: Which = {},
+): CompiledList {
   const scope = scopeNow();
   const compiled = compileSortedCalls(plan, scope, p, byId);
   const order = compiled.order.orderBy;
-  const duplicates = slackRows + scope.inFlight.closing(scope.project_id).length;
+  const duplicates = slack + scope.inFlight.closing(scope.project_id).length;
+  const isUnion = only === undefined && readsRunning(scope, compiled.conditions);
+  const hidden = dropsHidden === true && !isUnion && only !== "running" ? droppable(scope) : undefined;
   const selection = {
     ...compiled.conditions,
     select: [...new Set(["started_at", "id", "version", ...select, ...compiled.order.select])],
     only,
     orderBy: order,
-    limit: limit === undefined ? undefined : limit + offset + duplicates,
+    limit: limit === undefined ? undefined : limit + offset + duplicates + (hidden?.rows ?? 0),
+    withHidden: hidden !== undefined,
   };
-  return {
-    calls: visibleCalls(scope, p, selection),
-    isUnion: only === undefined && readsRunning(scope, compiled.conditions),
-    order,
-    limit: selection.limit,
-  };
+  return { calls: visibleCalls(scope, p, selection), isUnion, order, limit: selection.limit, hidden };
+}
+
+interface Hidden {
+  calls: ReadonlyMap<string, HiddenCall>;
+  rows: number;
+}
+
+/**
+ * The hidden calls of a project as they are now, if they are few. Without any condition the engine reads just the rows of a
+ * page, which is faster than to leave the hidden ones out.
+ */
+function droppable({ project_id, inFlight }: CallScope): Hidden | undefined {
+  const calls = new Map(inFlight.hidden(project_id));
+  const rows = [...calls.values()].reduce((sum, call) => sum + call.rows, 0);
+  return rows === 0 || rows > maxDropped ? undefined : { calls, rows };
+}
+
+function positions(rows: readonly CallPosition[]): LocatedCalls {
+  const times = new Set(rows.map(({ started_us }) => BigInt(started_us)));
+  return { ids: rows.map(({ id }) => id), started_at: [...times] };
 }
 
 /**
@@ -216,10 +295,7 @@ function compileList(
  * read. What moved to another time is looked for by id alone; what was deleted is missing.
  */
 async function fetchCalls(list: CallList, keys: readonly CallPosition[]): Promise<Map<string, CallRow>> {
-  const located = {
-    ids: keys.map(({ id }) => id),
-    started_at: [...new Set(keys.map(({ started_us }) => BigInt(started_us)))],
-  };
+  const located = positions(keys);
   const found = await fetchWhere(list, (p) => ({ where: at(p, located), ids: located.ids }));
   const missing = located.ids.filter((id) => !found.has(id));
   if (missing.length === 0) return found;

@@ -5,6 +5,7 @@ import { listIds } from "../../test/list-calls.js";
 import { testDatabase } from "../../test/store.js";
 import type { Engine } from "../engine/engine.js";
 import type { TraceStore } from "../store.js";
+import type { CallsQuery } from "./calls.js";
 
 const dayMs = 86_400_000;
 
@@ -43,7 +44,7 @@ describe.each([
     await store.ingest([
       completePart({ project_id: projectId, id: old, started_at: longAgo }),
       completePart({ project_id: projectId, id: recent }),
-      completePart({ project_id: projectId, id: imported, started_at: longAgo }),
+      completePart({ project_id: projectId, id: imported, started_at: longAgo - 100n * BigInt(dayMs) * 1000n }),
       completePart({ project_id: projectId, id: "0123456789abcdef" }),
       startPart({ project_id: projectId, id: running }),
     ]);
@@ -54,10 +55,21 @@ describe.each([
     expect(await store.calls.count({ project_id: projectId, filter: { call_ids: all } })).toMatchObject({ count: 5 });
   });
 
-  it("looks for positions only where memory does not know them", async () => {
-    reads = 0;
-    await listIds(store, { project_id: projectId, filter: { call_ids: [recent] } });
-    expect(reads).toBe(limits.horizonUs === undefined ? 1 : 2);
+  it("looks elsewhere only for calls that are not where memory or their id says", async () => {
+    const byName: CallsQuery["sort_by"] = [{ field: "op_name", direction: "desc" }];
+    const lists: Array<[ids: string[], most: number, more?: Partial<CallsQuery>]> = [
+      [[recent, old], 1],
+      [[recent, old], 1, { limit: 2, sort_by: byName }],
+      [[recent, old, imported], 4],
+      // What comes first is known when all are found.
+      [[recent, old], 2, { limit: 1 }],
+    ];
+    for (const [ids, most, more] of lists) {
+      reads = 0;
+      const listed = await listIds(store, { project_id: projectId, filter: { call_ids: ids }, ...more });
+      expect(listed).toHaveLength(Math.min(ids.length, more?.limit ?? ids.length));
+      expect([ids, reads]).toEqual([ids, most]);
+    }
     reads = 0;
     // This one has to be looked for everywhere, whatever memory knows of the other.
     await listIds(store, { project_id: projectId, filter: { call_ids: [recent, "fedcba9876543210"] } });

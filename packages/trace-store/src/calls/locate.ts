@@ -1,10 +1,13 @@
 import { idTime } from "@heddle/trace-model";
 import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
+import { everyVersion } from "../ingest/hidden-calls.js";
 import { at } from "../query/call-query.js";
 import type { CallsById, LocatedCalls } from "../query/call-query.js";
 import { visibleCalls } from "../query/visible-calls.js";
 import type { CallScope } from "../query/visible-calls.js";
+import { during, fewSpans } from "../query/time-spans.js";
+import type { TimeSpan } from "../query/time-spans.js";
 
 /**
  * How far a call's start may be from the time that its id carries: clients make ids when calls start; some make them when
@@ -12,8 +15,6 @@ import type { CallScope } from "../query/visible-calls.js";
  */
 const nearUs = 10_000_000n;
 const dayUs = 86_400_000_000n;
-/** Each is two more expressions that the engine prepares. */
-const maxWindows = 8;
 
 type Condition = (p: Parameters) => string[];
 
@@ -50,7 +51,7 @@ interface Way {
 /** Near the times that ids carry, if they do (UUIDv7): the table is ordered by time. */
 const within = (margin: bigint): Way => ({
   canFind: (ids) => ids.filter((id) => idTime(id) !== undefined),
-  where: (p, ids) => [during(p, windowsAround(ids, margin)), p.in("id", "String", ids)],
+  where: (p, ids) => [during(p, fewSpans(around(ids, margin))), p.in("id", "String", ids)],
 });
 
 /** How to find calls by id, in the order to try. The last one reads all ids of a project when they are many. */
@@ -61,22 +62,36 @@ const ways: readonly Way[] = [
 ];
 
 /**
- * Finds where calls with these ids are, in memory or else in the table. Not when one has to be looked for everywhere:
- * that takes as long as to read the calls by id alone.
+ * Where calls with these ids should be: where memory has them, else near the times that the ids carry. Undefined when some may be
+ * anywhere, or memory has all of them.
+ */
+export function likelyPlaces(scope: CallScope, ids: readonly string[]): CallsById | undefined {
+  const all = notDeleted(scope, ids);
+  const remembered = rememberedCalls(scope, all);
+  const known = new Set(remembered.ids);
+  const others = all.filter((id) => !known.has(id));
+  if (others.length === 0 || others.some((id) => idTime(id) === undefined)) return undefined;
+  const there = remembered.started_at.map((time) => ({ from: time, to: time }));
+  return { ids: all, within: fewSpans([...there, ...around(others, nearUs)]) };
+}
+
+/**
+ * Finds where calls with these ids are, in memory or else in the table; with `found`, those that are not where they should be.
+ * Not when one has to be looked for everywhere: that takes as long as to read the calls by id alone.
  */
 export async function locateCalls(
   engine: Engine,
   scope: () => CallScope,
   ids: readonly string[],
-  signal?: AbortSignal,
+  { signal, found }: { signal?: AbortSignal | undefined; found?: LocatedCalls | undefined } = {},
 ): Promise<CallsById> {
-  const all = [...new Set(ids)];
-  const remembered = rememberedCalls(scope(), all);
-  const found = new Set(remembered.ids);
-  const times = new Set(remembered.started_at);
-  let wanted = all.filter((id) => !found.has(id));
+  const all = notDeleted(scope(), ids);
+  const known = found ?? rememberedCalls(scope(), all);
+  const located = new Set(known.ids);
+  const times = new Set(known.started_at);
+  let wanted = all.filter((id) => !located.has(id));
   if (wanted.some((id) => idTime(id) === undefined)) return { ids: all };
-  for (const { canFind, where } of ways) {
+  for (const { canFind, where } of found === undefined ? ways : ways.slice(1)) {
     const some = canFind(wanted);
     if (some.length === 0) continue;
     const statement = () => {
@@ -85,36 +100,22 @@ export async function locateCalls(
       return { sql: visibleCalls(scope(), p, { select, where: where(p, some), ids: some }), params: p };
     };
     for (const { id, started_us } of await engine.rows<{ id: string; started_us: string }>(statement, { signal })) {
-      found.add(id);
+      located.add(id);
       times.add(BigInt(started_us));
     }
-    wanted = wanted.filter((id) => !found.has(id));
+    wanted = wanted.filter((id) => !located.has(id));
   }
-  return { ids: [...found], started_at: [...times] };
+  return { ids: [...located], started_at: [...times] };
 }
 
-interface Window {
-  from: bigint;
-  to: bigint;
+/** Each id once, without those of calls that were deleted a moment ago: they would be looked for everywhere. */
+function notDeleted({ project_id, inFlight }: CallScope, ids: readonly string[]): string[] {
+  const hidden = inFlight.hidden(project_id);
+  return [...new Set(ids)].filter((id) => hidden?.get(id)?.upTo !== everyVersion);
 }
 
-function during(p: Parameters, windows: readonly Window[]): string {
-  return `(${windows.map(({ from, to }) => `started_at BETWEEN ${p.time(from)} AND ${p.time(to)}`).join(" OR ")})`;
-}
-
-/** `margin` to both sides of each id's time; windows that touch become one, and so do near ones when there are many. */
-function windowsAround(ids: readonly string[], margin: bigint): Window[] {
-  const times = ids
-    .map(idTime)
-    .filter((time) => time !== undefined)
-    .toSorted((a, b) => (a < b ? -1 : 1));
-  for (let gap = 0n; ; gap = gap === 0n ? 2n * margin : 2n * gap) {
-    const windows: Window[] = [];
-    for (const time of times) {
-      const last = windows.at(-1);
-      if (last !== undefined && time - margin <= last.to + gap) last.to = time + margin;
-      else windows.push({ from: time - margin, to: time + margin });
-    }
-    if (windows.length <= maxWindows) return windows;
-  }
+/** `margin` to both sides of each id's time. */
+function around(ids: readonly string[], margin: bigint): TimeSpan[] {
+  const times = ids.map(idTime).filter((time) => time !== undefined);
+  return times.map((time) => ({ from: time - margin, to: time + margin }));
 }

@@ -7,7 +7,7 @@ import type { CallPlan, CallsById } from "../query/call-query.js";
 import { expressionFields } from "../query/expression.js";
 import { inTableOrder } from "./table-order.js";
 import { filterOf } from "../query/filter.js";
-import type { FilteredCall } from "../query/filter.js";
+import type { CallsFilter, FilteredCall } from "../query/filter.js";
 import type { CallScope } from "../query/visible-calls.js";
 import type { CallRow } from "./stored-call.js";
 
@@ -35,25 +35,18 @@ interface RunningRow extends Omit<CallRow, keyof FilteredCall>, FilteredCall {
  */
 export function runningInMemory(
   { filter, expression, expand }: CallPlan,
-  { project_id, now, inFlight }: CallScope,
+  scope: CallScope,
   byId: CallsById | undefined,
   { direction, most }: { direction: SortDirection; most: number },
 ): RunningRow[] | undefined {
-  const starts = inFlight.runningStarts(project_id);
-  const hidden = inFlight.hidden(project_id);
+  const { project_id, inFlight } = scope;
+  const visible = visibleRunning(scope, byId?.ids);
   const passes = filterOf(filter, project_id);
-  if (starts === undefined || starts.size > maxCalls || hidden === undefined || passes === undefined) return undefined;
-  const bytes = [...starts.values()].reduce((sum, { side }) => sum + side.size_bytes, 0);
-  if (bytes > (expression === undefined ? maxBytes : maxQueriedBytes)) return undefined;
+  if (visible === undefined || passes === undefined) return undefined;
+  if (sizeOf(visible) > (expression === undefined ? maxBytes : maxQueriedBytes)) return undefined;
   if (expression !== undefined && !isCheap(expression)) return undefined;
   if (expression !== undefined && !isInRow(expression, inFlight.hasNames(project_id), expand.length > 0))
     return undefined;
-  const retention = inFlight.retentionUs(project_id);
-  const isKept = ({ started_at }: StartSide) => retention === undefined || started_at > now - retention;
-  const wanted = byId && new Set(byId.ids);
-  const visible = [...starts]
-    .filter(([id, { side, version }]) => version > (hidden.get(id) ?? 0n) && isKept(side) && wanted?.has(id) !== false)
-    .map(([id, { side, version }]) => ({ id, side, version, started_at: side.started_at }));
   const found: RunningRow[] = [];
   for (const { id, side, version } of inTableOrder(visible, direction)) {
     if (found.length === most) break;
@@ -62,6 +55,47 @@ export function runningInMemory(
       found.push(row);
   }
   return found;
+}
+
+/** When the running calls that a filter finds started, out of memory; undefined as for {@link runningInMemory}. */
+export function runningTimes(scope: CallScope, filter: CallsFilter): bigint[] | undefined {
+  const visible = visibleRunning(scope, filter.call_ids?.length ? filter.call_ids : undefined);
+  const passes = filterOf(filter, scope.project_id);
+  if (visible === undefined || passes === undefined || sizeOf(visible) > maxBytes) return undefined;
+  const found = visible.filter(({ id, side, version }) => passes(readRow(id, side, version)));
+  return found.map(({ started_at }) => started_at);
+}
+
+/** How many calls of a project run, and their bytes, out of memory; undefined as for {@link runningInMemory}. */
+export function runningSize(scope: CallScope): { count: number; bytes: number } | undefined {
+  const visible = visibleRunning(scope);
+  return visible && { count: visible.length, bytes: sizeOf(visible) };
+}
+
+interface RunningCall {
+  id: string;
+  side: StartSide;
+  version: bigint;
+  started_at: bigint;
+}
+
+/** The running calls that readers may see, or those of them with these ids. */
+function visibleRunning({ project_id, now, inFlight }: CallScope, ids?: readonly string[]): RunningCall[] | undefined {
+  const starts = inFlight.runningStarts(project_id);
+  const hidden = inFlight.hidden(project_id);
+  if (starts === undefined || starts.size > maxCalls || hidden === undefined) return undefined;
+  const retention = inFlight.retentionUs(project_id);
+  const isKept = ({ started_at }: StartSide) => retention === undefined || started_at > now - retention;
+  const wanted = ids && new Set(ids);
+  return [...starts]
+    .map(([id, { side, version }]) => ({ id, side, version, started_at: side.started_at }))
+    .filter(({ id, side, version }) => {
+      return version > (hidden.get(id)?.upTo ?? 0n) && isKept(side) && wanted?.has(id) !== false;
+    });
+}
+
+function sizeOf(calls: readonly RunningCall[]): number {
+  return calls.reduce((sum, { side }) => sum + side.size_bytes, 0);
 }
 
 function isCheap(expression: Expression<CallField>): boolean {

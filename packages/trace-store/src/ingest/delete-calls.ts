@@ -2,7 +2,7 @@ import { Parameters } from "../engine/parameters.js";
 import { keyText } from "./call-key.js";
 import type { CallKey } from "./call-key.js";
 import { closedRow, hiddenRowColumns, hiddenRow, partRowColumns } from "./rows.js";
-import type { SideName } from "./rows.js";
+import type { HiddenRow, SideName } from "./rows.js";
 import { everyVersion } from "./hidden-calls.js";
 import { hasEnd, hasStart } from "./open-sides.js";
 import { insertTrusted, markForRecoveryOnError } from "./write-calls.js";
@@ -28,13 +28,15 @@ export async function deleteCalls(
   );
   if (fresh.length > 0) {
     const version = clock.next();
-    const rows = fresh.map((id) => {
-      const startedAt = BigInt(family.get(id)?.us ?? 0);
-      return hiddenRow({ project_id: projectId, id }, { version: 0n, started_at: startedAt, hidden_by: user }, version);
-    });
-    await markForRecoveryOnError(state, insertTrusted(engine, "call_hidden", hiddenRowColumns, rows));
     const keys = fresh.map((id) => ({ project_id: projectId, id }));
-    for (const call of keys) state.hiddenCalls.add(call, everyVersion);
+    const hidden = keys.flatMap((call) =>
+      hiddenVersions(family.get(call.id)?.versions ?? [], user).map((what) => ({ call, what })),
+    );
+    const rows = hidden.map(({ call, what }) => hiddenRow(call, what, version));
+    await markForRecoveryOnError(state, insertTrusted(engine, "call_hidden", hiddenRowColumns, rows));
+    for (const { call, what } of hidden) {
+      state.hiddenCalls.add(call, { upTo: everyVersion, started: { from: what.started_at, to: what.started_at } });
+    }
     await closeOpenSides(context, keys);
     for (const call of keys) {
       const key = keyText(call);
@@ -43,6 +45,19 @@ export async function deleteCalls(
     }
   }
   return { num_deleted: targets.size };
+}
+
+/**
+ * Every version, with the time of the newest; in addition those that started at another time and may not be hidden yet, so
+ * that readers know all times at which something is hidden.
+ */
+function hiddenVersions(versions: Relative["versions"], user: string): HiddenRow[] {
+  const newest = BigInt(versions.at(-1)?.[1] ?? 0);
+  const moved = versions.filter(([, us]) => BigInt(us) !== newest);
+  return [
+    { version: 0n, started_at: newest, hidden_by: user },
+    ...moved.map(([version, us]) => ({ version: BigInt(version), started_at: BigInt(us), hidden_by: user })),
+  ];
 }
 
 /** Closes the open sides of calls that memory knows of. */
@@ -74,10 +89,11 @@ export async function closeOpenSides(
 interface Relative {
   id: string;
   parent_id: string;
-  us: string;
+  /** Oldest first, as pairs of version and start time. */
+  versions: Array<[version: string, us: string]>;
 }
 
-/** The newest row of every call in the traces of `ids`, and the ids themselves. */
+/** Every call in the traces of `ids`, by its newest row, and the ids themselves. */
 async function familyOf(
   { engine }: IngestContext,
   projectId: string,
@@ -89,7 +105,7 @@ async function familyOf(
   const columns = "id, parent_id, trace_id, version, toUnixTimestamp64Micro(started_at) AS us";
   const traces = `SELECT trace_id FROM calls WHERE ${scope} AND ${requested}
     UNION ALL SELECT trace_id FROM ${newestRows("call_parts")} WHERE ${scope} AND closed = 0 AND part = 'start' AND ${requested}`;
-  const sql = `SELECT id, argMax(parent_id, version) AS parent_id, argMax(us, version) AS us FROM (
+  const sql = `SELECT id, argMax(parent_id, version) AS parent_id, arraySort(groupUniqArray((version, us))) AS versions FROM (
       SELECT ${columns} FROM calls WHERE ${scope} AND trace_id IN (${traces})
       UNION ALL SELECT ${columns} FROM ${newestRows("call_parts")} WHERE ${scope} AND closed = 0 AND part = 'start' AND trace_id IN (${traces})
       UNION ALL SELECT ${columns} FROM ${newestRows("call_parts")} WHERE ${scope} AND closed = 0 AND part = 'end' AND ${requested}

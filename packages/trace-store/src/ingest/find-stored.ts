@@ -5,7 +5,8 @@ import type { CallKey } from "./call-key.js";
 import type { StoredState } from "./plan-writes.js";
 import type { IngestState } from "./state.js";
 import { readCompleteCalls, readOpenSides } from "./stored-calls.js";
-import type { CallSearch, CompleteCall, TimeSpan } from "./stored-calls.js";
+import type { CallSearch, CompleteCall } from "./stored-calls.js";
+import type { TimeSpan } from "../query/time-spans.js";
 
 /** A call to look for, with the time its start is believed to carry. */
 export interface CallLookup extends CallKey {

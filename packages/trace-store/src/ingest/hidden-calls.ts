@@ -1,5 +1,6 @@
 import type { Engine } from "../engine/engine.js";
 import { newestRows } from "../schema/read-table.js";
+import type { TimeSpan } from "../query/time-spans.js";
 import type { CallKey } from "./call-key.js";
 
 /** More calls of a project than these are not listed: a statement would become long. */
@@ -8,43 +9,70 @@ const maxListed = 200;
 /** The version up to which a deleted call is hidden: there is none above it. */
 export const everyVersion = 2n ** 64n - 1n;
 
+/** What readers must not see of a call. */
+export interface HiddenCall {
+  /** All its versions up to this one. */
+  upTo: bigint;
+  /** When these start. */
+  started: TimeSpan;
+  /** How many rows of the table these are, at most. */
+  rows: number;
+}
+
 /**
- * What `call_hidden` hides and compaction has not removed: for each project its calls, each with the version up to which
- * it is hidden. Of a call that was replaced a newer version exists always.
+ * What `call_hidden` hides and compaction has not removed: for each project its calls, each with what of it
+ * is hidden. Of a call that was replaced a newer version exists always.
  */
 export class HiddenCalls {
   /** Undefined for a project that has too many. */
-  #projects = new Map<string, Map<string, bigint> | undefined>();
+  #projects = new Map<string, Map<string, HiddenCall> | undefined>();
 
   /** True while any project has some. */
   get any(): boolean {
     return this.#projects.size > 0;
   }
 
-  /** The calls of a project and their versions; undefined when these are too many to be listed. */
-  of(projectId: string): ReadonlyMap<string, bigint> | undefined {
+  /** The calls of a project by id; undefined when these are too many to be listed. */
+  of(projectId: string): ReadonlyMap<string, HiddenCall> | undefined {
     return this.#projects.has(projectId) ? this.#projects.get(projectId) : none;
   }
 
-  add({ project_id, id }: CallKey, upTo: bigint): void {
+  add({ project_id, id }: CallKey, { upTo, started: { from, to }, rows = 1 }: AddedVersions): void {
     if (!this.#projects.has(project_id)) this.#projects.set(project_id, new Map());
     const calls = this.#projects.get(project_id);
     if (calls === undefined) return;
-    const before = calls.get(id) ?? 0n;
-    if (upTo > before) calls.set(id, upTo);
+    const before = calls.get(id) ?? { upTo, started: { from, to }, rows: 0 };
+    const started = {
+      from: from < before.started.from ? from : before.started.from,
+      to: to > before.started.to ? to : before.started.to,
+    };
+    calls.set(id, { upTo: upTo > before.upTo ? upTo : before.upTo, started, rows: before.rows + rows });
     if (calls.size > maxListed) this.#projects.set(project_id, undefined);
   }
 
   /** Takes what is stored in place of what was known. No commit may be under way. */
   async load(engine: Engine): Promise<void> {
     const loaded = new HiddenCalls();
-    const sql = `SELECT project_id, id, if(min(version) = 0, ${everyVersion}, max(version)) AS up_to
+    const sql = `SELECT project_id, id, if(min(version) = 0, ${everyVersion}, max(version)) AS up_to,
+        toUnixTimestamp64Micro(min(started_at)) AS from, toUnixTimestamp64Micro(max(started_at)) AS to,
+        count() AS versions
       FROM ${newestRows("call_hidden")} WHERE compacted_at IS NULL GROUP BY project_id, id LIMIT ${maxListed + 1} BY project_id`;
-    for (const { up_to, ...call } of await engine.rows<CallKey & { up_to: string }>({ sql })) {
-      loaded.add(call, BigInt(up_to));
+    for (const { up_to, from, to, versions, ...call } of await engine.rows<Row>({ sql })) {
+      const started = { from: BigInt(from), to: BigInt(to) };
+      loaded.add(call, { upTo: BigInt(up_to), started, rows: Number(versions) });
     }
     this.#projects = loaded.#projects;
   }
 }
 
-const none: ReadonlyMap<string, bigint> = new Map();
+interface Row extends CallKey {
+  up_to: string;
+  from: string;
+  to: string;
+  versions: string;
+}
+
+/** One version unless `rows` says otherwise. */
+type AddedVersions = Omit<HiddenCall, "rows"> & Partial<HiddenCall>;
+
+const none: ReadonlyMap<string, HiddenCall> = new Map();

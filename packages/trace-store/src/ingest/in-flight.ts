@@ -1,5 +1,6 @@
 import type { CallKey } from "./call-key.js";
 import type { StartSide } from "./call-sides.js";
+import type { HiddenCall } from "./hidden-calls.js";
 import type { OpenSide } from "./stored-calls.js";
 
 /** The only calls that a read can find: those with these ids, in these traces. */
@@ -41,10 +42,10 @@ export interface InFlight {
   /** When a complete call started, as far as memory knows; undefined while a commit may give it another time. */
   startedAt(call: CallKey): bigint | undefined;
   /**
-   * The calls of the project of which readers must not see the versions up to the given one, all versions of a deleted
-   * call; undefined when only `call_hidden` knows them.
+   * The calls of the project of which readers must not see some or all versions, by id; undefined when only `call_hidden`
+   * knows them.
    */
-  hidden(projectId: string): ReadonlyMap<string, bigint> | undefined;
+  hidden(projectId: string): ReadonlyMap<string, HiddenCall> | undefined;
   /** True when `call_names` may hold a name for a call of the project. */
   hasNames(projectId: string): boolean;
   /** Microseconds for which the project keeps its calls, counted from their start; undefined keeps them indefinitely. */

@@ -61,5 +61,10 @@ async function hideOlderVersions(
     }
   }
   await insertTrusted(engine, "call_hidden", hiddenRowColumns, hidden);
-  for (const { versions, ...call } of doubled) state.hiddenCalls.add(call, BigInt(versions.at(-2)?.[0] ?? 0));
+  for (const { versions, ...call } of doubled) {
+    for (const [version, us] of versions.slice(0, -1)) {
+      const started = { from: BigInt(us), to: BigInt(us) };
+      state.hiddenCalls.add(call, { upTo: BigInt(version), started });
+    }
+  }
 }

@@ -4,6 +4,7 @@ import type { CallKey } from "./call-key.js";
 import { OpenSideCache } from "./open-side-cache.js";
 import { OpenSides } from "./open-sides.js";
 import { HiddenCalls } from "./hidden-calls.js";
+import type { HiddenCall } from "./hidden-calls.js";
 import type { StartSide } from "./call-sides.js";
 import type { OpenSide } from "./stored-calls.js";
 import type { EndWatch, InFlight, WhichCalls } from "./in-flight.js";
@@ -99,7 +100,7 @@ export class IngestState implements InFlight {
     return this.closing(call.project_id).includes(call.id) ? undefined : this.known.startedAt(keyText(call));
   }
 
-  hidden(projectId: string): ReadonlyMap<string, bigint> | undefined {
+  hidden(projectId: string): ReadonlyMap<string, HiddenCall> | undefined {
     return this.hiddenCalls.of(projectId);
   }
 

@@ -6,6 +6,8 @@ import type { CallKey } from "./call-key.js";
 import { endSide, startSide } from "./call-sides.js";
 import type { EndSide, StartSide } from "./call-sides.js";
 import type { SideName } from "./rows.js";
+import { during } from "../query/time-spans.js";
+import type { TimeSpan } from "../query/time-spans.js";
 import { allRows, newestRows } from "../schema/read-table.js";
 
 /** The complete row of a call as it is stored. */
@@ -26,12 +28,6 @@ export interface CallSearch {
   spans: TimeSpan[];
 }
 
-/** Both ends belong to it. */
-export interface TimeSpan {
-  from: bigint;
-  to: bigint;
-}
-
 /**
  * Reads the newest unhidden complete row of each call that is found, in one statement.
  * `searches` are by project; `mayBeHidden` says whether a project has hidden rows at all.
@@ -48,10 +44,7 @@ export async function readCompleteCalls(
   const mayBe: string[] = [];
   for (const [projectId, { ids, spans }] of searches) {
     const calls = `project_id = ${params.bind("String", projectId)} AND ${params.in("id", "String", ids)}`;
-    const times = spans.map(
-      ({ from, to }) => `(started_at >= ${params.time(from)} AND started_at <= ${params.time(to)})`,
-    );
-    wanted.push(times.length === 0 ? `(${calls})` : `(${calls} AND (${times.join(" OR ")}))`);
+    wanted.push(spans.length === 0 ? `(${calls})` : `(${calls} AND ${during(params, spans)})`);
     if (mayBeHidden(projectId)) mayBe.push(`(${calls})`);
   }
   const hidden = `SELECT project_id, id, version FROM ${allRows("call_hidden")} WHERE version > 0 AND (${mayBe.join(" OR ")})`;

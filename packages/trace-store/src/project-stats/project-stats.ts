@@ -1,7 +1,9 @@
 import type { ApiSchemas } from "../api-schemas.js";
 import type { Engine } from "../engine/engine.js";
+import { runningSize } from "../calls/running-in-memory.js";
 import { Parameters } from "../engine/parameters.js";
 import type { InFlight } from "../ingest/in-flight.js";
+import { readApart } from "../query/read-apart.js";
 import { visibleCalls } from "../query/visible-calls.js";
 import { newestRows } from "../schema/read-table.js";
 
@@ -21,8 +23,8 @@ interface Kind {
   included: Included;
   count: Measure;
   bytes?: Measure;
-  /** SELECT of the `count` and `bytes` of a project. None of it reads content. */
-  select: (context: StatsContext, p: Parameters, projectId: string) => string;
+  /** SELECT of the `count` and `bytes` of a project, of calls perhaps the complete ones alone. None of it reads content. */
+  select: (context: StatsContext, p: Parameters, projectId: string, only: "complete" | undefined) => string;
 }
 
 /** What a project has. */
@@ -31,9 +33,10 @@ const kinds: readonly Kind[] = [
     included: "include_trace_storage_size",
     count: "call_count",
     bytes: "trace_storage_size_bytes",
-    select: ({ now, inFlight }, p, projectId) => {
+    select: ({ now, inFlight }, p, projectId, only) => {
       const scope = { project_id: projectId, now: now(), inFlight };
-      const calls = visibleCalls(scope, p, { select: ["count() AS calls", "sum(size_bytes) AS call_bytes"] });
+      const select = ["toInt64(count()) AS calls", "toInt64(sum(size_bytes)) AS call_bytes"];
+      const calls = visibleCalls(scope, p, { select, only, addsUp: "sums" });
       return `SELECT sum(calls) AS count, sum(call_bytes) AS bytes FROM (${calls})`;
     },
   },
@@ -94,22 +97,31 @@ export async function projectStats(
   };
   const included = kinds.filter((kind) => request[kind.included] !== false);
   if (included.length === 0) return stats;
-  const statement = () => {
+  const statement = (only?: "complete") => {
     const p = new Parameters();
     const selects = included.map(
-      (kind) => `SELECT '${kind.count}' AS kind, count, bytes FROM (${kind.select(context, p, request.project_id)})`,
+      (kind) =>
+        `SELECT '${kind.count}' AS kind, count, bytes FROM (${kind.select(context, p, request.project_id, only)})`,
     );
     return { sql: selects.join(" UNION ALL "), params: p };
   };
-  interface Row {
-    kind: Measure;
-    count: string;
-    bytes: string;
-  }
-  for (const row of await context.engine.rows<Row>(statement, { signal })) {
+  const read = async (only?: "complete") => await context.engine.rows<Row>(() => statement(only), { signal });
+  const scope = { project_id: request.project_id, now: context.now(), inFlight: context.inFlight };
+  const running = runningSize(scope);
+  const rows =
+    running === undefined || running.count === 0
+      ? await read()
+      : await readApart(scope, async () => [...(await read("complete")), { kind: "call_count", ...running }], read);
+  for (const row of rows) {
     const { count, bytes } = included.find((kind) => kind.count === row.kind) ?? {};
-    if (count !== undefined) stats[count] = Number(row.count);
-    if (bytes !== undefined) stats[bytes] = Number(row.bytes);
+    if (count !== undefined) stats[count] += Number(row.count);
+    if (bytes !== undefined) stats[bytes] += Number(row.bytes);
   }
   return stats;
+}
+
+interface Row {
+  kind: Measure;
+  count: string | number;
+  bytes: string | number;
 }

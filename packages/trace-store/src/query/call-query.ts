@@ -1,7 +1,7 @@
 import type { ApiSchemas } from "../api-schemas.js";
 import { parseCallField, parseQuery, parseSort } from "@heddle/trace-model";
 import type { CallField, Expression, SortKey } from "@heddle/trace-model";
-import type { Parameters } from "../engine/parameters.js";
+import { Parameters } from "../engine/parameters.js";
 import type { WhichCalls } from "../ingest/in-flight.js";
 import type { CallScope, CallSelection } from "./visible-calls.js";
 import { callFields } from "./call-fields.js";
@@ -13,6 +13,8 @@ import type { CallsFilter } from "./filter.js";
 import { CallFieldPrices, checkPrice, expandPrice, expressionPrice, sortPrice } from "./price.js";
 import type { Prices } from "./price.js";
 import { compileSort } from "./sort.js";
+import { during } from "./time-spans.js";
+import type { TimeSpan } from "./time-spans.js";
 
 /** Which calls a request asks for, unchecked; ordered by started_at unless it has a sort. */
 export interface CallSelector extends Pick<
@@ -32,10 +34,11 @@ export interface CallPlan {
   expand: ReturnType<typeof parseExpand>;
 }
 
-/** Calls by id; with `started_at` only those that started then. */
+/** Calls by id; with `started_at` only those that started then, with `within` those that started within these spans. */
 export interface CallsById {
   ids: readonly string[];
   started_at?: readonly bigint[];
+  within?: readonly TimeSpan[];
 }
 
 /** Calls whose times are known. */
@@ -101,6 +104,16 @@ function compile(plan: CallPlan, scope: CallScope, p: Parameters, byId: CallsByI
   return { sql, source, conditions };
 }
 
+/** Whether a plan finds every call of its project. */
+export function findsAll(plan: CallPlan): boolean {
+  return findsByIdAlone(plan) && !plan.filter.call_ids?.length;
+}
+
+/** Whether a plan finds every call that has one of the ids of its filter. */
+export function findsByIdAlone({ project_id, filter, expression }: CallPlan): boolean {
+  return expression === undefined && compileFilter(new Parameters(), filter, project_id).length === 0;
+}
+
 /** The only calls that a plan can find. */
 export function whichCalls(
   { filter: { trace_ids: traceIds = [] } }: CallPlan,
@@ -110,6 +123,10 @@ export function whichCalls(
 }
 
 /** Calls whose times are known are found by the table's key. */
-export function at(p: Parameters, { ids, started_at }: CallsById): string[] {
-  return [...(started_at === undefined ? [] : [p.inTimes("started_at", started_at)]), p.in("id", "String", ids)];
+export function at(p: Parameters, { ids, started_at, within }: CallsById): string[] {
+  return [
+    ...(started_at === undefined ? [] : [p.inTimes("started_at", started_at)]),
+    ...(within === undefined ? [] : [during(p, within)]),
+    p.in("id", "String", ids),
+  ];
 }

@@ -39,7 +39,7 @@ it("looks for running calls only in a project that may have some", () => {
 });
 
 it("leaves out a few hidden calls by their ids and versions", () => {
-  const hidden = () => new Map([["a", 5n]]);
+  const hidden = () => new Map([["a", { upTo: 5n, started: { from: 1n, to: 2n }, rows: 1 }]]);
   const clause = "version > transform(id, {p2:Array(String)}, {p1:Array(UInt64)}, 0)";
   const sql = build({ hidden });
   expect([sql.slice(0, sql.indexOf(" UNION ALL ")), complete(sql)].map((part) => part.includes(clause))).toEqual([
@@ -60,7 +60,7 @@ it("asks only for what can concern the ids it is about", () => {
   const asked: Array<WhichCalls | undefined> = [];
   const inFlight = {
     ...quiet,
-    hidden: () => new Map([["a", 5n]]),
+    hidden: () => new Map([["a", { upTo: 5n, started: { from: 1n, to: 2n }, rows: 1 }]]),
     mayRun: (_: string, which?: WhichCalls) => asked.push(which) < 0,
   };
   const sql = (ids: string[]) =>

@@ -1,6 +1,8 @@
 import type { InFlight, WhichCalls } from "../ingest/in-flight.js";
+import { columnNames } from "../calls/stored-call.js";
 import type { Parameters } from "../engine/parameters.js";
 import { newestRows } from "../schema/read-table.js";
+import { during, fewSpans } from "./time-spans.js";
 
 /** Whose calls, seen when. */
 export interface CallScope {
@@ -29,6 +31,14 @@ export interface CallSelection extends WhichCalls {
   limit?: number;
   /** Only the complete calls, or only the running ones. */
   only?: "complete" | "running";
+  /**
+   * Whoever adds up all calls of a project sets this: what is hidden is then looked for only around the times when hidden
+   * calls started. Of `sums`, Int64 that the reader adds up, the hidden part is subtracted. It costs a small read more than
+   * it saves, so lists leave it out.
+   */
+  addsUp?: "rows" | "sums" | undefined;
+  /** Leaves the hidden calls in, for a reader that drops them itself. */
+  withHidden?: boolean;
 }
 
 /**
@@ -49,7 +59,7 @@ export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSel
   const retention = scope.inFlight.retentionUs(scope.project_id);
   const kept = retention === undefined ? [] : [`started_at > ${p.time(scope.now - retention)}`];
   const limit = selection.limit === undefined ? undefined : p.bind("UInt64", selection.limit);
-  const shown = notHidden(scope, p, project, selection.ids);
+  const shown = selection.withHidden === true ? [] : notHidden(scope, p, project, selection.ids);
   const written = beingWritten(scope, p, project);
   const names = selection.names === true && scope.inFlight.hasNames(scope.project_id);
   const joins = [...(selection.names === true ? [namesJoin(project, names)] : []), ...(selection.joins ?? [])];
@@ -63,13 +73,21 @@ export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSel
       ...(selection.orderBy === undefined ? [] : [`ORDER BY ${selection.orderBy}`]),
       ...(limit === undefined ? [] : [`LIMIT ${limit}`]),
     ].join(" ");
-  const complete = branch("calls", [...shown, ...written.replaced], prewhere);
+  const completeWhere = (conditions: readonly string[]) =>
+    branch("calls", [...conditions, ...written.replaced], prewhere);
+  const times = selection.addsUp !== undefined && shown.length > 0 ? timesOfHidden(scope, p) : undefined;
+  const complete =
+    times === undefined
+      ? completeWhere(shown)
+      : selection.addsUp === "sums"
+        ? `(${completeWhere([])}) UNION ALL (${negative(selection, completeWhere([times, `NOT (${shown.join(" AND ")})`]))})`
+        : `(${completeWhere([`NOT ${times}`])}) UNION ALL (${completeWhere([times, ...shown])})`;
   const { only = readsRunning(scope, selection) ? undefined : "complete" } = selection;
   if (only === "complete") return complete;
   const parts = newestRows("call_parts");
   const ids = `SELECT id FROM ${parts} WHERE project_id = ${project} AND part = 'start'`;
   const running = branch(parts, ["part = 'start'", ...shown, ...written.starts, ...prewhere], [], ids);
-  return only === "running" ? running : `(${running}) UNION ALL (${complete})`;
+  return only === "running" ? running : `(${running}) UNION ALL ${times === undefined ? `(${complete})` : complete}`;
 }
 
 /** Whether running calls can be among those that are selected. */
@@ -106,9 +124,21 @@ function notHidden({ project_id, inFlight }: CallScope, p: Parameters, project: 
   if (these.length === 0) return [];
   const versions = p.bind(
     "Array(UInt64)",
-    these.map((id) => hidden.get(id) ?? 0n),
+    these.map((id) => hidden.get(id)?.upTo ?? 0n),
   );
   return [`version > transform(id, ${p.bind("Array(String)", these)}, ${versions}, 0)`];
+}
+
+/** The condition that a call started when one that is hidden did; undefined when only the table of those knows. */
+function timesOfHidden({ project_id, inFlight }: CallScope, p: Parameters): string | undefined {
+  const hidden = inFlight.hidden(project_id);
+  return hidden && during(p, fewSpans([...hidden.values()].map(({ started }) => started)));
+}
+
+function negative({ select }: CallSelection, sums: string): string {
+  return `SELECT ${columnNames(select)
+    .map((name) => `-${name}`)
+    .join(", ")} FROM (${sums})`;
 }
 
 /** No commit takes this long, and versions are microseconds of the clock: what one is writing now is younger. */

@@ -1,6 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import type { ApiSchemas } from "../api-schemas.js";
 import { formatTime, isStorableTime } from "@heddle/trace-model";
+import { runningTimes } from "../calls/running-in-memory.js";
 import { Parameters } from "../engine/parameters.js";
 import { compileFilter, checkFilter } from "../query/filter.js";
 import type { CallsFilter } from "../query/filter.js";
@@ -13,6 +14,7 @@ import type { TokenSums } from "./usage-costs.js";
 import type { TokenCosts } from "../costs/cost-of.js";
 import type { PriceBook } from "../costs/price-book.js";
 import type { UsageSource } from "../usage/usage.js";
+import { readApart } from "../query/read-apart.js";
 import { visibleCalls } from "../query/visible-calls.js";
 
 export interface CallStatsRequest extends Omit<ApiSchemas["CallStatsReq"], "start" | "end"> {
@@ -139,21 +141,19 @@ class StatsReader {
     const joined = usageArrays.map((name) => `${name}_list AS ${name}`).join(", ");
     const keys = usage === undefined ? ["bucket"] : ["bucket", "model"];
     const metrics = columns.map(({ value }, index) => `${typeof value === "string" ? value : "0"} AS m${index}`);
-    const statement = () => {
+    const statement = (running?: readonly bigint[]) => {
       const p = new Parameters();
       const ids = filter.call_ids?.length ? [p.in("id", "String", filter.call_ids)] : [];
       const current = scope();
+      const which = [...ids, ...compileFilter(p, filter, current.project_id)];
       const calls = visibleCalls(current, p, {
         // What a call used is known when it has ended.
-        only: usage === undefined ? undefined : "complete",
+        only: usage === undefined && running === undefined ? undefined : "complete",
         select: ["toUnixTimestamp64Micro(started_at) AS us", ...select],
-        where: [
-          `started_at >= ${p.time(start)}`,
-          `started_at < ${p.time(end)}`,
-          ...ids,
-          ...compileFilter(p, filter, current.project_id),
-        ],
+        where: [`started_at >= ${p.time(start)}`, `started_at < ${p.time(end)}`, ...which],
+        addsUp: which.length === 0 ? "rows" : undefined,
       });
+      const all = running?.length ? `${runningRows(p, running)} UNION ALL ${calls}` : calls;
       const outputs = [`${buckets.bucketOf(p, "us")} AS bucket`, ...keys.slice(1), "count() AS count", ...metrics];
       if (usage?.costs !== undefined) outputs.push(...tokenSums);
       let grouping = keys.join(", ");
@@ -161,11 +161,23 @@ class StatsReader {
         outputs.push(`${usage.costs.periodOf(p, "us")} AS period`, "toUInt8(grouping(period)) AS whole");
         grouping = `GROUPING SETS ((${grouping}), (${grouping}, period))`;
       }
-      const from = usage === undefined ? `(${calls})` : `(${calls}) ARRAY JOIN ${joined}`;
+      const from = usage === undefined ? `(${all})` : `(${all}) ARRAY JOIN ${joined}`;
       return { sql: `SELECT ${outputs.join(", ")} FROM ${from} GROUP BY ${grouping}`, params: p };
     };
-    return await engine.rows<StatsRow>(statement, { signal });
+    const read = async (running?: readonly bigint[]) =>
+      await engine.rows<StatsRow>(() => statement(running), { signal });
+    const current = scope();
+    const times = usage === undefined ? runningTimes(current, filter) : undefined;
+    const running = times?.filter((us) => us >= start && us < end);
+    if (running === undefined || running.length === 0) return await read(running);
+    return await readApart(current, async () => await read(running), read);
   }
+}
+
+/** What is selected of running calls, without their table: nothing of them but the start is known. */
+function runningRows(p: Parameters, running: readonly bigint[]): string {
+  const latency = "CAST(NULL, 'Nullable(Int64)') AS latency_us";
+  return `SELECT arrayJoin(${p.bind("Array(Int64)", running)}) AS us, ${latency}, 'running' AS state`;
 }
 
 const usageArrays = [

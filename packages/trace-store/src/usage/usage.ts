@@ -48,7 +48,7 @@ const defaultLimit = 10_000;
  */
 export async function callsUsage(source: UsageSource, request: CallsUsageRequest): Promise<UsageByCall> {
   const limit = limitOf(request);
-  const located = await locateCalls(source.engine, source.scope, request.call_ids, source.signal);
+  const located = await locateCalls(source.engine, source.scope, request.call_ids, source);
   const result = new UsageResult(await bookOf(source, request), new Set(request.call_ids));
   for (const id of request.call_ids) result.add(id, []);
   if (located.ids.length === 0) return result.usage;
@@ -73,7 +73,7 @@ export async function traceUsage(source: UsageSource, request: TraceUsageRequest
   const limit = limitOf(request);
   const plan = planCalls(request);
   const ids = plan.filter.call_ids ?? [];
-  const located = ids.length === 0 ? undefined : await locateCalls(source.engine, source.scope, ids, source.signal);
+  const located = ids.length === 0 ? undefined : await locateCalls(source.engine, source.scope, ids, source);
   const result = new UsageResult(await bookOf(source, request));
   if (located?.ids.length === 0) return result.usage;
   const calls: UsageCall[] = [];

@@ -9,13 +9,9 @@ import type { CommitQueue } from "./group-commits.js";
 import { dropPendingNames } from "./pending-names.js";
 import { repair } from "./repair.js";
 import type { IngestContext } from "./write-calls.js";
-import { newestRows } from "../schema/read-table.js";
 import { tableFacts } from "../schema/schema.js";
 
 const minuteMs = 60_000;
-/** Compaction costs about a second per million calls; hidden rows cost every read of their project. */
-const compactRows = 500;
-const compactAgeSeconds = 300;
 /** Deleting what has expired rewrites whole parts: once a day, of a project that goes on. */
 const purgeDelayUs = 86_400_000_000n;
 /** Looking for the calls of names reads the ids of whole projects. */
@@ -70,7 +66,8 @@ export function scheduleMaintenance(
       repairedUpTo = upTo;
     }
     await purge(await findExpired(context, state.retention, force ? 0n : purgeDelayUs));
-    if (force || (await compactionDue(context))) {
+    // It costs about 0.3 s of the processor; hidden rows cost every read of their project.
+    if (force || state.hiddenCalls.any) {
       await compactHidden(context, await committedUpTo());
       await queue.runExclusive(async () => {
         await ready();
@@ -152,13 +149,4 @@ async function cleanUpClosedSides({ engine, state }: IngestContext): Promise<voi
     if (cleanedUp === true) await engine.command({ sql: `OPTIMIZE TABLE ${table} FINAL CLEANUP` });
   }
   state.closedSides -= closed;
-}
-
-async function compactionDue({ engine, state }: IngestContext): Promise<boolean> {
-  if (!state.hiddenCalls.any) return false;
-  const [pending] = await engine.rows<{ rows: string; age: string }>({
-    sql: `SELECT count() AS rows, dateDiff('second', min(hidden_at), now64(3)) AS age FROM ${newestRows("call_hidden")} WHERE compacted_at IS NULL`,
-  });
-  const rows = Number(pending?.rows ?? 0);
-  return rows === 0 || rows >= compactRows || Number(pending?.age) >= compactAgeSeconds;
 }

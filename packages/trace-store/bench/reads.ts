@@ -35,6 +35,7 @@ const store = await openTraceStore({ client, database: databaseName, controlPlan
 const engine = connectEngine(client, databaseName);
 
 /** A call that was ingested; the others are made by the engine. */
+let made = 0;
 let remembered = "";
 await fill();
 const table: Record<string, Record<string, number | string>> = {};
@@ -142,58 +143,8 @@ async function measureAll(): Promise<void> {
     list({ sort_by: [{ field: "summary.weave.latency_ms", direction: "desc" }] }),
     plain("1", "latency_us DESC"),
   );
-  await measure(
-    "count",
-    () => store.calls.count({ project_id: benchProject }),
-    `SELECT count() FROM calls WHERE project_id = '${benchProject}'`,
-  );
-  await measure(
-    "count, settled project",
-    () => store.calls.count({ project_id: settledProject }),
-    `SELECT count() FROM calls WHERE project_id = '${settledProject}'`,
-  );
-  for (const [suffix, project] of [
-    ["", benchProject],
-    [", settled project", settledProject],
-  ] as const) {
-    const sizes: Array<[table: string, bytes: string]> = [
-      ["calls", "sum(size_bytes)"],
-      ["objects", "sum(size_bytes)"],
-      ["tables", "0"],
-      ["table_rows", "sum(size_bytes)"],
-      ["files", "sum(size_bytes)"],
-      ["feedback", "0"],
-    ];
-    await measure(
-      `project stats${suffix}`,
-      () => store.projectStats({ project_id: project }),
-      sizes
-        .map(([name, bytes]) => `SELECT count(), ${bytes} FROM ${name} WHERE project_id = '${project}'`)
-        .join(" UNION ALL "),
-    );
-    await measure(
-      `stats per hour${suffix}`,
-      () =>
-        store.calls.callStats({
-          project_id: project,
-          start: firstUs,
-          granularity: 3600,
-          call_metrics: [{ metric: "latency_ms", percentiles: [95] }],
-        }),
-      `SELECT toStartOfHour(started_at) AS hour, count(), sum(latency_us), quantileExactInclusive(0.95)(latency_us) FROM calls WHERE project_id = '${project}' GROUP BY hour`,
-    );
-  }
-  await measure(
-    "usage per hour",
-    () =>
-      store.calls.callStats({
-        project_id: benchProject,
-        start: firstUs,
-        granularity: 3600,
-        usage_metrics: [{ metric: "total_tokens" }],
-      }),
-    `SELECT toStartOfHour(started_at) AS hour, model, sum(total) FROM calls ARRAY JOIN \`usage.model\` AS model, \`usage.total_tokens\` AS total WHERE project_id = '${benchProject}' GROUP BY hour, model`,
-  );
+  await measureSums("", benchProject);
+  await measureSums(", settled project", settledProject);
   const ids = await engine.rows<{ id: string }>({
     sql: `SELECT id FROM calls WHERE project_id = '${benchProject}' ORDER BY cityHash64(id) LIMIT 500`,
   });
@@ -202,6 +153,41 @@ async function measureAll(): Promise<void> {
     "500 scattered ids",
     list({ filter: { call_ids: ids.map(({ id }) => id) }, columns: ["op_name"], limit: undefined }),
     `SELECT id, op_name FROM calls WHERE project_id = '${benchProject}' AND id IN (${quoted}) ORDER BY started_at DESC, id DESC`,
+  );
+  await store.maintain(true);
+  await mergesEnd();
+  await measure("newest 50, compacted", list({}), plain());
+  await measureSums(", compacted", benchProject);
+}
+
+/** What adds up all calls of a project. */
+async function measureSums(suffix: string, project: string): Promise<void> {
+  const from = (table: string) => `FROM ${table} WHERE project_id = '${project}'`;
+  await measure(`count${suffix}`, () => store.calls.count({ project_id: project }), `SELECT count() ${from("calls")}`);
+  const sizes: Array<[table: string, bytes: string]> = [
+    ["calls", "sum(size_bytes)"],
+    ["objects", "sum(size_bytes)"],
+    ["tables", "0"],
+    ["table_rows", "sum(size_bytes)"],
+    ["files", "sum(size_bytes)"],
+    ["feedback", "0"],
+  ];
+  await measure(
+    `project stats${suffix}`,
+    () => store.projectStats({ project_id: project }),
+    sizes.map(([name, bytes]) => `SELECT count(), ${bytes} ${from(name)}`).join(" UNION ALL "),
+  );
+  const range = { project_id: project, start: firstUs, granularity: 3600 };
+  await measure(
+    `stats per hour${suffix}`,
+    () => store.calls.callStats({ ...range, call_metrics: [{ metric: "latency_ms", percentiles: [95] }] }),
+    `SELECT toStartOfHour(started_at) AS hour, count(), sum(latency_us), quantileExactInclusive(0.95)(latency_us) ${from("calls")} GROUP BY hour`,
+  );
+  await measure(
+    `usage per hour${suffix}`,
+    () => store.calls.callStats({ ...range, usage_metrics: [{ metric: "total_tokens" }] }),
+    `SELECT toStartOfHour(started_at) AS hour, model, sum(total)
+      ${from("calls ARRAY JOIN `usage.model` AS model, `usage.total_tokens` AS total")} GROUP BY hour, model`,
   );
 }
 
@@ -278,7 +264,7 @@ async function fill(): Promise<void> {
     await engine.command({ sql: rowsOf(from, Math.min(block, callCount - from)) });
   }
   const call = (id: string, note: string): CallPart[] => {
-    const startedAt = BigInt(Date.now()) * 1000n;
+    const startedAt = BigInt(Date.now()) * 1000n - BigInt(made++ % 301) * 1700n;
     const start = {
       project_id: benchProject,
       id,

@@ -77,6 +77,7 @@ interface Compose {
       depends_on?: Record<string, unknown>;
       stop_grace_period?: string;
       read_only?: boolean;
+      logging?: { driver: string };
     }
   >;
   volumes: Record<string, null>;
@@ -90,6 +91,8 @@ test.each(["compose.yaml", "compose.remote-stores.yaml"])("%s builds the image a
   expect(context).toBe(root);
   expect(resolve(context, heddle?.build?.dockerfile ?? "")).toBe(join(deploy, "Dockerfile"));
   expect(heddle).toMatchObject({ read_only: true, init: true });
+  // The driver of Docker that Podman has, too. It keeps everything unless limited.
+  expect(heddle?.logging).toMatchObject({ driver: "json-file", options: { "max-size": expect.any(String) } });
   expect(parseInt(heddle?.stop_grace_period ?? "")).toBeGreaterThan(10);
   for (const { volumes: mounts = [], configs: files = [], depends_on = {} } of Object.values(services)) {
     for (const { source } of files) expect(Object.keys(configs)).toContain(source);

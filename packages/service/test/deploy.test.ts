@@ -134,6 +134,7 @@ interface StatefulSet {
         securityContext: { runAsUser: number };
         volumes: { name: string }[];
         containers: {
+          image: string;
           ports: { name: string; containerPort: number }[];
           volumeMounts: { name: string }[];
           startupProbe: Probe;
@@ -175,6 +176,14 @@ test("the Kubernetes manifests fit together: one writer, its volume, its service
   ];
   expect(container.volumeMounts.map(({ name }) => name).toSorted()).toEqual(volumes.toSorted());
 
-  const { resources } = readYaml("kubernetes/kustomization.yaml") as { resources: string[] };
-  for (const name of resources) expect(existsSync(join(deploy, "kubernetes", name)), name).toBe(true);
+  const own =
+    /```yaml\n(# kustomization\.yaml\n.*?)```/s.exec(read(root, "packages/docs/guides/deploying.md"))?.[1] ?? "";
+  const { images } = parse(own) as { images: { name: string }[] };
+  // Kustomize says nothing of a name that does not occur.
+  expect(images.map(({ name }) => name)).toEqual([container.image]);
+
+  const base = readYaml("kubernetes/kustomization.yaml") as { resources: string[]; images?: unknown };
+  // A name that is replaced here could not be replaced under the same name by a kustomization around it.
+  expect(base.images).toBeUndefined();
+  for (const name of base.resources) expect(existsSync(join(deploy, "kubernetes", name)), name).toBe(true);
 });

@@ -187,3 +187,16 @@ test("the Kubernetes manifests fit together: one writer, its volume, its service
   expect(base.images).toBeUndefined();
   for (const name of base.resources) expect(existsSync(join(deploy, "kubernetes", name)), name).toBe(true);
 });
+
+interface Dashboard {
+  panels: { type: string; title: string; options?: { legend: { calcs?: string[] } } }[];
+  templating: { list: { name: string; current?: object }[] };
+}
+
+test("the dashboard has every field that Grafana's schema of dashboards requires", () => {
+  const { panels, templating } = JSON.parse(read(deploy, "grafana-dashboard.json")) as Dashboard;
+  const charts = panels.filter(({ type }) => type !== "row");
+  for (const { title, options } of charts) expect(Array.isArray(options?.legend.calcs), title).toBe(true);
+  for (const { name, current = { text: "", value: "" } } of templating.list)
+    expect(Object.keys(current), name).toEqual(["text", "value"]);
+});

@@ -6,7 +6,8 @@ import { needsNames } from "../query/call-columns.js";
 import type { CallPlan, CallsById } from "../query/call-query.js";
 import { expressionFields } from "../query/expression.js";
 import { inTableOrder } from "./table-order.js";
-import { filterOf } from "../query/filter.js";
+import { Parameters } from "../engine/parameters.js";
+import { compileFilter, filterOf } from "../query/filter.js";
 import type { CallsFilter, FilteredCall } from "../query/filter.js";
 import type { CallScope } from "../query/visible-calls.js";
 import type { CallRow } from "./stored-call.js";
@@ -62,7 +63,8 @@ export function runningTimes(scope: CallScope, filter: CallsFilter): bigint[] | 
   const visible = visibleRunning(scope, filter.call_ids?.length ? filter.call_ids : undefined);
   const passes = filterOf(filter, scope.project_id);
   if (visible === undefined || passes === undefined || sizeOf(visible) > maxBytes) return undefined;
-  const found = visible.filter(({ id, side, version }) => passes(readRow(id, side, version)));
+  const restricts = compileFilter(new Parameters(), filter, scope.project_id).length > 0;
+  const found = restricts ? visible.filter(({ id, side, version }) => passes(readRow(id, side, version))) : visible;
   return found.map(({ started_at }) => started_at);
 }
 

@@ -33,8 +33,8 @@ export interface CallSelection extends WhichCalls {
   only?: "complete" | "running";
   /**
    * Whoever adds up all calls of a project sets this: what is hidden is then looked for only around the times when hidden
-   * calls started. Of `sums`, Int64 that the reader adds up, the hidden part is subtracted. It costs a small read more than
-   * it saves, so lists leave it out.
+   * calls started. Of `sums`, Int64 that the reader adds up, the hidden part is subtracted: a statement sees one state of a
+   * table wherever it looks. It costs a small read more than it saves, so lists leave it out.
    */
   addsUp?: "rows" | "sums" | undefined;
   /** Leaves the hidden calls in, for a reader that drops them itself. */
@@ -75,19 +75,16 @@ export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSel
     ].join(" ");
   const completeWhere = (conditions: readonly string[]) =>
     branch("calls", [...conditions, ...written.replaced], prewhere);
-  const times = selection.addsUp !== undefined && shown.length > 0 ? timesOfHidden(scope, p) : undefined;
   const complete =
-    times === undefined
-      ? completeWhere(shown)
-      : selection.addsUp === "sums"
-        ? `(${completeWhere([])}) UNION ALL (${negative(selection, completeWhere([times, `NOT (${shown.join(" AND ")})`]))})`
-        : `(${completeWhere([`NOT ${times}`])}) UNION ALL (${completeWhere([times, ...shown])})`;
+    selection.addsUp === undefined || shown.length === 0
+      ? [completeWhere(shown)]
+      : addedUp(selection, timesOfHidden(scope, p), shown, completeWhere);
   const { only = readsRunning(scope, selection) ? undefined : "complete" } = selection;
-  if (only === "complete") return complete;
+  if (only === "complete") return unionOf(complete);
   const parts = newestRows("call_parts");
   const ids = `SELECT id FROM ${parts} WHERE project_id = ${project} AND part = 'start'`;
   const running = branch(parts, ["part = 'start'", ...shown, ...written.starts, ...prewhere], [], ids);
-  return only === "running" ? running : `(${running}) UNION ALL ${times === undefined ? `(${complete})` : complete}`;
+  return only === "running" ? running : unionOf([running, ...complete]);
 }
 
 /** Whether running calls can be among those that are selected. */
@@ -135,11 +132,22 @@ function timesOfHidden({ project_id, inFlight }: CallScope, p: Parameters): stri
   return hidden && during(p, fewSpans([...hidden.values()].map(({ started }) => started)));
 }
 
-function negative({ select }: CallSelection, sums: string): string {
-  return `SELECT ${columnNames(select)
-    .map((name) => `-${name}`)
-    .join(", ")} FROM (${sums})`;
+/** Statements about the complete calls of a project whose rows together have what one about all of them has. */
+function addedUp(
+  { addsUp, select }: CallSelection,
+  times: string | undefined,
+  shown: readonly string[],
+  completeWhere: (conditions: readonly string[]) => string,
+): string[] {
+  if (times === undefined) return [completeWhere(shown)];
+  if (addsUp === "rows") return [completeWhere([`NOT ${times}`]), completeWhere([times, ...shown])];
+  const negative = columnNames(select).map((name) => `-${name}`);
+  const hidden = completeWhere([times, `NOT (${shown.join(" AND ")})`]);
+  return [completeWhere([]), `SELECT ${negative.join(", ")} FROM (${hidden})`];
 }
+
+const unionOf = (statements: readonly string[]): string =>
+  statements.length === 1 ? (statements[0] ?? "") : statements.map((statement) => `(${statement})`).join(" UNION ALL ");
 
 /** No commit takes this long, and versions are microseconds of the clock: what one is writing now is younger. */
 const commitUs = 300_000_000n;

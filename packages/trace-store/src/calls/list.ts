@@ -61,8 +61,9 @@ export function readCallRows(list: CallList): AsyncIterable<CallRow> {
 
 /** One statement with back-pressure: nothing is held here, however long the list. */
 function streamOfCalls(list: CallList): AsyncIterable<CallRow> {
-  // A reader may take its time: the engine's limit for statements would cut a long result short.
-  const settings = { ...listSettings, max_execution_time: 0 };
+  // A reader may take its time: the engine's limit for statements would cut a long result short. All matches are wanted, so
+  // that indexes are looked at before anything is read, not part by part until there are enough.
+  const settings = { ...listSettings, max_execution_time: 0, use_skip_indexes_on_data_read: 0 as const };
   return list.engine.stream<CallRow>(() => streamStatement(list), { signal: list.signal, settings });
 }
 

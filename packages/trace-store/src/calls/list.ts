@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { callConditions } from "./locate.js";
 import type { Reserve } from "../context.js";
 import type { HiddenCall } from "../ingest/hidden-calls.js";
@@ -160,10 +161,11 @@ async function readTables(
   const scope = scopeNow();
   if (!isInTableOrder(plan) || !readsRunning(scope, whichCalls(plan, byId))) return await read();
   const first = { direction: plan.sort[0]?.direction ?? "asc", most: mostRows };
-  const running: CallPosition[] | undefined = runningInMemory(plan, scope, byId, first);
-  if (running !== undefined) {
+  const findRunning: (() => CallPosition[]) | undefined = runningInMemory(plan, scope, byId, first);
+  if (findRunning !== undefined) {
+    const [running, complete] = await Promise.all([setImmediate().then(findRunning), read("complete")]);
     if (running.length === mostRows) cut.push(running);
-    return merged(plan, [...running, ...(await read("complete"))]);
+    return merged(plan, [...running, ...complete]);
   }
   const sideBySide = async () => merged(plan, (await Promise.all([read("running"), read("complete")])).flat());
   return await readApart(scope, sideBySide, async () => {

@@ -29,17 +29,18 @@ interface RunningRow extends Omit<CallRow, keyof FilteredCall>, FilteredCall {
 }
 
 /**
- * The first running calls that a plan finds, by their start, out of memory; undefined when memory does not have
- * them all, they are many or large, or the plan asks for what only tables can tell.
+ * Finds the first running calls of a plan, by their start, out of memory; undefined when memory does not have them all, they
+ * are many or large, or the plan asks for what only tables can tell.
  *
- * Take them before the complete calls are read: a call that ends meanwhile is then found twice, never missed.
+ * Ask before the complete calls are read: a call that ends meanwhile is then found twice, never missed. Searching memory takes
+ * this thread some milliseconds: it can wait until the engine is busy, and finds what was running at first.
  */
 export function runningInMemory(
   { filter, expression, expand }: CallPlan,
   scope: CallScope,
   byId: CallsById | undefined,
   { direction, most }: { direction: SortDirection; most: number },
-): RunningRow[] | undefined {
+): (() => RunningRow[]) | undefined {
   const { project_id, inFlight } = scope;
   const visible = visibleRunning(scope, byId?.ids);
   const passes = filterOf(filter, project_id);
@@ -48,14 +49,16 @@ export function runningInMemory(
   if (expression !== undefined && !isCheap(expression)) return undefined;
   if (expression !== undefined && !isInRow(expression, inFlight.hasNames(project_id), expand.length > 0))
     return undefined;
-  const found: RunningRow[] = [];
-  for (const { id, side, version } of inTableOrder(visible, direction)) {
-    if (found.length === most) break;
-    const row = readRow(id, side, version);
-    if (passes(row) && (expression === undefined || matches(expression, queryable(project_id, row, side))))
-      found.push(row);
-  }
-  return found;
+  return () => {
+    const found: RunningRow[] = [];
+    for (const { id, side, version } of inTableOrder(visible, direction)) {
+      if (found.length === most) break;
+      const row = readRow(id, side, version);
+      if (passes(row) && (expression === undefined || matches(expression, queryable(project_id, row, side))))
+        found.push(row);
+    }
+    return found;
+  };
 }
 
 /** When the running calls that a filter finds started, out of memory; undefined as for {@link runningInMemory}. */

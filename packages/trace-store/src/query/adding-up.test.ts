@@ -3,7 +3,11 @@ import { completePart, endPart, newProject, nowUs, startPart } from "../../test/
 import { listCalls } from "../../test/list-calls.js";
 import { testDatabase } from "../../test/store.js";
 import type { Engine } from "../engine/engine.js";
+import type { ApiSchemas } from "../api-schemas.js";
+import type { CallMetricSpec } from "../stats/metrics.js";
 import type { TraceStore } from "../store.js";
+
+type AggregationType = ApiSchemas["AggregationType"];
 
 // Counts and statistics add up all calls by ways of their own: they have to agree with what a list shows.
 const hourUs = 3_600_000_000n;
@@ -37,12 +41,18 @@ describe.each([
     beforeRows = async () => {};
   });
 
-  const metrics = [
-    { metric: "call_count" as const, aggregations: ["sum" as const, "avg" as const] },
-    { metric: "error_count" as const, aggregations: ["sum" as const, "avg" as const, "count_false" as const] },
-    { metric: "latency_ms" as const, aggregations: ["sum" as const, "count" as const], percentiles: [50] },
+  const counts: AggregationType[] = ["sum", "count", "count_true", "count_false"];
+  /** Of running calls these depend on their number alone. */
+  const simple: CallMetricSpec[] = [
+    { metric: "call_count", aggregations: counts },
+    { metric: "error_count", aggregations: counts },
+    { metric: "latency_ms", aggregations: [...counts, "avg", "min", "max"], percentiles: [50] },
   ];
-  const statsOf = async (projectId: string, filter = {}) =>
+  const other: CallMetricSpec[] = [
+    { metric: "call_count", aggregations: ["avg", "min"], percentiles: [5] },
+    { metric: "error_count", aggregations: ["avg", "max"], percentiles: [90] },
+  ];
+  const statsOf = async (projectId: string, filter = {}, metrics = simple) =>
     await store.calls.callStats({
       project_id: projectId,
       start: t0,
@@ -63,6 +73,8 @@ describe.each([
     });
     const complete = listed.filter(({ status }) => status !== "running");
     const { call_buckets: buckets } = await statsOf(projectId, filter);
+    const { call_buckets: all } = await statsOf(projectId, filter, [...simple, ...other]);
+    expect(all).toMatchObject(buckets);
     const total = (key: string) => buckets.reduce((sum, bucket) => sum + Number(bucket[key]), 0);
     expect({
       calls: total("count"),
@@ -188,5 +200,8 @@ describe.each([
     await statsOf(projectId, { op_names: ["op1"] });
     await store.projectStats({ project_id: projectId });
     expect(sent.map((sql) => sql.includes("call_parts"))).toEqual(Array(2).fill(openSideCacheBytes === 0));
+    sent.length = 0;
+    await statsOf(projectId, {}, other);
+    expect(sent.map((sql) => sql.includes("call_parts"))).toEqual([true]);
   });
 });

@@ -22,6 +22,13 @@ export const callValues: Readonly<Record<CallMetricSpec["metric"], MetricValue>>
   error_count: "state = 'error'",
 };
 
+/** The value of a metric for a call that runs: NULL counts for nothing. */
+const runningValues: Readonly<Record<CallMetricSpec["metric"], 0 | 1 | null>> = {
+  latency_ms: null,
+  call_count: 1,
+  error_count: 0,
+};
+
 const inputCosts: Array<keyof TokenCosts> = [
   "prompt_tokens_total_cost",
   "cache_read_input_tokens_total_cost",
@@ -53,7 +60,22 @@ export interface MetricColumn {
   value: string | ReadonlyArray<keyof TokenCosts>;
   /** What a bucket without values shows. */
   empty: 0 | null;
+  /** What each running call adds to it; undefined when that depends on the other calls. */
+  perRunning: 0 | 1 | undefined;
 }
+
+/** What a call adds that has this value. */
+const added: Readonly<Record<Aggregation, ((value: 0 | 1) => 0 | 1) | undefined>> = {
+  sum: (value) => value,
+  count: () => 1,
+  count_true: (value) => value,
+  count_false: (value) => (value === 0 ? 1 : 0),
+  avg: undefined,
+  min: undefined,
+  max: undefined,
+};
+
+const isCallMetric = (metric: string): metric is CallMetricSpec["metric"] => Object.hasOwn(runningValues, metric);
 
 const onlySum: readonly Aggregation[] = ["sum"];
 
@@ -78,7 +100,9 @@ export function metricColumns(
   const add = (aggregation: Aggregation, metric: string, sql: string) => {
     const key = `${aggregation}_${metric}`;
     const empty = aggregation === "min" || aggregation === "max" ? null : 0;
-    columns.set(key, { key, value: aggregates[aggregation](sql), empty });
+    const value = isCallMetric(metric) ? runningValues[metric] : null;
+    const perRunning = value === null ? 0 : added[aggregation]?.(value);
+    columns.set(key, { key, value: aggregates[aggregation](sql), empty, perRunning });
   };
   const levelsOf = (metric: string) =>
     specs.flatMap((spec) => (spec.metric === metric ? (spec.percentiles ?? []) : []));
@@ -99,13 +123,16 @@ export function metricColumns(
         const tokens = values[name];
         if (typeof tokens === "string") add("sum", name, tokens);
       }
-      if (aggregations.length > 0) columns.set(`sum_${metric}`, { key: `sum_${metric}`, value: value.of, empty: 0 });
+      if (aggregations.length > 0)
+        columns.set(`sum_${metric}`, { key: `sum_${metric}`, value: value.of, empty: 0, perRunning: 0 });
       continue;
     }
     for (const name of aggregations) add(name, metric, value);
     for (const percentile of percentiles) {
       const sql = withLoc([...loc, "percentiles"], () => percentileOf(value, percentile, levelsOf(metric)));
-      columns.set(`p${percentile}_${metric}`, { key: `p${percentile}_${metric}`, value: sql, empty: null });
+      const key = `p${percentile}_${metric}`;
+      const perRunning = isCallMetric(metric) && runningValues[metric] !== null ? undefined : 0;
+      columns.set(key, { key, value: sql, empty: null, perRunning });
     }
   }
   return [...columns.values()];

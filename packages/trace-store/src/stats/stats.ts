@@ -102,15 +102,30 @@ class StatsReader {
   ) {}
 
   async calls(columns: readonly MetricColumn[]): Promise<StatsBucket[]> {
-    const rows = await this.#rows(["latency_us", "toString(status) AS state"], columns);
-    const byBucket = new Map(rows.map((row) => [BigInt(row.bucket), row]));
-    return this.range.buckets.starts.map((start) => toBucket(start, columns, byBucket.get(start)));
+    const read = async (only?: "complete") => ({
+      rows: await this.#rows(["latency_us", "toString(status) AS state"], columns, { only }),
+      running: [] as readonly bigint[],
+    });
+    const { start, end, filter, buckets } = this.range;
+    const scope = this.source.scope();
+    const adds = columns.every(({ perRunning }) => perRunning !== undefined);
+    const running = adds ? runningTimes(scope, filter)?.filter((us) => us >= start && us < end) : undefined;
+    const found =
+      running === undefined || running.length === 0
+        ? await read(running && "complete")
+        : await readApart(scope, async () => ({ ...(await read("complete")), running }), read);
+    const byBucket = new Map(found.rows.map((row) => [BigInt(row.bucket), row]));
+    const counts = countsOf(buckets.starts, found.running);
+    return buckets.starts.map((from, index) =>
+      withRunning(toBucket(from, columns, byBucket.get(from)), columns, counts[index] ?? 0),
+    );
   }
 
   async usage(columns: readonly MetricColumn[], book: PriceBook | undefined): Promise<UsageBucket[]> {
     const costs = book === undefined ? undefined : new UsageCosts(book, this.range);
     const select = usageArrays.map((name) => `\`usage.${name}\` AS ${name}_list`);
-    const read = await this.#rows(select, columns, { costs });
+    // What a call used is known when it has ended.
+    const read = await this.#rows(select, columns, { usage: { costs }, only: "complete" });
     const rows = read.filter(({ whole = 1 }) => whole === 1);
     for (const row of costs?.hasPeriods === true ? read.filter(({ whole }) => whole === 0) : rows) costs?.add(row);
     const models = [...new Set(rows.flatMap(({ model }) => model ?? []))].toSorted();
@@ -134,26 +149,24 @@ class StatsReader {
   async #rows(
     select: readonly string[],
     columns: readonly MetricColumn[],
-    usage?: { costs: UsageCosts | undefined },
+    { usage, only }: { usage?: { costs: UsageCosts | undefined }; only?: "complete" | undefined },
   ): Promise<StatsRow[]> {
     const { start, end, buckets, filter } = this.range;
     const { engine, scope, signal } = this.source;
     const joined = usageArrays.map((name) => `${name}_list AS ${name}`).join(", ");
     const keys = usage === undefined ? ["bucket"] : ["bucket", "model"];
     const metrics = columns.map(({ value }, index) => `${typeof value === "string" ? value : "0"} AS m${index}`);
-    const statement = (running?: readonly bigint[]) => {
+    const statement = () => {
       const p = new Parameters();
       const ids = filter.call_ids?.length ? [p.in("id", "String", filter.call_ids)] : [];
       const current = scope();
       const which = [...ids, ...compileFilter(p, filter, current.project_id)];
       const calls = visibleCalls(current, p, {
-        // What a call used is known when it has ended.
-        only: usage === undefined && running === undefined ? undefined : "complete",
+        only,
         select: ["toUnixTimestamp64Micro(started_at) AS us", ...select],
         where: [`started_at >= ${p.time(start)}`, `started_at < ${p.time(end)}`, ...which],
         addsUp: which.length === 0 ? "rows" : undefined,
       });
-      const all = running?.length ? `${runningRows(p, running)} UNION ALL ${calls}` : calls;
       const outputs = [`${buckets.bucketOf(p, "us")} AS bucket`, ...keys.slice(1), "count() AS count", ...metrics];
       if (usage?.costs !== undefined) outputs.push(...tokenSums);
       let grouping = keys.join(", ");
@@ -161,23 +174,30 @@ class StatsReader {
         outputs.push(`${usage.costs.periodOf(p, "us")} AS period`, "toUInt8(grouping(period)) AS whole");
         grouping = `GROUPING SETS ((${grouping}), (${grouping}, period))`;
       }
-      const from = usage === undefined ? `(${all})` : `(${all}) ARRAY JOIN ${joined}`;
+      const from = usage === undefined ? `(${calls})` : `(${calls}) ARRAY JOIN ${joined}`;
       return { sql: `SELECT ${outputs.join(", ")} FROM ${from} GROUP BY ${grouping}`, params: p };
     };
-    const read = async (running?: readonly bigint[]) =>
-      await engine.rows<StatsRow>(() => statement(running), { signal });
-    const current = scope();
-    const times = usage === undefined ? runningTimes(current, filter) : undefined;
-    const running = times?.filter((us) => us >= start && us < end);
-    if (running === undefined || running.length === 0) return await read(running);
-    return await readApart(current, async () => await read(running), read);
+    return await engine.rows<StatsRow>(statement, { signal });
   }
 }
 
-/** What is selected of running calls, without their table: nothing of them but the start is known. */
-function runningRows(p: Parameters, running: readonly bigint[]): string {
-  const latency = "CAST(NULL, 'Nullable(Int64)') AS latency_us";
-  return `SELECT arrayJoin(${p.bind("Array(Int64)", running)}) AS us, ${latency}, 'running' AS state`;
+/** How many of the times lie in each bucket, in the order of the buckets. */
+function countsOf(starts: readonly bigint[], times: readonly bigint[]): number[] {
+  const ordered = times.toSorted((a, b) => (a < b ? -1 : 1));
+  const counts = starts.map(() => 0);
+  let index = 0;
+  for (const us of ordered) {
+    while (index + 1 < starts.length && (starts[index + 1] ?? us) <= us) index++;
+    counts[index] = (counts[index] ?? 0) + 1;
+  }
+  return counts;
+}
+
+/** A bucket of complete calls with as many running ones. */
+function withRunning(bucket: StatsBucket, columns: readonly MetricColumn[], running: number): StatsBucket {
+  const changed = columns.filter(({ perRunning }) => running > 0 && perRunning === 1);
+  const added = changed.map(({ key }) => [key, Number(bucket[key]) + running]);
+  return { ...bucket, count: bucket.count + running, ...Object.fromEntries(added) };
 }
 
 const usageArrays = [

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { CheckFailure, CheckSkipped } from "../exchange.js";
 import type { Exchange } from "../exchange.js";
 import type { Operation } from "../contract.js";
@@ -15,6 +16,9 @@ interface Page {
 
 /** How often a list is walked again that has changed meanwhile. */
 const attempts = 4;
+/** How long a list with one item may take to get a second. */
+const growthMs = 15_000;
+const growthPollMs = 250;
 /** Pages that a list is read in, but for one that may be empty at the end. */
 const pages = 4;
 /** Members of an example that say which list it is about. */
@@ -26,7 +30,7 @@ export function pagingCases(operation: Operation, world: World): Case[] {
   if (style === undefined) return [];
   const run = async () => {
     for (let attempt = 1; ; attempt++) {
-      const before = await readAll(operation, world, style);
+      const before = await readGrown(operation, world, style);
       if (before.length < 2) throw new CheckSkipped(`the list has ${before.length} items, too few for pages`);
       const failure = await walk(operation, world, style, before);
       if (failure === undefined) return;
@@ -94,6 +98,16 @@ async function walk(
   }
   const expected = `the end after ${whole.length} items in pages of ${size}`;
   return new CheckFailure("the pages do not end", { expected, exchange: last });
+}
+
+/** The list as one page, once it has several items: events of a job come one after the other. */
+async function readGrown(operation: Operation, world: World, style: Style): Promise<unknown[]> {
+  const until = performance.now() + (style.kind === "after" ? growthMs : 0);
+  for (;;) {
+    const items = await readAll(operation, world, style);
+    if (items.length !== 1 || performance.now() > until) return items;
+    await delay(growthPollMs);
+  }
 }
 
 /** The list as one page. */

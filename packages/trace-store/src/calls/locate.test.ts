@@ -2,23 +2,12 @@ import { newId } from "@heddle/trace-model";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { completePart, newProject, startPart } from "../../test/call-parts.js";
 import { listIds } from "../../test/list-calls.js";
+import { recordedReads } from "../../test/recorded-reads.js";
 import { testDatabase } from "../../test/store.js";
-import type { Engine } from "../engine/engine.js";
 import type { TraceStore } from "../store.js";
 import type { CallsQuery } from "./calls.js";
 
 const dayMs = 86_400_000;
-
-/** Counts the reads of a list of rows. */
-const counting =
-  (count: () => void) =>
-  (engine: Engine): Engine => ({
-    ...engine,
-    rows: async <T>(...read: Parameters<Engine["rows"]>) => {
-      count();
-      return await engine.rows<T>(...read);
-    },
-  });
 
 describe.each([
   { memory: "remembers its calls", limits: {} },
@@ -26,10 +15,10 @@ describe.each([
 ])("a store that $memory", ({ limits }) => {
   const db = testDatabase();
   const projectId = newProject();
-  let reads = 0;
+  const reads = recordedReads();
   let store: TraceStore;
   beforeAll(async () => {
-    store = await db.open({ limits, wrapEngine: counting(() => reads++) });
+    store = await db.open({ limits, wrapEngine: reads.wrap });
   });
   afterAll(() => db.drop());
 
@@ -65,18 +54,18 @@ describe.each([
       [[recent, old], 2, { limit: 1 }],
     ];
     for (const [ids, most, more] of lists) {
-      reads = 0;
+      reads.reset();
       const listed = await listIds(store, { project_id: projectId, filter: { call_ids: ids }, ...more });
       expect(listed).toHaveLength(Math.min(ids.length, more?.limit ?? ids.length));
-      expect([ids, reads]).toEqual([ids, most]);
+      expect([ids, reads.sent.length]).toEqual([ids, most]);
     }
-    reads = 0;
+    reads.reset();
     // This one has to be looked for everywhere, whatever memory knows of the other.
     await listIds(store, { project_id: projectId, filter: { call_ids: [recent, "fedcba9876543210"] } });
-    expect(reads).toBe(1);
-    reads = 0;
+    expect(reads.sent.length).toBe(1);
+    reads.reset();
     await store.calls.read({ project_id: projectId, id: recent });
-    expect(reads).toBe(1);
+    expect(reads.sent.length).toBe(1);
   });
 
   it("finds a call that was sent again with another start, and none that was deleted", async () => {

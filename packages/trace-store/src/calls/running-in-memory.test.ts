@@ -1,42 +1,28 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { completePart, endPart, newProject, nowUs, startPart } from "../../test/call-parts.js";
 import { listCalls, listIds } from "../../test/list-calls.js";
+import { recordedReads } from "../../test/recorded-reads.js";
 import { testDatabase } from "../../test/store.js";
-import type { Engine } from "../engine/engine.js";
 import type { TraceStore } from "../store.js";
 import type { CallsQuery } from "./calls.js";
 
 const db = testDatabase();
 const t0 = 1_775_811_600_000_000n;
-const sent: string[] = [];
-let beforeRows = async (): Promise<void> => {};
+const reads = recordedReads();
 let store: TraceStore;
 
-const recorded = (engine: Engine): Engine => ({
-  ...engine,
-  async rows(source, options) {
-    const statement = typeof source === "function" ? source() : source;
-    sent.push(statement.sql);
-    await beforeRows();
-    return await engine.rows(statement, options);
-  },
-});
-
 beforeAll(async () => {
-  store = await db.open({ wrapEngine: recorded });
+  store = await db.open({ wrapEngine: reads.wrap });
 });
 afterAll(() => db.drop());
-beforeEach(() => {
-  sent.length = 0;
-  beforeRows = async () => {};
-});
+beforeEach(() => reads.reset());
 
-const readsTable = () => sent.some((sql) => sql.includes("call_parts"));
+const readsTable = () => reads.readsTable("call_parts");
 
 /** A page, which must not read the table of running calls, and the same calls of a stream, which does. */
 async function expectAsStream(request: CallsQuery, from = 0, to = 100): Promise<void> {
   const all = await listCalls(store, request);
-  sent.length = 0;
+  reads.reset();
   expect(await listCalls(store, { ...request, offset: from, limit: to - from })).toEqual(all.slice(from, to));
   expect(readsTable()).toBe(false);
 }
@@ -116,7 +102,7 @@ it("filters find the same running calls in memory as in the table", async () => 
     expect(await listIds(store, { project_id: projectId, filter, limit: 50 })).toEqual(found);
   }
   expect(await listIds(store, { project_id: projectId, filter: { op_names: ["a:*"] }, limit: 50 })).toEqual([]);
-  sent.length = 0;
+  reads.reset();
   expect(await listIds(store, { project_id: projectId, filter: { input_refs: ["weave:///x"] }, limit: 50 })).toEqual(
     [],
   );
@@ -143,8 +129,7 @@ it("deleted, expired and renamed running calls are so in memory, too", async () 
 it("a call that ends while a page is read is there once, complete", async () => {
   const projectId = newProject();
   await store.ingest(["one", "two"].map((id) => startPart({ project_id: projectId, id })));
-  beforeRows = async () => {
-    beforeRows = async () => {};
+  reads.beforeNextRows = async () => {
     await store.ingest(["one", "two"].map((id) => endPart({ project_id: projectId, id })));
   };
   const calls = await listCalls(store, { project_id: projectId, limit: 10 });
@@ -153,7 +138,7 @@ it("a call that ends while a page is read is there once, complete", async () => 
 
 it("many or large running calls, and long queries, are left to the table", async () => {
   const read = async (projectId: string, request: Partial<CallsQuery> = {}) => {
-    sent.length = 0;
+    reads.reset();
     const { length } = await listIds(store, { project_id: projectId, limit: 2000, ...request });
     return { length, readsTable: readsTable() };
   };
@@ -180,18 +165,18 @@ it("many or large running calls, and long queries, are left to the table", async
 
 it("running calls of which memory lost one are read from the table", async () => {
   const projectId = newProject();
-  const small = await db.open({ wrapEngine: recorded, limits: { openSideCacheBytes: 1500 } });
+  const small = await db.open({ wrapEngine: reads.wrap, limits: { openSideCacheBytes: 1500 } });
   const ids = ["a", "b", "c"];
   await small.ingest(ids.map((id) => startPart({ project_id: projectId, id, started_at: t0 })));
   expect(await listIds(small, { project_id: projectId, limit: 10 })).toEqual(ids);
   expect(readsTable()).toBe(true);
   await small.ingest([endPart({ project_id: projectId, id: "a" })]);
-  sent.length = 0;
+  reads.reset();
   expect(await listIds(small, { project_id: projectId, limit: 10 })).toEqual(ids);
   expect(readsTable()).toBe(false);
   await small.close();
-  const later = await db.open({ wrapEngine: recorded });
-  sent.length = 0;
+  const later = await db.open({ wrapEngine: reads.wrap });
+  reads.reset();
   expect(await listIds(later, { project_id: projectId, limit: 10 })).toEqual(ids);
   expect(readsTable()).toBe(true);
   await later.close();

@@ -2,8 +2,8 @@ import { newId } from "@heddle/trace-model";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { completePart, endPart, newProject, nowUs, startPart } from "../../test/call-parts.js";
 import { listCalls, listIds } from "../../test/list-calls.js";
+import { recordedReads } from "../../test/recorded-reads.js";
 import { testDatabase } from "../../test/store.js";
-import type { Engine, StatementSource } from "../engine/engine.js";
 import type { CallsQuery } from "./calls.js";
 import type { TraceStore } from "../store.js";
 
@@ -13,22 +13,6 @@ beforeAll(async () => {
   store = await db.open();
 });
 afterAll(() => db.drop());
-
-/** Remembers the statements of reads. */
-const recorded =
-  (sql: string[]) =>
-  (engine: Engine): Engine => {
-    const seenBy = (source: StatementSource) => {
-      const statement = typeof source === "function" ? source() : source;
-      sql.push(statement.sql);
-      return statement;
-    };
-    return {
-      ...engine,
-      rows: (source, options) => engine.rows(seenBy(source), options),
-      stream: (source, options) => engine.stream(seenBy(source), options),
-    };
-  };
 
 /** Every read must agree on how often a call is there. */
 async function seen(
@@ -80,13 +64,13 @@ it("a call that ends is seen once, with both sides", async () => {
 
 it("running calls that memory counts are as many as are listed, whatever became of them", async () => {
   const projectId = newProject();
-  const sql: string[] = [];
-  const other = await db.open({ wrapEngine: recorded(sql) });
+  const reads = recordedReads();
+  const other = await db.open({ wrapEngine: reads.wrap });
   const counted = async () => {
-    sql.length = 0;
+    reads.reset();
     const { count } = await other.calls.count({ project_id: projectId });
     expect((await other.calls.count({ project_id: projectId, limit: 2 })).count).toBe(Math.min(2, count));
-    const readsRunning = sql.some((statement) => statement.includes("call_parts"));
+    const readsRunning = reads.readsTable("call_parts");
     expect(await listIds(other, { project_id: projectId })).toHaveLength(count);
     return { count, readsRunning };
   };
@@ -111,14 +95,14 @@ it("running calls that memory counts are as many as are listed, whatever became 
 
 it("running calls are looked for in the traces that have some", async () => {
   const projectId = newProject();
-  const sql: string[] = [];
+  const reads = recordedReads();
   // Without this, running calls are found in memory.
   const limits = { openSideCacheBytes: 0 };
-  let other = await db.open({ wrapEngine: recorded(sql), limits });
+  let other = await db.open({ wrapEngine: reads.wrap, limits });
   const read = async (traceId: string, limit?: number) => {
-    sql.length = 0;
+    reads.reset();
     const ids = await listIds(other, { project_id: projectId, filter: { trace_ids: [traceId] }, limit });
-    return { ids, readsRunning: sql.some((statement) => statement.includes("call_parts")) };
+    return { ids, readsRunning: reads.readsTable("call_parts") };
   };
   const inTrace = (id: string, traceId: string) => ({ project_id: projectId, id, trace_id: traceId });
   await other.ingest([
@@ -131,7 +115,7 @@ it("running calls are looked for in the traces that have some", async () => {
   for (const store of ["the same", "another"]) {
     if (store === "another") {
       await other.close();
-      other = await db.open({ wrapEngine: recorded(sql), limits });
+      other = await db.open({ wrapEngine: reads.wrap, limits });
     }
     for (const limit of [undefined, 10]) {
       expect(await read("over", limit)).toEqual({ ids: ["c", "d"], readsRunning: false });

@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from "vitest";
+import { recordedReads } from "../../test/recorded-reads.js";
+import type { RecordedReads } from "../../test/recorded-reads.js";
 import { testDatabase } from "../../test/store.js";
-import type { Engine } from "../engine/engine.js";
 import type { TraceStore } from "../store.js";
 
 const database = testDatabase();
@@ -10,16 +11,9 @@ const opValue = (code: string) =>
   `{"_type": "CustomWeaveType", "weave_type": {"type": "Op"}, "files": {"obj.py": "${code}"}}`;
 
 /** A store, and the statements that it sends. */
-async function opened(): Promise<{ store: TraceStore; sent: string[] }> {
-  const sent: string[] = [];
-  const wrapEngine = (engine: Engine): Engine => ({
-    ...engine,
-    rows: (statement, options) => {
-      sent.push(typeof statement === "function" ? statement().sql : statement.sql);
-      return engine.rows(statement, options);
-    },
-  });
-  return { store: await database.open({ wrapEngine }), sent };
+async function opened(): Promise<{ store: TraceStore; reads: RecordedReads }> {
+  const reads = recordedReads();
+  return { store: await database.open({ wrapEngine: reads.wrap }), reads };
 }
 const create = async (store: TraceStore, objectId: string, val: string) =>
   await store.objects.create({ project_id: projectId, object_id: objectId, val });
@@ -31,11 +25,11 @@ test("a version whose name this process wrote or read is one statement, also as 
   const { digest } = await create(writer.store, "prompt", '"one"');
   const reader = await opened();
   expect((await read(reader.store, "prompt", "latest")).val).toBe('"one"');
-  for (const { store, sent } of [writer, reader]) {
-    sent.length = 0;
+  for (const { store, reads } of [writer, reader]) {
+    reads.reset();
     expect(await read(store, "prompt", digest)).toMatchObject({ val: '"one"', is_latest: 1 });
     expect(await read(store, "prompt", "latest")).toMatchObject({ digest });
-    expect(sent).toHaveLength(2);
+    expect(reads.sent).toHaveLength(2);
   }
 });
 

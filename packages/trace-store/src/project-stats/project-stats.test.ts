@@ -1,22 +1,15 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { newId } from "@heddle/trace-model";
 import { completePart, newProject, nowUs, startPart } from "../../test/call-parts.js";
+import { recordedReads } from "../../test/recorded-reads.js";
 import { testDatabase } from "../../test/store.js";
-import type { Engine, Statement } from "../engine/engine.js";
 import type { TraceStore } from "../store.js";
 
 const db = testDatabase();
-const sent: Statement[] = [];
-const wrapEngine = (engine: Engine): Engine => ({
-  ...engine,
-  rows: async (source, options) => {
-    sent.push(typeof source === "function" ? source() : source);
-    return await engine.rows(source, options);
-  },
-});
+const reads = recordedReads();
 let store: TraceStore;
 beforeAll(async () => {
-  store = await db.open({ wrapEngine });
+  store = await db.open({ wrapEngine: reads.wrap });
 });
 afterAll(() => db.drop());
 
@@ -80,7 +73,7 @@ test("a project without anything has nothing, and calls that have expired do not
 
 test("only what is asked for is measured", async () => {
   const projectId = await filledProject();
-  sent.length = 0;
+  reads.reset();
   const stats = await store.projectStats({
     project_id: projectId,
     include_trace_storage_size: false,
@@ -89,15 +82,15 @@ test("only what is asked for is measured", async () => {
     include_feedback: false,
   });
   expect(stats).toMatchObject({ call_count: 0, object_version_count: 0, table_count: 0, file_count: 1 });
-  expect(sent).toHaveLength(1);
+  expect(reads.sent).toHaveLength(1);
 });
 
 test("no content is read for it", async () => {
   const projectId = await filledProject();
-  sent.length = 0;
+  reads.reset();
   await store.projectStats({ project_id: projectId });
-  expect(sent).toHaveLength(1);
-  for (const { sql, params } of sent) {
+  expect(reads.sent).toHaveLength(1);
+  for (const { sql, params } of reads.sent) {
     // The plan lists the columns that a statement takes from a table, and its conditions.
     const plan = await db.engine.rows<{ explain: string }>({ sql: `EXPLAIN header = 1 ${sql}`, params });
     const text = plan.map(({ explain }) => explain).join("\n");

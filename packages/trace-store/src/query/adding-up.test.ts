@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { completePart, endPart, newProject, nowUs, startPart } from "../../test/call-parts.js";
 import { listCalls } from "../../test/list-calls.js";
+import { recordedReads } from "../../test/recorded-reads.js";
 import { testDatabase } from "../../test/store.js";
-import type { Engine } from "../engine/engine.js";
 import type { ApiSchemas } from "../api-schemas.js";
 import type { CallMetricSpec } from "../stats/metrics.js";
 import type { TraceStore } from "../store.js";
@@ -19,27 +19,14 @@ describe.each([
 ])("with running calls $running", ({ openSideCacheBytes }) => {
   const db = testDatabase();
   const limits = { openSideCacheBytes };
-  const sent: string[] = [];
-  let beforeRows = async (): Promise<void> => {};
+  const reads = recordedReads();
   let store: TraceStore;
-  const observed = (engine: Engine): Engine => ({
-    ...engine,
-    async rows(source, options) {
-      const statement = typeof source === "function" ? source() : source;
-      sent.push(statement.sql);
-      await beforeRows();
-      return await engine.rows(statement, options);
-    },
-  });
-  const open = async () => await db.open({ limits, wrapEngine: observed });
+  const open = async () => await db.open({ limits, wrapEngine: reads.wrap });
   beforeAll(async () => {
     store = await open();
   });
   afterAll(() => db.drop());
-  beforeEach(() => {
-    sent.length = 0;
-    beforeRows = async () => {};
-  });
+  beforeEach(() => reads.reset());
 
   const counts: AggregationType[] = ["sum", "count", "count_true", "count_false"];
   /** Of running calls these depend on their number alone. */
@@ -170,25 +157,24 @@ describe.each([
     const [projectId, other] = [newProject(), newProject()];
     await fill(projectId, 8);
     await fill(other, 8);
-    const reads = {
+    const totals = {
       count: async () => (await store.calls.count({ project_id: projectId })).count,
       size: async () => (await store.calls.count({ project_id: projectId, include_total_storage_size: true })).count,
       project: async () => (await store.projectStats({ project_id: projectId })).call_count,
       stats: async () => (await statsOf(projectId)).call_buckets.reduce((sum, { count }) => sum + count, 0),
     };
-    for (const [name, read] of Object.entries(reads)) {
+    for (const [name, read] of Object.entries(totals)) {
       for (const project of [projectId, other]) {
         const id = `${name} ${project}`;
         await store.ingest([startPart({ project_id: project, id, started_at: t0 })]);
         const before = await read();
-        beforeRows = async () => {
-          beforeRows = async () => {};
+        reads.reset();
+        reads.beforeNextRows = async () => {
           await store.ingest([endPart({ project_id: project, id })]);
         };
-        sent.length = 0;
         expect(await read()).toBe(before);
-        const statements = sent.filter((sql) => /\bFROM calls\b/.test(sql) && sql.includes("count()"));
-        expect(statements.length).toBe(project === projectId && !sent[0]?.includes("call_parts") ? 2 : 1);
+        const statements = reads.sent.filter(({ sql }) => /\bFROM calls\b/.test(sql) && sql.includes("count()"));
+        expect(statements.length).toBe(project === projectId && !reads.sent[0]?.sql.includes("call_parts") ? 2 : 1);
       }
     }
   });
@@ -196,12 +182,12 @@ describe.each([
   it(`running calls are ${openSideCacheBytes === 0 ? "read from" : "not looked for in"} their table`, async () => {
     const projectId = newProject();
     await fill(projectId);
-    sent.length = 0;
+    reads.reset();
     await statsOf(projectId, { op_names: ["op1"] });
     await store.projectStats({ project_id: projectId });
-    expect(sent.map((sql) => sql.includes("call_parts"))).toEqual(Array(2).fill(openSideCacheBytes === 0));
-    sent.length = 0;
+    expect(reads.sent.map(({ sql }) => sql.includes("call_parts"))).toEqual(Array(2).fill(openSideCacheBytes === 0));
+    reads.reset();
     await statsOf(projectId, {}, other);
-    expect(sent.map((sql) => sql.includes("call_parts"))).toEqual([true]);
+    expect(reads.sent.map(({ sql }) => sql.includes("call_parts"))).toEqual([true]);
   });
 });

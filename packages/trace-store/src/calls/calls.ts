@@ -1,5 +1,6 @@
 import type { ApiSchemas } from "../api-schemas.js";
-import { likelyPlaces, locateCalls } from "./locate.js";
+import { likelyLocations, locateCalls } from "./locate.js";
+import type { LocateOptions } from "./locate.js";
 import { finishCalls } from "./finish.js";
 import type { Finish } from "./finish.js";
 import { fetchCall, readCallRows } from "./list.js";
@@ -9,7 +10,7 @@ import type { Engine } from "../engine/engine.js";
 import type { InFlight } from "../ingest/in-flight.js";
 import { checkPage } from "../query/page.js";
 import { Parameters } from "../engine/parameters.js";
-import { compileCalls, findsAll, findsByIdAlone, planCalls } from "../query/call-query.js";
+import { compileCalls, findsAll, planCalls } from "../query/call-query.js";
 import type { CallPlan, CallSelector, CallsById, LocatedCalls } from "../query/call-query.js";
 import type { Refs } from "../refs/refs.js";
 import { withCosts } from "../costs/call-costs.js";
@@ -20,8 +21,9 @@ import { callColumns, toStoredCall } from "./stored-call.js";
 import type { CallRow, StoredCall } from "./stored-call.js";
 import { callsUsage, traceUsage } from "../usage/usage.js";
 import type { CallsUsageRequest, TraceUsageRequest, UsageByCall } from "../usage/usage.js";
-import { readApart } from "../query/read-apart.js";
+import { readAndAdd } from "../query/read-apart.js";
 import { runningSize } from "./running-in-memory.js";
+import type { CallsSize } from "./running-in-memory.js";
 import { visibleCalls } from "../query/visible-calls.js";
 import type { CallScope } from "../query/visible-calls.js";
 
@@ -100,12 +102,9 @@ async function* query(
   const { limit, offset = 0 } = request;
   checkPage({ limit, offset });
   const source = sourceOf(context, request, options);
-  const ids = plan.filter.call_ids ?? [];
-  const find = async (found?: LocatedCalls) =>
-    await locateCalls(context.engine, source.scope, ids, { signal: options.signal, found });
-  const likely = findsByIdAlone(plan) ? likelyPlaces(source.scope(), ids) : undefined;
-  const isWhole = likely !== undefined && offset + (limit ?? Number.POSITIVE_INFINITY) >= likely.ids.length;
-  const byId = isWhole ? likely : ids.length === 0 ? undefined : await find();
+  const likely = likelyLocations(source.scope(), plan, { limit, offset });
+  const byId = likely ?? (await locate(context, plan, options));
+  const find = async (found: LocatedCalls) => await locate(context, plan, { ...options, found });
   if (limit === 0 || byId?.ids.length === 0) return;
   const expand = request.return_expanded_column_values === false ? [] : plan.expand;
   yield* finish(context, request, { ...source, expand }, readCallRows({ ...source, plan, byId, find, limit, offset }));
@@ -170,8 +169,9 @@ async function count(context: CallReadsContext, request: CallCount, options: Rea
   checkPage({ limit }, 1);
   const sizes = request.include_total_storage_size === true;
   const plan = planCalls(request);
-  const byId = await locate(context, plan, options.signal);
+  const byId = await locate(context, plan, options);
   if (byId?.ids.length === 0) return { count: 0, total_storage_size_bytes: sizes ? 0 : null };
+  const isAll = findsAll(plan);
   const scopeNow = scopeOf(context, request.project_id);
   const statement = (only?: "complete") => {
     const p = new Parameters();
@@ -185,7 +185,7 @@ async function count(context: CallReadsContext, request: CallCount, options: Rea
       select,
       limit: probe ? limit : undefined,
       only,
-      addsUp: !probe && findsAll(plan) ? "sums" : undefined,
+      addsUp: !probe && isAll ? "sums" : undefined,
     });
     return { sql: `SELECT sum(n) AS calls, sum(bytes) AS bytes FROM (${union})`, params: p };
   };
@@ -196,28 +196,19 @@ async function count(context: CallReadsContext, request: CallCount, options: Rea
     return { count: Number(row?.calls ?? 0), bytes: Number(row?.bytes ?? 0) };
   };
   const scope = scopeNow();
-  const running = findsAll(plan) ? allRunning(scope, sizes) : undefined;
-  const { count: calls, bytes } =
-    running === undefined || running.count === 0
-      ? await read()
-      : await readApart(scope, async () => sumOf(running, await read("complete")), read);
+  const found = await readAndAdd(scope, isAll ? allRunning(scope, sizes) : undefined, read, sumOf);
   return {
-    count: limit === undefined ? calls : Math.min(calls, limit),
-    total_storage_size_bytes: sizes ? bytes : null,
+    count: limit === undefined ? found.count : Math.min(found.count, limit),
+    total_storage_size_bytes: sizes ? found.bytes : null,
   };
 }
 
-interface Size {
-  count: number;
-  bytes: number;
-}
-
-function sumOf(a: Size, b: Size): Size {
+function sumOf(a: CallsSize, b: CallsSize): CallsSize {
   return { count: a.count + b.count, bytes: a.bytes + b.bytes };
 }
 
 /** How many visible calls of a project run, and if asked for their bytes; undefined when memory does not know. */
-function allRunning(scope: CallScope, sizes: boolean): Size | undefined {
+function allRunning(scope: CallScope, sizes: boolean): CallsSize | undefined {
   const { project_id, inFlight } = scope;
   if (sizes || inFlight.retentionUs(project_id) !== undefined) return runningSize(scope);
   const count = inFlight.running(project_id);
@@ -228,11 +219,11 @@ function allRunning(scope: CallScope, sizes: boolean): Size | undefined {
 async function locate(
   context: CallReadsContext,
   plan: CallPlan,
-  signal: AbortSignal | undefined,
+  options: LocateOptions,
 ): Promise<CallsById | undefined> {
   const ids = plan.filter.call_ids ?? [];
   if (ids.length === 0) return undefined;
-  return await locateCalls(context.engine, scopeOf(context, plan.project_id), ids, { signal });
+  return await locateCalls(context.engine, scopeOf(context, plan.project_id), ids, options);
 }
 
 function scopeOf({ now, inFlight }: CallReadsContext, projectId: string): () => CallScope {

@@ -31,7 +31,7 @@ export interface CallList extends CallSource {
   /** The calls of `filter.call_ids`. */
   byId: CallsById | undefined;
   /** Finds the calls by id when only these are `within` where they should be. */
-  find: (found: LocatedCalls) => Promise<CallsById>;
+  find: (found: LocatedCalls) => Promise<CallsById | undefined>;
   limit: number | undefined;
   offset: number;
 }
@@ -87,7 +87,7 @@ async function* pageOfCalls(list: CallList, mostRows: number): AsyncGenerator<Ca
   const { visible, smallBytes } = await visiblePage(list, mostRows);
   if (byId?.within !== undefined && visible.length < byId.ids.length) {
     const all = await list.find(positions(visible));
-    if (all.ids.length > visible.length) {
+    if (all !== undefined && all.ids.length > visible.length) {
       yield* pageOfCalls({ ...list, byId: all }, mostRows);
       return;
     }

@@ -2,8 +2,9 @@ import { idTime } from "@heddle/trace-model";
 import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
 import { everyVersion } from "../ingest/hidden-calls.js";
-import { at } from "../query/call-query.js";
-import type { CallsById, LocatedCalls } from "../query/call-query.js";
+import { at, findsByIdAlone } from "../query/call-query.js";
+import type { CallPlan, CallsById, LocatedCalls } from "../query/call-query.js";
+import type { Page } from "../query/page.js";
 import { visibleCalls } from "../query/visible-calls.js";
 import type { CallScope } from "../query/visible-calls.js";
 import { during, fewSpans } from "../query/time-spans.js";
@@ -62,11 +63,13 @@ const ways: readonly Way[] = [
 ];
 
 /**
- * Where calls with these ids should be: where memory has them, else near the times that the ids carry. Undefined when some may be
- * anywhere, or memory has all of them.
+ * Where the calls by id of a plan should be: where memory has them, else near the times that the ids carry. Undefined when some
+ * may be anywhere, memory has all of them, or a page could lack some without showing it.
  */
-export function likelyPlaces(scope: CallScope, ids: readonly string[]): CallsById | undefined {
-  const all = notDeleted(scope, ids);
+export function likelyLocations(scope: CallScope, plan: CallPlan, page: Page): CallsById | undefined {
+  if (!findsByIdAlone(plan)) return undefined;
+  const all = notDeleted(scope, plan.filter.call_ids ?? []);
+  if ((page.offset ?? 0) + (page.limit ?? Number.POSITIVE_INFINITY) < all.length) return undefined;
   const remembered = rememberedCalls(scope, all);
   const known = new Set(remembered.ids);
   const others = all.filter((id) => !known.has(id));
@@ -75,15 +78,21 @@ export function likelyPlaces(scope: CallScope, ids: readonly string[]): CallsByI
   return { ids: all, within: fewSpans([...there, ...around(others, nearUs)]) };
 }
 
+export interface LocateOptions {
+  signal?: AbortSignal | undefined;
+  /** The calls that were {@link likelyLocations likely} somewhere and are there: the others are not. */
+  found?: LocatedCalls | undefined;
+}
+
 /**
- * Finds where calls with these ids are, in memory or else in the table; with `found`, those that are not where they should be.
+ * Finds where calls with these ids are, in memory or else in the table.
  * Not when one has to be looked for everywhere: that takes as long as to read the calls by id alone.
  */
 export async function locateCalls(
   engine: Engine,
   scope: () => CallScope,
   ids: readonly string[],
-  { signal, found }: { signal?: AbortSignal | undefined; found?: LocatedCalls | undefined } = {},
+  { signal, found }: LocateOptions = {},
 ): Promise<CallsById> {
   const all = notDeleted(scope(), ids);
   const known = found ?? rememberedCalls(scope(), all);

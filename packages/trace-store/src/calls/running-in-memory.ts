@@ -6,8 +6,7 @@ import { needsNames } from "../query/call-columns.js";
 import type { CallPlan, CallsById } from "../query/call-query.js";
 import { expressionFields } from "../query/expression.js";
 import { inTableOrder } from "./table-order.js";
-import { Parameters } from "../engine/parameters.js";
-import { compileFilter, filterOf } from "../query/filter.js";
+import { filterOf, restricts } from "../query/filter.js";
 import type { CallsFilter, FilteredCall } from "../query/filter.js";
 import type { CallScope } from "../query/visible-calls.js";
 import type { CallRow } from "./stored-call.js";
@@ -66,13 +65,19 @@ export function runningTimes(scope: CallScope, filter: CallsFilter): bigint[] | 
   const visible = visibleRunning(scope, filter.call_ids?.length ? filter.call_ids : undefined);
   const passes = filterOf(filter, scope.project_id);
   if (visible === undefined || passes === undefined || sizeOf(visible) > maxBytes) return undefined;
-  const restricts = compileFilter(new Parameters(), filter, scope.project_id).length > 0;
-  const found = restricts ? visible.filter(({ id, side, version }) => passes(readRow(id, side, version))) : visible;
+  const found = restricts(filter, scope.project_id)
+    ? visible.filter(({ id, side, version }) => passes(readRow(id, side, version)))
+    : visible;
   return found.map(({ started_at }) => started_at);
 }
 
+export interface CallsSize {
+  count: number;
+  bytes: number;
+}
+
 /** How many calls of a project run, and their bytes, out of memory; undefined as for {@link runningInMemory}. */
-export function runningSize(scope: CallScope): { count: number; bytes: number } | undefined {
+export function runningSize(scope: CallScope): CallsSize | undefined {
   const visible = visibleRunning(scope);
   return visible && { count: visible.length, bytes: sizeOf(visible) };
 }

@@ -1,9 +1,10 @@
 import { Parameters } from "../engine/parameters.js";
 import { keyText } from "./call-key.js";
 import type { CallKey } from "./call-key.js";
-import { closedRow, hiddenRowColumns, hiddenRow, partRowColumns } from "./rows.js";
-import type { HiddenRow, SideName } from "./rows.js";
-import { everyVersion } from "./hidden-calls.js";
+import { closedRow, partRowColumns } from "./rows.js";
+import type { SideName } from "./rows.js";
+import { hideVersions } from "./hide-versions.js";
+import type { HiddenVersion } from "./hide-versions.js";
 import { hasEnd, hasStart } from "./open-sides.js";
 import { insertTrusted, markForRecoveryOnError } from "./write-calls.js";
 import type { IngestContext } from "./write-calls.js";
@@ -19,7 +20,7 @@ export async function deleteCalls(
   ids: readonly string[],
   user: string,
 ): Promise<{ num_deleted: number }> {
-  const { engine, clock, state } = context;
+  const { state } = context;
   const requested = new Set(ids);
   const family = await familyOf(context, projectId, requested);
   const targets = descendants(family, requested);
@@ -27,16 +28,9 @@ export async function deleteCalls(
     (id) => family.has(id) && !state.deleted.has(keyText({ project_id: projectId, id })),
   );
   if (fresh.length > 0) {
-    const version = clock.next();
     const keys = fresh.map((id) => ({ project_id: projectId, id }));
-    const hidden = keys.flatMap((call) =>
-      hiddenVersions(family.get(call.id)?.versions ?? [], user).map((what) => ({ call, what })),
-    );
-    const rows = hidden.map(({ call, what }) => hiddenRow(call, what, version));
-    await markForRecoveryOnError(state, insertTrusted(engine, "call_hidden", hiddenRowColumns, rows));
-    for (const { call, what } of hidden) {
-      state.hiddenCalls.add(call, { upTo: everyVersion, started: { from: what.started_at, to: what.started_at } });
-    }
+    const hidden = keys.flatMap((call) => allVersions(call, family.get(call.id)?.versions ?? [], user));
+    await markForRecoveryOnError(state, hideVersions(context, hidden));
     await closeOpenSides(context, keys);
     for (const call of keys) {
       const key = keyText(call);
@@ -51,12 +45,12 @@ export async function deleteCalls(
  * Every version, with the time of the newest; in addition those that started at another time and may not be hidden yet, so
  * that readers know all times at which something is hidden.
  */
-function hiddenVersions(versions: Relative["versions"], user: string): HiddenRow[] {
+function allVersions(call: CallKey, versions: Relative["versions"], user: string): HiddenVersion[] {
   const newest = BigInt(versions.at(-1)?.[1] ?? 0);
   const moved = versions.filter(([, us]) => BigInt(us) !== newest);
   return [
-    { version: 0n, started_at: newest, hidden_by: user },
-    ...moved.map(([version, us]) => ({ version: BigInt(version), started_at: BigInt(us), hidden_by: user })),
+    { call, version: 0n, started_at: newest, hidden_by: user },
+    ...moved.map(([version, us]) => ({ call, version: BigInt(version), started_at: BigInt(us), hidden_by: user })),
   ];
 }
 

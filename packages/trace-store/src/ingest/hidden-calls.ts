@@ -37,17 +37,9 @@ export class HiddenCalls {
     return this.#projects.has(projectId) ? this.#projects.get(projectId) : none;
   }
 
-  add({ project_id, id }: CallKey, { upTo, started: { from, to }, rows = 1 }: AddedVersions): void {
-    if (!this.#projects.has(project_id)) this.#projects.set(project_id, new Map());
-    const calls = this.#projects.get(project_id);
-    if (calls === undefined) return;
-    const before = calls.get(id) ?? { upTo, started: { from, to }, rows: 0 };
-    const started = {
-      from: from < before.started.from ? from : before.started.from,
-      to: to > before.started.to ? to : before.started.to,
-    };
-    calls.set(id, { upTo: upTo > before.upTo ? upTo : before.upTo, started, rows: before.rows + rows });
-    if (calls.size > maxListed) this.#projects.set(project_id, undefined);
+  /** Hides the versions of a call up to `upTo`: one row more, which starts at `startedAt`. */
+  add(call: CallKey, upTo: bigint, startedAt: bigint): void {
+    this.#add(call, { upTo, started: { from: startedAt, to: startedAt }, rows: 1 });
   }
 
   /** Takes what is stored in place of what was known. No commit may be under way. */
@@ -59,10 +51,25 @@ export class HiddenCalls {
       FROM ${newestRows("call_hidden")} WHERE compacted_at IS NULL GROUP BY project_id, id LIMIT ${maxListed + 1} BY project_id`;
     for (const { up_to, from, to, versions, ...call } of await engine.rows<Row>({ sql })) {
       const started = { from: BigInt(from), to: BigInt(to) };
-      loaded.add(call, { upTo: BigInt(up_to), started, rows: Number(versions) });
+      loaded.#add(call, { upTo: BigInt(up_to), started, rows: Number(versions) });
     }
     this.#projects = loaded.#projects;
   }
+
+  #add({ project_id, id }: CallKey, more: HiddenCall): void {
+    if (!this.#projects.has(project_id)) this.#projects.set(project_id, new Map());
+    const calls = this.#projects.get(project_id);
+    if (calls === undefined) return;
+    const before = calls.get(id);
+    calls.set(id, before === undefined ? more : both(before, more));
+    if (calls.size > maxListed) this.#projects.set(project_id, undefined);
+  }
+}
+
+function both(a: HiddenCall, b: HiddenCall): HiddenCall {
+  const from = a.started.from < b.started.from ? a.started.from : b.started.from;
+  const to = a.started.to > b.started.to ? a.started.to : b.started.to;
+  return { upTo: a.upTo > b.upTo ? a.upTo : b.upTo, started: { from, to }, rows: a.rows + b.rows };
 }
 
 interface Row extends CallKey {
@@ -71,8 +78,5 @@ interface Row extends CallKey {
   to: string;
   versions: string;
 }
-
-/** One version unless `rows` says otherwise. */
-type AddedVersions = Omit<HiddenCall, "rows"> & Partial<HiddenCall>;
 
 const none: ReadonlyMap<string, HiddenCall> = new Map();

@@ -2,7 +2,6 @@ import { sameSide } from "./call-sides.js";
 import type { EndSide, StartSide } from "./call-sides.js";
 import type { CallKey } from "./call-key.js";
 import { callRow, closedRow, hiddenRow, openEndRow, openStartRow, withVersion } from "./rows.js";
-import type { HiddenCall } from "./hidden-calls.js";
 import type { CompleteCall, OpenSides } from "./stored-calls.js";
 
 /** The newest start and end of one call among the parts of a commit. */
@@ -24,8 +23,8 @@ export interface CallWrites {
   complete?: Uint8Array;
   /** Rows of `call_parts`: sides that are closed, or opened. */
   parts: Uint8Array[];
-  /** A row of `call_hidden`, and what it hides. */
-  hidden?: { row: Uint8Array; call: Omit<HiddenCall, "rows"> };
+  /** A row of `call_hidden`, the version that it hides and when that starts. */
+  hidden?: { row: Uint8Array; version: bigint; started_at: bigint };
   /** The call afterwards: when its complete row starts, and which sides are open. */
   after: { started_at?: bigint; start?: StartSide; end?: EndSide };
 }
@@ -46,9 +45,8 @@ export function planWrites(call: IncomingCall, stored: StoredState, version: big
     if (old !== undefined && sameSide(old.start, start) && sameSide(old.end, end)) return writes;
     writes.complete = (call.row && withVersion(call.row, version)) ?? callRow(call, start, end, version);
     if (old !== undefined) {
-      const replaced = { version: old.version, started_at: old.start.started_at, hidden_by: "" };
-      const started = { from: replaced.started_at, to: replaced.started_at };
-      writes.hidden = { row: hiddenRow(call, replaced, version), call: { upTo: old.version, started } };
+      const replaced = { version: old.version, started_at: old.start.started_at };
+      writes.hidden = { row: hiddenRow(call, { ...replaced, hidden_by: "" }, version), ...replaced };
     }
     return writes;
   }

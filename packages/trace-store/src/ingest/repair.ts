@@ -3,9 +3,10 @@ import type { CallKey } from "./call-key.js";
 import { findInconsistencies } from "./find-inconsistencies.js";
 import type { Inconsistencies } from "./find-inconsistencies.js";
 import type { CallLookup } from "./find-stored.js";
-import { hiddenRowColumns, hiddenRow } from "./rows.js";
+import { hideVersions } from "./hide-versions.js";
+import type { HiddenVersion } from "./hide-versions.js";
 import type { IncomingCall } from "./plan-writes.js";
-import { insertTrusted, writeCalls } from "./write-calls.js";
+import { writeCalls } from "./write-calls.js";
 import type { IngestContext } from "./write-calls.js";
 
 /**
@@ -35,7 +36,7 @@ export async function repair(
   found: Inconsistencies,
   pairs: readonly CallKey[] = [],
 ): Promise<void> {
-  await hideOlderVersions(context, found.doubled);
+  await hideVersions(context, found.doubled.flatMap(olderVersions));
   const calls = new Map<string, IncomingCall & CallLookup>();
   for (const { us, ...call } of found.open) {
     const key = keyText(call);
@@ -49,22 +50,8 @@ export async function repair(
 }
 
 /** An older version stays older, whatever was written since it was found. */
-async function hideOlderVersions(
-  { engine, clock, state }: IngestContext,
-  doubled: Inconsistencies["doubled"],
-): Promise<void> {
-  const rowVersion = clock.next();
-  const hidden: Uint8Array[] = [];
-  for (const { versions, ...call } of doubled) {
-    for (const [version, us] of versions.slice(0, -1)) {
-      hidden.push(hiddenRow(call, { version: BigInt(version), started_at: BigInt(us), hidden_by: "" }, rowVersion));
-    }
-  }
-  await insertTrusted(engine, "call_hidden", hiddenRowColumns, hidden);
-  for (const { versions, ...call } of doubled) {
-    for (const [version, us] of versions.slice(0, -1)) {
-      const started = { from: BigInt(us), to: BigInt(us) };
-      state.hiddenCalls.add(call, { upTo: BigInt(version), started });
-    }
-  }
+function olderVersions({ versions, ...call }: Inconsistencies["doubled"][number]): HiddenVersion[] {
+  return versions
+    .slice(0, -1)
+    .map(([version, us]) => ({ call, version: BigInt(version), started_at: BigInt(us), hidden_by: "" }));
 }

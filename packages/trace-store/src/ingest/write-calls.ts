@@ -128,7 +128,7 @@ async function awaitAll<T extends readonly unknown[]>(work: {
 function remember(state: IngestState, call: PlannedCall, version: bigint): void {
   const { key, writes } = call;
   const { started_at, start, end } = writes.after;
-  if (writes.hidden !== undefined) state.hiddenCalls.add(call, writes.hidden.call);
+  if (writes.hidden !== undefined) state.hiddenCalls.add(call, writes.hidden.version, writes.hidden.started_at);
   if (started_at !== undefined) {
     state.known.add(key, started_at);
     state.openSides.delete(call);

@@ -1,9 +1,10 @@
 import type { ApiSchemas } from "../api-schemas.js";
 import type { Engine } from "../engine/engine.js";
 import { runningSize } from "../calls/running-in-memory.js";
+import type { CallsSize } from "../calls/running-in-memory.js";
 import { Parameters } from "../engine/parameters.js";
 import type { InFlight } from "../ingest/in-flight.js";
-import { readApart } from "../query/read-apart.js";
+import { readAndAdd } from "../query/read-apart.js";
 import { visibleCalls } from "../query/visible-calls.js";
 import { newestRows } from "../schema/read-table.js";
 
@@ -107,11 +108,8 @@ export async function projectStats(
   };
   const read = async (only?: "complete") => await context.engine.rows<Row>(() => statement(only), { signal });
   const scope = { project_id: request.project_id, now: context.now(), inFlight: context.inFlight };
-  const running = runningSize(scope);
-  const rows =
-    running === undefined || running.count === 0
-      ? await read()
-      : await readApart(scope, async () => [...(await read("complete")), { kind: "call_count", ...running }], read);
+  const withRunning = (complete: Row[], running: CallsSize): Row[] => [...complete, { kind: "call_count", ...running }];
+  const rows = await readAndAdd(scope, runningSize(scope), read, withRunning);
   for (const row of rows) {
     const { count, bytes } = included.find((kind) => kind.count === row.kind) ?? {};
     if (count !== undefined) stats[count] += Number(row.count);

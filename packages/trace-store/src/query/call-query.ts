@@ -1,14 +1,14 @@
 import type { ApiSchemas } from "../api-schemas.js";
 import { parseCallField, parseQuery, parseSort } from "@heddle/trace-model";
 import type { CallField, Expression, SortKey } from "@heddle/trace-model";
-import { Parameters } from "../engine/parameters.js";
+import type { Parameters } from "../engine/parameters.js";
 import type { WhichCalls } from "../ingest/in-flight.js";
 import type { CallScope, CallSelection } from "./visible-calls.js";
 import { callFields } from "./call-fields.js";
 import { CallSql } from "./call-sql.js";
 import { jsonSource, parseExpand, refsTo } from "./expand.js";
 import { compileQuery } from "./expression.js";
-import { checkFilter, compileFilter } from "./filter.js";
+import { checkFilter, compileFilter, restricts } from "./filter.js";
 import type { CallsFilter } from "./filter.js";
 import { CallFieldPrices, checkPrice, expandPrice, expressionPrice, sortPrice } from "./price.js";
 import type { Prices } from "./price.js";
@@ -111,7 +111,7 @@ export function findsAll(plan: CallPlan): boolean {
 
 /** Whether a plan finds every call that has one of the ids of its filter. */
 export function findsByIdAlone({ project_id, filter, expression }: CallPlan): boolean {
-  return expression === undefined && compileFilter(new Parameters(), filter, project_id).length === 0;
+  return expression === undefined && !restricts(filter, project_id);
 }
 
 /** The only calls that a plan can find. */

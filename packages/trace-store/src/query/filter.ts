@@ -1,7 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import { characterCount } from "@heddle/trace-model";
 import type { ApiSchemas } from "../api-schemas.js";
-import type { Parameters } from "../engine/parameters.js";
+import { Parameters } from "../engine/parameters.js";
 
 /** Lists are alternatives, members must all hold; an empty list restricts nothing. */
 export type CallsFilter = ApiSchemas["CallsFilter"];
@@ -63,6 +63,11 @@ export function compileFilter(p: Parameters, filter: CallsFilter, projectId: str
     );
   }
   return conditions;
+}
+
+/** Whether a filter restricts anything, without its `call_ids`. */
+export function restricts(filter: CallsFilter, projectId: string): boolean {
+  return compileFilter(new Parameters(), filter, projectId).length > 0;
 }
 
 /** What a filter compares of a call, without its refs. */

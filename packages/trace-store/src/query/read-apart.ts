@@ -20,3 +20,19 @@ export async function readApart<T>(
   }
   return hasEnded ? await together() : result;
 }
+
+/**
+ * Reads what adds up calls, with the running ones out of memory: `read` reads the complete ones alone, or both when memory does
+ * not have the running ones (`running` is undefined) or they have to be read together.
+ */
+export async function readAndAdd<T, R extends { count: number }>(
+  scope: CallScope,
+  running: R | undefined,
+  read: (only?: "complete") => Promise<T>,
+  add: (complete: T, running: R) => T,
+): Promise<T> {
+  if (running === undefined) return await read();
+  // Nothing to add, and nothing that could end.
+  if (running.count === 0) return await read("complete");
+  return await readApart(scope, async () => add(await read("complete"), running), read);
+}

@@ -14,7 +14,7 @@ import type { TokenSums } from "./usage-costs.js";
 import type { TokenCosts } from "../costs/cost-of.js";
 import type { PriceBook } from "../costs/price-book.js";
 import type { UsageSource } from "../usage/usage.js";
-import { readApart } from "../query/read-apart.js";
+import { readAndAdd } from "../query/read-apart.js";
 import { visibleCalls } from "../query/visible-calls.js";
 
 export interface CallStatsRequest extends Omit<ApiSchemas["CallStatsReq"], "start" | "end"> {
@@ -104,18 +104,16 @@ class StatsReader {
   async calls(columns: readonly MetricColumn[]): Promise<StatsBucket[]> {
     const read = async (only?: "complete") => ({
       rows: await this.#rows(["latency_us", "toString(status) AS state"], columns, { only }),
-      running: [] as readonly bigint[],
+      starts: [] as readonly bigint[],
     });
     const { start, end, filter, buckets } = this.range;
     const scope = this.source.scope();
     const adds = columns.every(({ perRunning }) => perRunning !== undefined);
-    const running = adds ? runningTimes(scope, filter)?.filter((us) => us >= start && us < end) : undefined;
-    const found =
-      running === undefined || running.length === 0
-        ? await read(running && "complete")
-        : await readApart(scope, async () => ({ ...(await read("complete")), running }), read);
+    const starts = adds ? runningTimes(scope, filter)?.filter((us) => us >= start && us < end) : undefined;
+    const running = starts && { starts, count: starts.length };
+    const found = await readAndAdd(scope, running, read, ({ rows }) => ({ rows, starts: starts ?? [] }));
     const byBucket = new Map(found.rows.map((row) => [BigInt(row.bucket), row]));
-    const counts = countsOf(buckets.starts, found.running);
+    const counts = countsOf(buckets.starts, found.starts);
     return buckets.starts.map((from, index) =>
       withRunning(toBucket(from, columns, byBucket.get(from)), columns, counts[index] ?? 0),
     );

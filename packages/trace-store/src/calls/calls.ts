@@ -21,7 +21,7 @@ import { callColumns, toStoredCall } from "./stored-call.js";
 import type { CallRow, StoredCall } from "./stored-call.js";
 import { callsUsage, traceUsage } from "../usage/usage.js";
 import type { CallsUsageRequest, TraceUsageRequest, UsageByCall } from "../usage/usage.js";
-import { readAndAdd } from "../query/read-apart.js";
+import { readWithRunning } from "../query/read-separately.js";
 import { runningSize } from "./running-in-memory.js";
 import type { CallsSize } from "./running-in-memory.js";
 import { visibleCalls } from "../query/visible-calls.js";
@@ -185,7 +185,7 @@ async function count(context: CallReadsContext, request: CallCount, options: Rea
       select,
       limit: probe ? limit : undefined,
       only,
-      addsUp: !probe && isAll ? "sums" : undefined,
+      aggregation: !probe && isAll ? "sums" : undefined,
     });
     return { sql: `SELECT sum(n) AS calls, sum(bytes) AS bytes FROM (${union})`, params: p };
   };
@@ -196,7 +196,7 @@ async function count(context: CallReadsContext, request: CallCount, options: Rea
     return { count: Number(row?.calls ?? 0), bytes: Number(row?.bytes ?? 0) };
   };
   const scope = scopeNow();
-  const found = await readAndAdd(scope, isAll ? allRunning(scope, sizes) : undefined, read, sumOf);
+  const found = await readWithRunning(scope, isAll ? allRunning(scope, sizes) : undefined, read, sumOf);
   return {
     count: limit === undefined ? found.count : Math.min(found.count, limit),
     total_storage_size_bytes: sizes ? found.bytes : null,

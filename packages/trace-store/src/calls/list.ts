@@ -7,7 +7,7 @@ import { Parameters } from "../engine/parameters.js";
 import { at, compileSortedCalls, findsAll, whichCalls } from "../query/call-query.js";
 import type { CallPlan, CallsById, LocatedCalls } from "../query/call-query.js";
 import { pageClause } from "../query/page.js";
-import { readApart } from "../query/read-apart.js";
+import { readSeparately } from "../query/read-separately.js";
 import { newestBy } from "../schema/newest-by.js";
 import { columnNames } from "./stored-call.js";
 import type { CallRow } from "./stored-call.js";
@@ -63,7 +63,7 @@ export function readCallRows(list: CallList): AsyncIterable<CallRow> {
 /** One statement with back-pressure: nothing is held here, however long the list. */
 function streamOfCalls(list: CallList): AsyncIterable<CallRow> {
   // A reader may take its time: the engine's limit for statements would cut a long result short. All matches are wanted, so
-  // that indexes are looked at before anything is read, not part by part until there are enough.
+  // that all indexes are read first, not part by part until there are enough rows.
   const settings = { ...listSettings, max_execution_time: 0, use_skip_indexes_on_data_read: 0 as const };
   return list.engine.stream<CallRow>(() => streamStatement(list), { signal: list.signal, settings });
 }
@@ -113,17 +113,17 @@ async function* pageOfCalls(list: CallList, mostRows: number): AsyncGenerator<Ca
 async function visiblePage(list: CallList, mostRows: number): Promise<{ visible: CallPosition[]; smallBytes: number }> {
   const { plan, byId, signal, engine } = list;
   const isShort = byId !== undefined || (mostRows <= shortPageRows && isInTableOrder(plan));
-  const dropsHidden = findsAll(plan) && droppable(list.scope()) !== undefined;
+  const dropsHidden = findsAll(plan) && hiddenToDrop(list.scope()) !== undefined;
   const smallBytes = isShort ? Math.floor(fetchBytes / (mostRows + (dropsHidden ? maxDropped : 0))) : 0;
   // A few calls are sorted sooner than the table is read in order.
   const settings = byId === undefined ? listSettings : { ...listSettings, optimize_read_in_order: 0 as const };
-  const visible = await firstVisible(mostRows, async (slack, cut) => {
-    return await readTables(list, mostRows + slack, cut, async (only) => {
+  const visible = await firstVisible(mostRows, async (slack, truncated) => {
+    return await readTables(list, mostRows + slack, truncated, async (only) => {
       let made: PageStatement | undefined;
       const statement = () => (made = pageStatement(list, smallBytes, { only, dropsHidden, slack }));
       const read = await engine.rows<CallPosition>(statement, { signal, settings });
       const kept = read.filter(({ id, version }) => BigInt(version) > (made?.hidden?.calls.get(id)?.upTo ?? -1n));
-      if (made?.limit !== undefined && read.length >= made.limit) cut.push(kept);
+      if (made?.limit !== undefined && read.length >= made.limit) truncated.push(kept);
       return kept;
     });
   });
@@ -131,20 +131,20 @@ async function visiblePage(list: CallList, mostRows: number): Promise<{ visible:
 }
 
 /**
- * The first calls of a list, each by its newest row. `read` returns rows in order, and adds to `cut` those of each table that
+ * The first calls of a list, each by its newest row. `read` returns rows in order, and adds to `truncated` those of each table that
  * may have more. Few calls have two rows, so that no more are read than the page has; when such calls leave one of these tables
  * without enough rows all is read again, with some to spare: what is missing could come before what another table has.
  */
 async function firstVisible(
   mostRows: number,
-  read: (slack: number, cut: CallPosition[][]) => Promise<CallPosition[]>,
+  read: (slack: number, truncated: CallPosition[][]) => Promise<CallPosition[]>,
 ): Promise<CallPosition[]> {
   for (let slack = 0; ; slack = 2 * slack + slackRows) {
-    const cut: CallPosition[][] = [];
-    const rows = await read(slack, cut);
+    const truncated: CallPosition[][] = [];
+    const rows = await read(slack, truncated);
     const newest = newestBy(rows, ({ id }) => id);
     const isVisible = (row: CallPosition) => newest.get(row.id) === row;
-    if (cut.every((table) => table.filter(isVisible).length >= mostRows)) return rows.filter(isVisible);
+    if (truncated.every((table) => table.filter(isVisible).length >= mostRows)) return rows.filter(isVisible);
   }
 }
 
@@ -155,7 +155,7 @@ async function firstVisible(
 async function readTables(
   { plan, byId, scope: scopeNow }: CallList,
   mostRows: number,
-  cut: CallPosition[][],
+  truncated: CallPosition[][],
   read: (only?: CallSelection["only"]) => Promise<CallPosition[]>,
 ): Promise<CallPosition[]> {
   const scope = scopeNow();
@@ -164,12 +164,12 @@ async function readTables(
   const findRunning: (() => CallPosition[]) | undefined = runningInMemory(plan, scope, byId, first);
   if (findRunning !== undefined) {
     const [running, complete] = await Promise.all([setImmediate().then(findRunning), read("complete")]);
-    if (running.length === mostRows) cut.push(running);
+    if (running.length === mostRows) truncated.push(running);
     return merged(plan, [...running, ...complete]);
   }
   const sideBySide = async () => merged(plan, (await Promise.all([read("running"), read("complete")])).flat());
-  return await readApart(scope, sideBySide, async () => {
-    cut.length = 0;
+  return await readSeparately(scope, sideBySide, async () => {
+    truncated.length = 0;
     return await read();
   });
 }
@@ -261,7 +261,7 @@ function compileList(
   const order = compiled.order.orderBy;
   const duplicates = slack + scope.inFlight.closing(scope.project_id).length;
   const isUnion = only === undefined && readsRunning(scope, compiled.conditions);
-  const hidden = dropsHidden === true && !isUnion && only !== "running" ? droppable(scope) : undefined;
+  const hidden = dropsHidden === true && !isUnion && only !== "running" ? hiddenToDrop(scope) : undefined;
   const selection = {
     ...compiled.conditions,
     select: [...new Set(["started_at", "id", "version", ...select, ...compiled.order.select])],
@@ -282,7 +282,7 @@ interface Hidden {
  * The hidden calls of a project as they are now, if they are few. Without any condition the engine reads just the rows of a
  * page, which is faster than to leave the hidden ones out.
  */
-function droppable({ project_id, inFlight }: CallScope): Hidden | undefined {
+function hiddenToDrop({ project_id, inFlight }: CallScope): Hidden | undefined {
   const calls = new Map(inFlight.hidden(project_id));
   const rows = [...calls.values()].reduce((sum, call) => sum + call.rows, 0);
   return rows === 0 || rows > maxDropped ? undefined : { calls, rows };

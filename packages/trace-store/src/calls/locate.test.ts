@@ -44,7 +44,7 @@ describe.each([
     expect(await store.calls.count({ project_id: projectId, filter: { call_ids: all } })).toMatchObject({ count: 5 });
   });
 
-  it("looks elsewhere only for calls that are not where memory or their id says", async () => {
+  it("searches further only for calls that do not start when memory or their id says", async () => {
     const byName: CallsQuery["sort_by"] = [{ field: "op_name", direction: "desc" }];
     const lists: Array<[ids: string[], most: number, more?: Partial<CallsQuery>]> = [
       [[recent, old], 1],

@@ -117,7 +117,7 @@ export async function locateCalls(
   return { ids: [...located], started_at: [...times] };
 }
 
-/** Each id once, without those of calls that were deleted a moment ago: they would be looked for everywhere. */
+/** Each id once, without those of calls that were deleted a moment ago: the whole project would be searched for them. */
 function notDeleted({ project_id, inFlight }: CallScope, ids: readonly string[]): string[] {
   const hidden = inFlight.hidden(project_id);
   return [...new Set(ids)].filter((id) => hidden?.get(id)?.upTo !== everyVersion);

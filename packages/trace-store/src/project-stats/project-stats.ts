@@ -4,7 +4,7 @@ import { runningSize } from "../calls/running-in-memory.js";
 import type { CallsSize } from "../calls/running-in-memory.js";
 import { Parameters } from "../engine/parameters.js";
 import type { InFlight } from "../ingest/in-flight.js";
-import { readAndAdd } from "../query/read-apart.js";
+import { readWithRunning } from "../query/read-separately.js";
 import { visibleCalls } from "../query/visible-calls.js";
 import { newestRows } from "../schema/read-table.js";
 
@@ -37,7 +37,7 @@ const kinds: readonly Kind[] = [
     select: ({ now, inFlight }, p, projectId, only) => {
       const scope = { project_id: projectId, now: now(), inFlight };
       const select = ["toInt64(count()) AS calls", "toInt64(sum(size_bytes)) AS call_bytes"];
-      const calls = visibleCalls(scope, p, { select, only, addsUp: "sums" });
+      const calls = visibleCalls(scope, p, { select, only, aggregation: "sums" });
       return `SELECT sum(calls) AS count, sum(call_bytes) AS bytes FROM (${calls})`;
     },
   },
@@ -109,7 +109,7 @@ export async function projectStats(
   const read = async (only?: "complete") => await context.engine.rows<Row>(() => statement(only), { signal });
   const scope = { project_id: request.project_id, now: context.now(), inFlight: context.inFlight };
   const withRunning = (complete: Row[], running: CallsSize): Row[] => [...complete, { kind: "call_count", ...running }];
-  const rows = await readAndAdd(scope, runningSize(scope), read, withRunning);
+  const rows = await readWithRunning(scope, runningSize(scope), read, withRunning);
   for (const row of rows) {
     const { count, bytes } = included.find((kind) => kind.count === row.kind) ?? {};
     if (count !== undefined) stats[count] += Number(row.count);

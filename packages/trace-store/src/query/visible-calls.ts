@@ -32,11 +32,11 @@ export interface CallSelection extends WhichCalls {
   /** Only the complete calls, or only the running ones. */
   only?: "complete" | "running";
   /**
-   * Whoever adds up all calls of a project sets this: what is hidden is then looked for only around the times when hidden
-   * calls started. Of `sums`, Int64 that the reader adds up, the hidden part is subtracted: a statement sees one state of a
-   * table wherever it looks. It costs a small read more than it saves, so lists leave it out.
+   * For aggregation of all calls of a project: only around the times when hidden calls started are rows tested for being
+   * hidden. Of `sums`, Int64 that the reader adds up, the hidden part is subtracted: a statement reads one snapshot
+   * of a table. It costs a small read more than it saves, so lists leave it out.
    */
-  addsUp?: "rows" | "sums" | undefined;
+  aggregation?: "rows" | "sums" | undefined;
   /** Leaves the hidden calls in, for a reader that drops them itself. */
   withHidden?: boolean;
 }
@@ -76,9 +76,9 @@ export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSel
   const completeWhere = (conditions: readonly string[]) =>
     branch("calls", [...conditions, ...written.replaced], prewhere);
   const complete =
-    selection.addsUp === undefined || shown.length === 0
+    selection.aggregation === undefined || shown.length === 0
       ? [completeWhere(shown)]
-      : addedUp(selection, timesOfHidden(scope, p), shown, completeWhere);
+      : aggregated(selection, timesOfHidden(scope, p), shown, completeWhere);
   const { only = readsRunning(scope, selection) ? undefined : "complete" } = selection;
   if (only === "complete") return unionOf(complete);
   const parts = newestRows("call_parts");
@@ -133,14 +133,14 @@ function timesOfHidden({ project_id, inFlight }: CallScope, p: Parameters): stri
 }
 
 /** Statements about the complete calls of a project whose rows together have what one about all of them has. */
-function addedUp(
-  { addsUp, select }: CallSelection,
+function aggregated(
+  { aggregation, select }: CallSelection,
   times: string | undefined,
   shown: readonly string[],
   completeWhere: (conditions: readonly string[]) => string,
 ): string[] {
   if (times === undefined) return [completeWhere(shown)];
-  if (addsUp === "rows") return [completeWhere([`NOT ${times}`]), completeWhere([times, ...shown])];
+  if (aggregation === "rows") return [completeWhere([`NOT ${times}`]), completeWhere([times, ...shown])];
   const negative = columnNames(select).map((name) => `-${name}`);
   const hidden = completeWhere([times, `NOT (${shown.join(" AND ")})`]);
   return [completeWhere([]), `SELECT ${negative.join(", ")} FROM (${hidden})`];

@@ -14,7 +14,7 @@ import type { TokenSums } from "./usage-costs.js";
 import type { TokenCosts } from "../costs/cost-of.js";
 import type { PriceBook } from "../costs/price-book.js";
 import type { UsageSource } from "../usage/usage.js";
-import { readAndAdd } from "../query/read-apart.js";
+import { readWithRunning } from "../query/read-separately.js";
 import { visibleCalls } from "../query/visible-calls.js";
 
 export interface CallStatsRequest extends Omit<ApiSchemas["CallStatsReq"], "start" | "end"> {
@@ -111,7 +111,7 @@ class StatsReader {
     const adds = columns.every(({ perRunning }) => perRunning !== undefined);
     const starts = adds ? runningTimes(scope, filter)?.filter((us) => us >= start && us < end) : undefined;
     const running = starts && { starts, count: starts.length };
-    const found = await readAndAdd(scope, running, read, ({ rows }) => ({ rows, starts: starts ?? [] }));
+    const found = await readWithRunning(scope, running, read, ({ rows }) => ({ rows, starts: starts ?? [] }));
     const byBucket = new Map(found.rows.map((row) => [BigInt(row.bucket), row]));
     const counts = countsOf(buckets.starts, found.starts);
     return buckets.starts.map((from, index) =>
@@ -163,7 +163,7 @@ class StatsReader {
         only,
         select: ["toUnixTimestamp64Micro(started_at) AS us", ...select],
         where: [`started_at >= ${p.time(start)}`, `started_at < ${p.time(end)}`, ...which],
-        addsUp: which.length === 0 ? "rows" : undefined,
+        aggregation: which.length === 0 ? "rows" : undefined,
       });
       const outputs = [`${buckets.bucketOf(p, "us")} AS bucket`, ...keys.slice(1), "count() AS count", ...metrics];
       if (usage?.costs !== undefined) outputs.push(...tokenSums);

@@ -6,7 +6,7 @@ import { testDatabase } from "../../test/store.js";
 const db = testDatabase();
 afterAll(() => db.drop());
 
-it("what is compacted between the two looks at a table that a count takes is subtracted once", async () => {
+it("what is compacted between the two reads of a count is subtracted once", async () => {
   // Between the two the engine would see other parts, if it did not share what it sees within a statement.
   const settings = { merge_tree_storage_snapshot_sleep_ms: "100" };
   const store = await db.open({

@@ -1,10 +1,10 @@
 import type { CallScope } from "./visible-calls.js";
 
 /**
- * Reads the complete and the running calls of a project apart, which takes less time than a statement about both. A call that
+ * Reads the complete and the running calls of a project separately, which takes less time than a statement about both. A call that
  * ends meanwhile may have been read twice or not at all: then, and while calls are ending, they are read `together`.
  */
-export async function readApart<T>(
+export async function readSeparately<T>(
   { project_id, inFlight }: CallScope,
   apart: () => Promise<T>,
   together: () => Promise<T>,
@@ -22,10 +22,10 @@ export async function readApart<T>(
 }
 
 /**
- * Reads what adds up calls, with the running ones out of memory: `read` reads the complete ones alone, or both when memory does
+ * Aggregates calls, with the running ones out of memory: `read` reads the complete ones alone, or both when memory does
  * not have the running ones (`running` is undefined) or they have to be read together.
  */
-export async function readAndAdd<T, R extends { count: number }>(
+export async function readWithRunning<T, R extends { count: number }>(
   scope: CallScope,
   running: R | undefined,
   read: (only?: "complete") => Promise<T>,
@@ -34,5 +34,5 @@ export async function readAndAdd<T, R extends { count: number }>(
   if (running === undefined) return await read();
   // Nothing to add, and nothing that could end.
   if (running.count === 0) return await read("complete");
-  return await readApart(scope, async () => add(await read("complete"), running), read);
+  return await readSeparately(scope, async () => add(await read("complete"), running), read);
 }

@@ -9,7 +9,7 @@ import type { TraceStore } from "../store.js";
 
 type AggregationType = ApiSchemas["AggregationType"];
 
-// Counts and statistics add up all calls by ways of their own: they have to agree with what a list shows.
+// Counts and statistics read calls in their own ways: they have to agree with a list.
 const hourUs = 3_600_000_000n;
 const t0 = (nowUs() / hourUs - 400n) * hourUs;
 
@@ -179,7 +179,7 @@ describe.each([
     }
   });
 
-  it(`running calls are ${openSideCacheBytes === 0 ? "read from" : "not looked for in"} their table`, async () => {
+  it(`running calls are ${openSideCacheBytes === 0 ? "read" : "not read"} from their table`, async () => {
     const projectId = newProject();
     await fill(projectId);
     reads.reset();

@@ -27,10 +27,12 @@ export {
   type ResponseEnd,
 } from "./interceptors.js";
 export { guardOrigins, type OriginOptions } from "./guard-origins.js";
-export { readBody } from "./body.js";
+export { decodeText, openBody, readBody } from "./body.js";
 export { writeJson } from "./json-write.js";
 export type { FilePart } from "./multipart.js";
 export { type Detail, ItemError, Problem, type ProblemOptions } from "./problem.js";
 export { RawJson, rawJson } from "./raw-json.js";
 export { requestLoc } from "./request-loc.js";
+export { errorResponse, securityHeaders } from "./response.js";
+export { writeSlices } from "./write-slices.js";
 export { type Outcome, Reply, reply } from "./reply.js";

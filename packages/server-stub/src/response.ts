@@ -68,18 +68,29 @@ export function responseOf(
 export function problemResponse(
   problem: Problem,
   format: ErrorFormat,
-  { unread: isUnread = false }: { unread?: boolean } = {},
+  { unread = false }: { unread?: boolean } = {},
 ): HttpResponse {
-  const headers: Record<string, string> = { ...jsonHeaders, ...problem.headers };
-  if (problem.status === 401) headers["www-authenticate"] ??= "Bearer";
+  const body = { mediaType: "application/json", text: writeJson(problemBody(problem, format)) };
+  const response = errorResponse(problem, body, { unread });
   // Clients of the training interface repeat a request after any 5xx.
   if (format.interface === "training" && problem.status >= 500 && problem.status !== 503)
-    headers["x-should-retry"] ??= "false";
+    response.headers["x-should-retry"] ??= "false";
+  return response;
+}
+
+/** The response of a problem in a body of any form. `unread`: the body of the request may not have been read. */
+export function errorResponse(
+  problem: Problem,
+  { mediaType, text }: { mediaType: string; text: string },
+  { unread: isUnread = false }: { unread?: boolean } = {},
+): HttpResponse {
+  const { status } = problem;
+  const headers: Record<string, string> = { "content-type": mediaType, ...securityHeaders, ...problem.headers };
+  if (status === 401) headers["www-authenticate"] ??= "Bearer";
   // The rest of the body is not read.
-  const unread = isUnread || problem.status === 413 || problem.status === 408;
+  const unread = isUnread || status === 413 || status === 408;
   if (unread) headers["connection"] = "close";
-  const body = writeJson(problemBody(problem, format));
-  return { status: problem.status, headers, body, ...((unread || problem.status === 503) && { drain: true }) };
+  return { status, headers, body: text, ...((unread || status === 503) && { drain: true }) };
 }
 
 const octets = "application/octet-stream";

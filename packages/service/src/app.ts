@@ -1,19 +1,16 @@
 import { HeddleError } from "@heddle/errors";
-import { guardOrigins } from "@heddle/server-stub";
+import { guardOrigins, readCredentials } from "@heddle/server-stub";
 import type { HttpRequest, HttpServer, Interceptor, OperationEntry, Problem, ServerOptions } from "@heddle/server-stub";
 import { createTracingServer } from "@heddle/server-stub/tracing";
 import { createTrainingServer } from "@heddle/server-stub/training";
 import { authenticate } from "./access/authenticate.js";
 import { authorize, recordProject } from "./access/authorize.js";
-import { graphqlRoute } from "./compat/graphql-route.js";
-import { fileStreamRoute } from "./compat/wandb/file-stream-route.js";
-import { signedUrlRoute } from "./compat/wandb/signed-url-route.js";
-import { docsSite } from "./docs-site.js";
-import { metricsRoute } from "./observability/metrics-route.js";
 import type { Metrics } from "./observability/metrics.js";
 import { firstLine } from "./outages.js";
 import { currentScope, enterRoute } from "./limits/request-scope.js";
 import { problemOf } from "./problems.js";
+import { routes } from "./routes/registry.js";
+import { openRoutes, serveRoutes } from "./routes/serve-routes.js";
 import type { Caller, Services } from "./services.js";
 import { tracingHandlers } from "./tracing/handlers.js";
 import { trainingHandlers } from "./training/handlers.js";
@@ -32,8 +29,8 @@ export interface AppOptions {
 }
 
 /**
- * Serves everything on the one port: both interfaces, the documentation, and the routes that SDKs need at start-up. Needs
- * requests with a scope.
+ * Serves everything on the one port: both interfaces, and the routes that the spec does not describe. Needs requests
+ * with a scope.
  */
 export function createApp(
   services: Services,
@@ -65,10 +62,12 @@ export function createApp(
   const training = createTrainingServer(trainingHandlers(services), options);
   const tracing = createTracingServer(tracingHandlers(services), { ...options, prefixes: ["/traces"] });
   const interfaces: HttpServer = (request) => (isTraining(request.target) ? training(request) : tracing(request));
-  const wandb = signedUrlRoute(services, onError, fileStreamRoute(services, onError, interfaces));
-  const api = graphqlRoute(services, onError, wandb);
-  const measured = metrics === undefined ? api : metricsRoute(metrics, services.control, onError, api);
-  const all = docsDir === undefined ? measured : docsSite(docsDir, onError, measured);
+  const opened = openRoutes(Object.values(routes), { services, docsDir, metrics });
+  const all = serveRoutes(
+    opened,
+    { authenticate: (request) => authenticate(services.control, readCredentials(request)), onError },
+    interfaces,
+  );
   return guardOrigins(all, { origins: services.config.corsOrigins, setting: "HEDDLE_CORS_ORIGINS" });
 }
 

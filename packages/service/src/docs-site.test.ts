@@ -3,14 +3,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { brotliCompressSync, gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { Problem } from "@heddle/server-stub";
 import type { HttpRequest, HttpResponse, HttpServer } from "@heddle/server-stub";
-import { docsSite } from "./docs-site.js";
+import { docsRoute, homeRoute } from "./docs-site.js";
+import { openRoutes, serveRoutes } from "./routes/serve-routes.js";
+import type { Site } from "./routes/route.js";
 
 const root = mkdtempSync(join(tmpdir(), "heddle-site-"));
 const directory = join(root, "site");
 const html = `<!doctype html><title>Docs</title>${"x".repeat(2000)}`;
 const next: HttpServer = () => Promise.resolve({ status: 418, headers: {}, body: "next" });
-const site = docsSite(directory, () => undefined, next);
+const routes = openRoutes([homeRoute, docsRoute], { docsDir: directory } as Site);
+const onError = (error: unknown) => (error instanceof Problem ? error : undefined);
+const site = serveRoutes(routes, { authenticate: () => Promise.reject(new Error("not asked for")), onError }, next);
 
 beforeAll(() => {
   mkdirSync(join(directory, "tracing"), { recursive: true });
@@ -103,5 +108,5 @@ test("nothing outside of the site is sent", async () => {
   expect((await get("/docs/none")).status).toBe(404);
   expect((await get("/docs/", {}, "POST")).status).toBe(405);
   expect((await get("/documents")).status).toBe(418);
-  expect((await get("/", {}, "POST")).status).toBe(418);
+  expect((await get("/", {}, "POST")).status).toBe(405);
 });

@@ -3,8 +3,8 @@ import { readFile, stat } from "node:fs/promises";
 import { extname, join, normalize, sep } from "node:path";
 import { contentSecurityPolicy } from "@heddle/docs";
 import { Problem } from "@heddle/server-stub";
-import type { HttpRequest, HttpResponse, HttpServer } from "@heddle/server-stub";
-import { enterRoute } from "./limits/request-scope.js";
+import type { HttpRequest, HttpResponse } from "@heddle/server-stub";
+import type { OpenRoute } from "./routes/route.js";
 
 const mediaTypes: Record<string, string> = {
   ".html": "text/html; charset=utf-8",
@@ -24,31 +24,34 @@ const encodings = [
   { name: "gzip", extension: ".gz" },
 ];
 
-/**
- * Serves the built documentation under `/docs`, and redirects `/` to it; everything else goes on to `next`. An error
- * becomes the problem that `onError` returns, or a 500.
- */
-export function docsSite(
-  directory: string,
-  onError: (error: unknown) => Problem | undefined,
-  next: HttpServer,
-): HttpServer {
-  return async (request) => {
-    const path = request.target.split("?", 1)[0] ?? "";
-    const isRead = request.method === "GET" || request.method === "HEAD";
-    // Redirects are relative, because a proxy may serve all of this below a prefix.
-    if (path === "/" && isRead) return textResponse(302, "See docs/", { location: "docs/" });
-    if (path !== "/docs" && !path.startsWith("/docs/")) return next(request);
-    enterRoute("docs", "/docs");
-    if (!isRead) return textResponse(405, "The documentation can only be read.", { allow: "GET, HEAD" });
-    // Relative links of the pages need the slash.
-    if (path === "/docs") return textResponse(308, "See docs/", { location: "docs/" });
-    return await sendFile(directory, path.slice("/docs/".length), request).catch((error: unknown) => {
-      const problem = onError(error) ?? new Problem(500, "Internal server error");
-      return textResponse(problem.status, problem.message, problem.headers);
-    });
-  };
-}
+/** Leads from the address of the service to its documentation. */
+export const homeRoute: OpenRoute = {
+  id: "home",
+  paths: ["/"],
+  methods: ["GET"],
+  access: "public",
+  errors: "text",
+  // Redirects are relative, because a proxy may serve all of this below a prefix.
+  open: ({ docsDir }) =>
+    docsDir === undefined ? undefined : async () => textResponse(302, "See docs/", { location: "docs/" }),
+};
+
+/** The built documentation. */
+export const docsRoute: OpenRoute = {
+  id: "docs",
+  paths: ["/docs", "/docs/{page*}"],
+  methods: ["GET"],
+  access: "public",
+  errors: "text",
+  open({ docsDir }) {
+    if (docsDir === undefined) return undefined;
+    return async ({ http, params: { page } }) =>
+      // Relative links of the pages need the slash.
+      page === undefined ? textResponse(308, "See docs/", { location: "docs/" }) : await sendFile(docsDir, page, http);
+  },
+};
+
+const noSuchPage = new Problem(404, "No such page.");
 
 async function sendFile(directory: string, path: string, request: HttpRequest): Promise<HttpResponse> {
   const name = decode(path);
@@ -57,7 +60,7 @@ async function sendFile(directory: string, path: string, request: HttpRequest): 
     file === undefined ||
     (file !== directory && !file.startsWith(directory + sep) && `${file}${sep}` !== `${directory}${sep}`)
   ) {
-    return textResponse(404, "No such page.");
+    throw noSuchPage;
   }
   if (path !== "" && !path.endsWith("/") && (await isFile(join(file, "index.html")))) {
     const last = path.slice(path.lastIndexOf("/") + 1);
@@ -66,7 +69,7 @@ async function sendFile(directory: string, path: string, request: HttpRequest): 
   for (const candidate of [file, join(file, "index.html"), `${file}.html`]) {
     if (await isFile(candidate)) return respond(candidate, path.startsWith("assets/"), request);
   }
-  return textResponse(404, "No such page.");
+  throw noSuchPage;
 }
 
 async function respond(file: string, isImmutable: boolean, request: HttpRequest): Promise<HttpResponse> {
@@ -139,7 +142,7 @@ function decode(path: string): string | undefined {
 function textResponse(status: number, text: string, headers: Record<string, string> = {}): HttpResponse {
   return {
     status,
-    headers: { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff", ...headers },
+    headers: { "content-type": "text/plain; charset=utf-8", ...headers },
     body: `${text}\n`,
   };
 }

@@ -1,9 +1,12 @@
 import { toFetch } from "@heddle/server-stub/fetch";
-import type { HttpServer } from "@heddle/server-stub";
+import { readCredentials } from "@heddle/server-stub";
+import type { HttpRequest, HttpServer } from "@heddle/server-stub";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openTestService } from "../../test/test-service.js";
 import type { TestService } from "../../test/test-service.js";
+import { authenticate } from "../access/authenticate.js";
 import { problemOf } from "../problems.js";
+import { openRoutes, serveRoutes } from "../routes/serve-routes.js";
 import { metricsRoute } from "./metrics-route.js";
 import { openMetrics } from "./metrics.js";
 
@@ -16,7 +19,10 @@ afterAll(() => service.close());
 const next: HttpServer = async () => ({ status: 418, headers: {} });
 
 test("metrics of the service's own port are for admin keys that no project limits", async () => {
-  const send = toFetch(metricsRoute(openMetrics("1.2.3"), service.services.control, problemOf, next));
+  const { services } = service;
+  const routes = openRoutes([metricsRoute], { services, docsDir: undefined, metrics: openMetrics("1.2.3") });
+  const authenticateKey = (request: HttpRequest) => authenticate(services.control, readCredentials(request));
+  const send = toFetch(serveRoutes(routes, { authenticate: authenticateKey, onError: problemOf }, next));
   const get = async (secret: string | undefined, init: RequestInit = {}, path = "/metrics") => {
     const headers = new Headers(secret === undefined ? {} : { authorization: `Bearer ${secret}` });
     return await send(new Request(`http://in-process${path}`, { ...init, headers }));

@@ -1,59 +1,37 @@
-import type { ControlPlane } from "@heddle/control-plane";
-import { hasRole } from "@heddle/control-plane";
-import { Problem, readCredentials } from "@heddle/server-stub";
+import { Problem, securityHeaders } from "@heddle/server-stub";
 import type { HttpResponse, HttpServer } from "@heddle/server-stub";
-import { authenticate } from "../access/authenticate.js";
-import { forbidden } from "../access/authorize.js";
-import { enterRoute } from "../limits/request-scope.js";
+import type { KeyedRoute } from "../routes/route.js";
+import { serveRoutes } from "../routes/serve-routes.js";
 import type { Metrics } from "./metrics.js";
 
-const path = "/metrics";
+/** `GET /metrics` for keys with the role admin that no project limits. */
+export const metricsRoute: KeyedRoute = {
+  id: "metrics",
+  paths: ["/metrics"],
+  methods: ["GET"],
+  access: { right: "admin", project: "every" },
+  errors: "text",
+  open: ({ metrics }) => metrics && (async () => await metricsResponse(metrics)),
+};
 
 /** A server of nothing but the metrics, without a key. */
 export function metricsServer(metrics: Metrics): HttpServer {
-  return async ({ method, target }) => {
-    if (pathOf(target) !== path) return textResponse(404, `The metrics are at ${path}`);
-    if (!isRead(method)) return textResponse(405, "The metrics can only be read", { allow: "GET, HEAD" });
-    return await metricsResponse(metrics, method);
-  };
+  const route = { ...metricsRoute, access: "public" } as const;
+  const handle = async () => await metricsResponse(metrics);
+  const onError = (error: unknown) => (error instanceof Problem ? error : undefined);
+  return serveRoutes([{ route, handle }], { authenticate: noKeys, onError }, async () => unknown);
 }
 
-/** `GET /metrics` for keys with the role admin that no project limits; everything else goes on to `next`. */
-export function metricsRoute(
-  metrics: Metrics,
-  control: ControlPlane,
-  onError: (error: unknown) => Problem | undefined,
-  next: HttpServer,
-): HttpServer {
-  return async (request) => {
-    if (pathOf(request.target) !== path) return await next(request);
-    enterRoute("metrics", path);
-    try {
-      if (!isRead(request.method)) {
-        throw new Problem(405, "The metrics can only be read", { headers: { allow: "GET, HEAD" } });
-      }
-      const caller = await authenticate(control, readCredentials(request));
-      if (!hasRole(caller, "admin") || caller.projects !== undefined) throw forbidden();
-      return await metricsResponse(metrics, request.method);
-    } catch (error) {
-      const problem = onError(error) ?? new Problem(500, "Internal server error");
-      return textResponse(problem.status, problem.message, problem.headers);
-    }
-  };
+async function metricsResponse(metrics: Metrics): Promise<HttpResponse> {
+  return { status: 200, headers: { "content-type": metrics.contentType }, body: await metrics.text() };
 }
 
-async function metricsResponse(metrics: Metrics, method: string): Promise<HttpResponse> {
-  const headers = { "content-type": metrics.contentType, "cache-control": "no-store" };
-  return { status: 200, headers, ...(method !== "HEAD" && { body: await metrics.text() }) };
-}
+const unknown: HttpResponse = {
+  status: 404,
+  headers: { "content-type": "text/plain; charset=utf-8", ...securityHeaders },
+  body: `The metrics are at ${metricsRoute.paths[0]}\n`,
+};
 
-const pathOf = (target: string): string => target.split("?", 1)[0] ?? "";
-const isRead = (method: string): boolean => method === "GET" || method === "HEAD";
-
-function textResponse(status: number, text: string, headers: Record<string, string> = {}): HttpResponse {
-  return {
-    status,
-    headers: { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff", ...headers },
-    body: `${text}\n`,
-  };
+async function noKeys(): Promise<never> {
+  throw new Problem(401, "Keys are not known here");
 }

@@ -1,41 +1,29 @@
 import { HeddleError } from "@heddle/errors";
-import { Problem, readBody, readCredentials } from "@heddle/server-stub";
-import type { HttpRequest, HttpResponse, HttpServer } from "@heddle/server-stub";
-import { authenticate } from "../../access/authenticate.js";
-import { checkProject } from "../../access/authorize.js";
-import { enterRoute } from "../../limits/request-scope.js";
+import { readJsonBody } from "../../routes/json-body.js";
+import type { KeyedRoute } from "../../routes/route.js";
 import type { Services } from "../../services.js";
 
-const maxBytes = 32 * 1024 * 1024;
-const pathPattern = /^\/+files\/([^/?]+)\/([^/?]+)\/([^/?]+)\/file_stream\/?(?:\?.*)?$/;
+/** wandb sends at most 10 MiB of lines at once. */
+const limits = { maxBytes: 16 * 1024 * 1024, maxValues: 250_000 };
 
 /**
- * `POST /files/{entity}/{project}/{run}/file_stream`, with which wandb sends what a run logs; everything else goes on to
- * `next`. Metrics and the summary are kept, the console output and the measurements of the machine are not.
+ * `POST /files/{entity}/{project}/{run}/file_stream`, with which wandb sends what a run logs. Metrics and the summary
+ * are kept, the console output and the measurements of the machine are not.
  */
-export function fileStreamRoute(
-  services: Services,
-  onError: (error: unknown) => Problem | undefined,
-  next: HttpServer,
-): HttpServer {
-  return async (request) => {
-    const names = pathPattern.exec(request.target)?.slice(1);
-    if (names === undefined) return await next(request);
-    enterRoute("fileStream", "/files/{entity}/{project}/{run}/file_stream");
-    try {
-      if (request.method !== "POST") throw new Problem(405, "POST is possible here", { headers: { allow: "POST" } });
-      const caller = await authenticate(services.control, readCredentials(request));
-      const [entity = "", project = "", name = ""] = names.map(decode);
-      const run = { project_id: `${entity}/${project}`, name, created_by: caller.user_id };
-      checkProject(caller, "write", run.project_id);
-      await store(services, run, await readStream(request));
-      return json(200, {});
-    } catch (error) {
-      const problem = onError(error) ?? new Problem(500, "Internal server error");
-      return json(problem.status, { error: problem.message }, problem.headers);
-    }
-  };
-}
+export const fileStreamRoute: KeyedRoute = {
+  id: "fileStream",
+  paths: ["/files/{entity}/{project}/{run}/file_stream", "/files/{entity}/{project}/{run}/file_stream/"],
+  methods: ["POST"],
+  access: { right: "write", project: "path" },
+  errors: "object",
+  open:
+    ({ services }) =>
+    async ({ http, params: { entity, project, run = "" }, caller }) => {
+      const named = { project_id: `${entity}/${project}`, name: run, created_by: caller.user_id };
+      await store(services, named, streamOf(await readJsonBody(http, limits)));
+      return { status: 200, headers: { "content-type": "application/json" }, body: "{}" };
+    },
+};
 
 interface RunStream {
   files: Record<string, { offset: number; content: string[] }>;
@@ -59,14 +47,7 @@ async function store(
   await trackingRuns.upsert(run, { ...(summary !== undefined && { summary }), ...(state !== undefined && { state }) });
 }
 
-async function readStream(request: HttpRequest): Promise<RunStream> {
-  let body: unknown;
-  try {
-    body = JSON.parse(new TextDecoder().decode(await readBody(request, maxBytes)));
-  } catch (error) {
-    if (error instanceof SyntaxError) throw new HeddleError("invalid", "the body must be JSON");
-    throw error;
-  }
+function streamOf(body: unknown): RunStream {
   const { files, complete, exitcode } = (body ?? {}) as Record<string, unknown>;
   const entries = Object.entries(typeof files === "object" && files !== null ? files : {});
   return {
@@ -82,20 +63,4 @@ function linesOf(name: string, file: unknown): { offset: number; content: string
   const isContent = Array.isArray(content) && content.every((line): line is string => typeof line === "string");
   if (isOffset && isContent) return { offset, content };
   throw new HeddleError("invalid", "must have an offset and lines of text", { loc: ["files", name] });
-}
-
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    throw new HeddleError("invalid", "the path has a broken percent-encoding");
-  }
-}
-
-function json(status: number, body: unknown, headers: Record<string, string> = {}): HttpResponse {
-  return {
-    status,
-    headers: { "content-type": "application/json", "x-content-type-options": "nosniff", ...headers },
-    body: JSON.stringify(body),
-  };
 }

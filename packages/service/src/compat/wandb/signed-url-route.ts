@@ -1,56 +1,44 @@
 import { HeddleError } from "@heddle/errors";
-import { BodyTooLarge, Problem } from "@heddle/server-stub";
-import type { HttpRequest, HttpResponse, HttpServer } from "@heddle/server-stub";
+import { decodeText, openBody, readBody } from "@heddle/server-stub";
+import type { HttpRequest, HttpResponse } from "@heddle/server-stub";
 import { byteRange } from "../../artifacts/byte-range.js";
 import { readContent } from "../../artifacts/read-content.js";
 import { storeContent } from "../../artifacts/store-content.js";
 import { filesOf } from "../../artifacts/write-directory.js";
-import { enterRoute } from "../../limits/request-scope.js";
+import type { OpenRoute } from "../../routes/route.js";
 import type { Services } from "../../services.js";
 import { manifestOf } from "./manifest.js";
 import { readGrant, signedPath } from "./signed-urls.js";
 import type { Grant } from "./signed-urls.js";
 
+const jsonType = { "content-type": "application/json" };
 const maxManifestBytes = 16 * 1024 * 1024;
 const maxContentBytes = 2 ** 40;
 
-/** `PUT` and `GET` of signed URLs, which need no key; everything else goes on to `next`. */
-export function signedUrlRoute(
-  services: Services,
-  onError: (error: unknown) => Problem | undefined,
-  next: HttpServer,
-): HttpServer {
-  return async (request) => {
-    if (!request.target.startsWith(signedPath)) return await next(request);
-    enterRoute("signedUrl", `${signedPath}{token}`);
-    try {
-      const token = request.target.slice(signedPath.length).split("?", 1)[0] ?? "";
+/** `PUT` and `GET` of signed URLs, which need no key. */
+export const signedUrlRoute: OpenRoute = {
+  id: "signedUrl",
+  paths: [`${signedPath}{token*}`],
+  methods: ["GET", "PUT"],
+  access: "signed",
+  errors: "object",
+  streamed: true,
+  open:
+    ({ services }) =>
+    async ({ http, params: { token = "" } }) => {
       const grant = readGrant(token, services.control.urlSigningKey);
-      if (request.method === "PUT") return await receive(services, grant, request);
-      if (request.method === "GET") return await send(services, grant, request);
-      throw new Problem(405, "GET and PUT are possible here", { headers: { allow: "GET, PUT" } });
-    } catch (error) {
-      const known = error instanceof BodyTooLarge ? new HeddleError("too_large", "the body is too large") : error;
-      const problem = onError(known) ?? new Problem(500, "Internal server error");
-      const body = JSON.stringify({ error: problem.message });
-      return {
-        status: problem.status,
-        headers: { ...headersOf("application/json"), ...problem.headers },
-        body,
-        drain: true,
-      };
-    }
-  };
-}
+      return http.method === "PUT" ? await receive(services, grant, http) : await send(services, grant, http);
+    },
+};
 
 async function receive(services: Services, grant: Grant, request: HttpRequest): Promise<HttpResponse> {
   if (grant.kind === "content") {
-    await storeContent(services, grant.project_id, request.stream(maxContentBytes), { md5: grant.md5 });
+    await storeContent(services, grant.project_id, openBody(request, maxContentBytes), { md5: grant.md5 });
   } else if (grant.kind === "manifest") {
-    const text = new TextDecoder().decode(await request.bytes(maxManifestBytes));
+    const text = decodeText(await readBody(request, maxManifestBytes));
     await services.control.artifacts.drafts.setManifest(grant.draft_id, text);
   } else throw new HeddleError("forbidden", "the URL is for reading");
-  return { status: 200, headers: headersOf("application/json"), body: "{}" };
+  return { status: 200, headers: jsonType, body: "{}" };
 }
 
 async function send(services: Services, grant: Grant, request: HttpRequest): Promise<HttpResponse> {
@@ -61,7 +49,7 @@ async function send(services: Services, grant: Grant, request: HttpRequest): Pro
   if (grant.kind === "version-manifest") {
     const files = [];
     for await (const file of filesOf(services, version)) files.push(file);
-    return { status: 200, headers: headersOf("application/json"), body: manifestOf(files) };
+    return { status: 200, headers: jsonType, body: manifestOf(files) };
   }
   const file = grant.kind === "file" ? await artifacts.getFile(version.id, grant.path) : undefined;
   if (file === undefined) throw new HeddleError("not_found", "no such file");
@@ -74,7 +62,7 @@ async function send(services: Services, grant: Grant, request: HttpRequest): Pro
   return {
     status: range === undefined ? 200 : 206,
     headers: {
-      ...headersOf("application/octet-stream"),
+      "content-type": "application/octet-stream",
       "content-disposition": "attachment",
       "accept-ranges": "bytes",
       "content-length": String(end - start),
@@ -88,10 +76,3 @@ async function send(services: Services, grant: Grant, request: HttpRequest): Pro
     },
   };
 }
-
-const headersOf = (mediaType: string): Record<string, string> => ({
-  "content-type": mediaType,
-  "x-content-type-options": "nosniff",
-  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
-  "cache-control": "no-store",
-});

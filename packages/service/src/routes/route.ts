@@ -1,0 +1,67 @@
+import type { Caller, Role } from "@heddle/control-plane";
+import type { HttpRequest, HttpResponse } from "@heddle/server-stub";
+import type { Metrics } from "../observability/metrics.js";
+import type { Services } from "../services.js";
+import type { ErrorForm } from "./error-forms.js";
+
+/** What routes are made of. */
+export interface Site {
+  services: Services;
+  /** The built documentation, or undefined where there is none. */
+  docsDir: string | undefined;
+  /** Undefined where metrics are not served on this port. */
+  metrics: Metrics | undefined;
+}
+
+export interface RouteRequest {
+  http: HttpRequest;
+  /** Of the path. */
+  params: Readonly<Record<string, string>>;
+}
+
+export interface KeyedRequest extends RouteRequest {
+  caller: Caller;
+}
+
+export type RouteHandler<Request> = (request: Request) => Promise<HttpResponse>;
+
+/** What a route needs of a key, as `x-heddle-access` says it of an operation. */
+export interface KeyAccess {
+  right: Role;
+  /**
+   * `path`: the parameters `entity` and `project` name it. `fields`: each field names its own, which its resolver checks.
+   * `every`: the key must not be limited to some projects.
+   */
+  project: "path" | "fields" | "every";
+}
+
+interface RouteEntry {
+  /** As in logs and metrics. */
+  id: string;
+  /**
+   * The first is that of logs and metrics. `{name}` is one segment, decoded; `{name*}` is the rest as it was sent.
+   * Repeated slashes count as one.
+   */
+  paths: readonly [string, ...string[]];
+  /** GET includes HEAD. */
+  methods: readonly ("GET" | "POST" | "PUT")[];
+  /** How errors are written. */
+  errors: ErrorForm;
+  /** The handler reads the body as it arrives: an error leaves the rest of it unread. */
+  streamed?: true;
+}
+
+/** `public`: everybody may. `signed`: the path holds a signature, which the handler checks. */
+export interface OpenRoute extends RouteEntry {
+  access: "public" | "signed";
+  /** Undefined where the settings leave the route out. */
+  open(site: Site): RouteHandler<RouteRequest> | undefined;
+}
+
+export interface KeyedRoute extends RouteEntry {
+  access: KeyAccess;
+  open(site: Site): RouteHandler<KeyedRequest> | undefined;
+}
+
+/** A route that the spec does not describe. */
+export type Route = OpenRoute | KeyedRoute;

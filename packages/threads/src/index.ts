@@ -1,5 +1,10 @@
+export { ComputingBudget } from "./computing-budget.js";
 export { entryModule } from "./entry-module.js";
 export type { EntryModule } from "./entry-module.js";
+export { FairThreads } from "./fair-threads.js";
+export type { FairThreadsOptions, TaskOptions } from "./fair-threads.js";
+export { serveTasks } from "./serve-tasks.js";
+export type { Tasks } from "./serve-tasks.js";
 export { onThreadOutput, startThread } from "./start-thread.js";
 export { fromWireError, toWireError } from "./wire-error.js";
 export type { WireError } from "./wire-error.js";

@@ -109,7 +109,8 @@ describe("templates over the limits are stopped, and the next one is rendered", 
   test("one that fills the memory of its thread", async () => {
     const greedy =
       "{% set n = namespace(l=[]) %}{% for i in range(9999) %}{% set n.l = n.l + [messages[0].content | upper] %}{% endfor %}";
-    const limits = { items: Number.POSITIVE_INFINITY, characters: Number.POSITIVE_INFINITY };
+    const most = Number.POSITIVE_INFINITY;
+    const limits = { items: most, characters: most, steps: most };
     const messages = [{ role: "user", content: "x".repeat(1_000_000) }];
     await expect(render(greedy, { messages }, { timeMs: 60_000, limits })).rejects.toThrow("of memory");
   });

@@ -24,6 +24,8 @@ export class Expressions {
       case "constant":
         return expression.float ? new Float(Number(expression.value)) : expression.value;
       case "name":
+        // A variable of an outer block is searched in every block between.
+        this.#budget.spend(scope.depth / 16);
         return scope.get(expression.name);
       default:
         return this.#budget.nest(() => this.#evaluateNested(expression, scope));
@@ -39,7 +41,7 @@ export class Expressions {
       case "tuple":
         return new Tuple(expression.items.map(evaluate));
       case "dict":
-        return new Map(expression.entries.map(([key, value]) => [dictKey(evaluate(key)), evaluate(value)]));
+        return new Map(expression.entries.map(([key, value]) => [dictKey(evaluate(key), budget), evaluate(value)]));
       case "attribute":
         return attributeOf(this.#defined(expression.object, scope), expression.name, budget);
       case "item":
@@ -119,10 +121,11 @@ export class Expressions {
       if (name !== undefined) {
         named.set(name, value);
       } else if (spread === "list") {
-        positional.push(...iterate(value));
+        for (const item of this.#budget.list(iterate(value, this.#budget))) positional.push(item);
       } else if (spread === "dict") {
         if (!(value instanceof Map))
           throw new TemplateError(`argument after ** must be a mapping, not ${typeName(value)}`);
+        this.#budget.makeEntries(value.size);
         for (const [key, item] of value) named.set(textArgument("keyword", key), item);
       } else {
         positional.push(value);

@@ -1,6 +1,7 @@
 import type { Budget } from "./budget.js";
 import type { Filter, FilterContext } from "./filter-type.js";
 import { listFilters } from "./list-filters.js";
+import { countPass } from "./operands.js";
 import { numberIn } from "./operators.js";
 import { bind, integerArgument } from "./signature.js";
 import { TemplateError } from "./template-error.js";
@@ -26,13 +27,17 @@ const abs: Filter = (value) => {
   return number < 0 ? integer(-BigInt(number)) : number;
 };
 
+/** Python refuses to convert longer texts, whose conversion takes more than linear time. */
+const mostDigits = 4300;
+
 const int: Filter = (value, args) => {
   const [otherwise, base] = bind("int", args, ["default", "base"]);
   const number = numberIn(value);
   if (number instanceof Float)
     return Number.isFinite(number.value) ? integer(BigInt(Math.trunc(number.value))) : (otherwise ?? 0);
   if (number !== undefined) return number;
-  const text = typeof value === "string" ? value.trim().replaceAll("_", "") : "";
+  const digits = typeof value === "string" ? value.trim().replaceAll("_", "") : "";
+  const text = digits.length > mostDigits ? "" : digits;
   const radix = integerArgument("int", base, 10);
   if (radix !== 10) {
     const parsed = Number.parseInt(text.replace(/^0[xob]/i, ""), radix);
@@ -43,7 +48,7 @@ const int: Filter = (value, args) => {
 };
 
 function isDecimal(text: string): boolean {
-  return /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text) && Number.isFinite(Number(text));
+  return /^[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?$/i.test(text) && Number.isFinite(Number(text));
 }
 
 const float: Filter = (value, args) => {
@@ -74,7 +79,8 @@ function halfToEven(value: number, digits: number): number {
   return isHalf ? (2 * Math.round((value * 10 ** digits) / 2)) / 10 ** digits : Number(value.toFixed(digits));
 }
 
-const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>([
+/** The filters of templates, by name. */
+export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ...textFilters,
   ...listFilters,
   ["default", fallback],
@@ -89,6 +95,10 @@ const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>([
 export function applyFilter(name: string, value: Value, args: Arguments, budget: Budget): Value {
   const filter = filters.get(name);
   if (!filter) throw new TemplateError(`no filter named '${name}'`);
+  budget.spend(1);
+  countPass([value], budget);
+  countPass(args.positional, budget);
+  countPass(args.named.values(), budget);
   const context: FilterContext = {
     budget,
     filter: (other, item, inner) => applyFilter(other, item, inner, budget),

@@ -13,13 +13,15 @@ export function templateGlobals(budget: Budget, now: Date): [string, Value][] {
     range: ({ positional }) => range(positional, budget),
     namespace: (args) => {
       const made = new Namespace();
-      for (const [key, value] of entriesOf(args)) setAttribute(made, textArgument("namespace", key), value);
+      for (const [key, value] of entriesOf(args, budget)) setAttribute(made, textArgument("namespace", key), value);
       return made;
     },
-    dict: (args) => new Map(entriesOf(args)),
+    dict: (args) => new Map(entriesOf(args, budget)),
     strftime_now: (args) => {
       const [format] = bind("strftime_now", args, ["format"], 1);
-      return budget.text(strftime(now, textArgument("strftime_now", format)));
+      const text = textArgument("strftime_now", format);
+      budget.read(text.length, 100);
+      return budget.text(strftime(now, text));
     },
     raise_exception: (args) => {
       throw new TemplateError(toText(bind("raise_exception", args, ["message"], 1)[0], budget));
@@ -33,17 +35,20 @@ export function setAttribute(namespace: Namespace, name: string, value: Value): 
   namespace.attributes.set(name, value);
 }
 
-function entriesOf({ positional, named }: Arguments): [Value, Value][] {
+function entriesOf({ positional, named }: Arguments, budget: Budget): [Value, Value][] {
   if (positional.length > 1) throw new TemplateError(`expected at most 1 argument, got ${positional.length}`);
   const [given] = positional;
-  const pairs = given instanceof Map ? [...given] : iterate(given).map(pairOf);
+  const items = given instanceof Map ? undefined : iterate(given, budget);
+  budget.makeEntries((given instanceof Map ? given.size : (items?.length ?? 0)) + named.size);
+  const pairs = given instanceof Map ? [...given] : (items ?? []).map((item) => pairOf(item, budget));
   return [...pairs, ...named];
 }
 
-function pairOf(item: Value): [Value, Value] {
-  const [key, value, ...rest] = iterate(item);
-  if (rest.length > 0) throw new TemplateError("expected pairs of a key and a value");
-  return [dictKey(key), value];
+function pairOf(item: Value, budget: Budget): [Value, Value] {
+  const pair = iterate(item, budget);
+  const [key, value] = pair;
+  if (pair.length > 2) throw new TemplateError("expected pairs of a key and a value");
+  return [dictKey(key, budget), value];
 }
 
 function range(args: readonly Value[], budget: Budget): number[] {
@@ -58,5 +63,6 @@ function range(args: readonly Value[], budget: Budget): number[] {
   if (length > budget.limits.range) {
     throw new TemplateLimitError(`range() of ${length} numbers; at most ${budget.limits.range}`);
   }
-  return budget.list(Array.from({ length }, (_, index) => start + index * step));
+  budget.makeItems(length);
+  return Array.from({ length }, (_, index) => start + index * step);
 }

@@ -4,6 +4,7 @@ import { compareText, toText } from "./python-text.js";
 import { formatPercent } from "./python-format.js";
 import type { BinaryOperator, Comparison } from "./syntax.js";
 import { TemplateError } from "./template-error.js";
+import { TextSearch, searchWeight } from "./text-search.js";
 import type { Value } from "./values.js";
 import { Float, Tuple, dictKey, integer, itemsOf, typeName } from "./values.js";
 
@@ -19,9 +20,9 @@ function toFloat(value: number | bigint | Float): number {
 
 export function binary(operator: BinaryOperator, left: Value, right: Value, budget: Budget): Value {
   const [a, b] = [numberIn(left), numberIn(right)];
-  if (a !== undefined && b !== undefined) return arithmetic(operator, a, b);
+  if (a !== undefined && b !== undefined) return arithmetic(operator, a, b, budget);
   if (operator === "+") {
-    if (typeof left === "string" && typeof right === "string") return budget.text(left + right);
+    if (typeof left === "string" && typeof right === "string") return concatenated([left, right], budget);
     if (Array.isArray(left) && Array.isArray(right)) return repeated([left, right], budget);
     if (left instanceof Tuple && right instanceof Tuple) return new Tuple(repeated([left.items, right.items], budget));
     if (typeof left === "string" && right !== undefined) {
@@ -37,15 +38,15 @@ export function binary(operator: BinaryOperator, left: Value, right: Value, budg
 }
 
 function repeated(lists: readonly (readonly Value[])[], budget: Budget): Value[] {
-  budget.checkItems(lists.reduce((sum, list) => sum + list.length, 0));
-  return budget.list(lists.flat());
+  budget.makeItems(lists.reduce((sum, list) => sum + list.length, 0));
+  return lists.flat();
 }
 
 function multiplySequence(sequence: Value, times: Value, budget: Budget): Value {
   if (typeof times !== "number" && typeof times !== "boolean") return undefined;
   const count = Math.max(0, Number(times));
   if (typeof sequence === "string") {
-    budget.checkLength(sequence.length * count);
+    budget.make(sequence.length * count);
     return sequence.repeat(sequence === "" ? 0 : count);
   }
   const items = Array.isArray(sequence) ? sequence : sequence instanceof Tuple ? sequence.items : undefined;
@@ -58,7 +59,12 @@ function multiplySequence(sequence: Value, times: Value, budget: Budget): Value 
   return Array.isArray(sequence) ? copies : new Tuple(copies);
 }
 
-function arithmetic(operator: BinaryOperator, a: number | bigint | Float, b: number | bigint | Float): Value {
+function arithmetic(
+  operator: BinaryOperator,
+  a: number | bigint | Float,
+  b: number | bigint | Float,
+  budget: Budget,
+): Value {
   if (typeof a === "number" && typeof b === "number" && (operator === "+" || operator === "-")) {
     const result = operator === "+" ? a + b : a - b;
     if (Number.isSafeInteger(result)) return result;
@@ -69,6 +75,7 @@ function arithmetic(operator: BinaryOperator, a: number | bigint | Float, b: num
   if (operator === "**" && b < 0) return new Float(Number(a) ** Number(b));
   const [x, y] = [BigInt(a), BigInt(b)];
   const size = operator === "**" ? bits(x) * Number(y) : bits(x) + bits(y);
+  budget.integers(size);
   if (size > maxBits) throw new TemplateLimitError(`integers of more than ${maxBits} bits`);
   return integer(integerArithmetic(operator, x, y));
 }
@@ -126,7 +133,8 @@ export function negative(value: Value): Value {
 }
 
 export function equal(a: Value, b: Value, budget: Budget): boolean {
-  budget.spend(0.1);
+  budget.spend(0.25);
+  if (typeof a === "string" && typeof b === "string" && a.length === b.length) budget.read(a.length);
   if (a === b) return true;
   const [x, y] = [numberIn(a), numberIn(b)];
   // JavaScript compares a number and a bigint by value; `===` would not.
@@ -151,8 +159,8 @@ function sequenceIn(value: Value): readonly Value[] | undefined {
 
 /** Compares two values of which one is less. Throws for values without an order. */
 export function order(a: Value, b: Value, budget: Budget): number {
-  budget.spend(0.1);
-  if (typeof a === "string" && typeof b === "string") return compareText(a, b);
+  budget.spend(0.25);
+  if (typeof a === "string" && typeof b === "string") return compareText(a, b, budget);
   const [x, y] = [numberIn(a), numberIn(b)];
   if (x !== undefined && y !== undefined) {
     const [left, right] = [toComparable(x), toComparable(y)];
@@ -173,10 +181,11 @@ export function contains(container: Value, item: Value, budget: Budget): boolean
     if (typeof item !== "string") {
       throw new TemplateError(`'in <string>' requires string as left operand, not ${typeName(item)}`);
     }
-    return container.includes(item);
+    budget.read(container.length + item.length, searchWeight);
+    return new TextSearch(item).next(container) >= 0;
   }
-  if (container instanceof Map) return container.has(dictKey(item));
-  const items = itemsOf(container);
+  if (container instanceof Map) return container.has(dictKey(item, budget));
+  const items = itemsOf(container, budget);
   if (!items) throw new TemplateError(`argument of type '${typeName(container)}' is not iterable`);
   return items.some((each) => equal(each, item, budget));
 }
@@ -204,6 +213,6 @@ export function compare(operator: Comparison, left: Value, right: Value, budget:
 
 export function concatenated(values: readonly Value[], budget: Budget): string {
   const pieces = values.map((value) => toText(value, budget));
-  budget.checkLength(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  budget.make(pieces.reduce((sum, piece) => sum + piece.length, 0));
   return pieces.join("");
 }

@@ -8,6 +8,7 @@ export type ExactJson = null | boolean | string | bigint | number | ExactJson[] 
 export type ExactObject = Map<string, ExactJson>;
 
 const maxDepth = 200;
+const mostDigits = 4300;
 const token =
   /[ \t\n\r]*(?:([{}[\],:])|("(?:[^"\\]|\\.)*")|(-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?)|(true|false|null|NaN|-?Infinity))/y;
 const literals = new Map<string, null | boolean | number>([
@@ -45,6 +46,8 @@ export function parseExactJson(text: string): ExactJson {
     if (sign === "[") return parseList(depth + 1);
     if (sign === "{") return parseObject(depth + 1);
     if (string !== undefined) return parseText(string);
+    // Python refuses longer integers, whose conversion takes more than linear time.
+    if (number !== undefined && !fraction && !exponent && number.length > mostDigits) fail();
     if (number !== undefined) return fraction || exponent ? Number(number) : BigInt(number);
     return literal === undefined ? fail() : (literals.get(literal) ?? null);
   }

@@ -1,5 +1,5 @@
 import type { Budget } from "./budget.js";
-import { floatText, representation, toText } from "./python-text.js";
+import { floatText, integerText, representation, toText } from "./python-text.js";
 import { TemplateError } from "./template-error.js";
 import type { Arguments, Value } from "./values.js";
 import { Float, Tuple, typeName } from "./values.js";
@@ -11,7 +11,8 @@ export function formatPercent(format: string, given: Value, budget: Budget): str
   const text = replaceWithin(
     budget,
     format,
-    /%(?:\(([^()%]*)\))?([-+ #0]*)(\*|\d*)(?:\.(\d+))?([a-zA-Z%])/g,
+    // A width that began with a zero would make the time quadratic: it could belong to the flags, too.
+    /%(?:\(([^()%]*)\))?([-+ #0]*)(\*|[1-9]\d*|)(?:\.(\d+))?([a-zA-Z%])/g,
     (match) => {
       const [whole, name, flags = "", width = "", precision, kind = ""] = match;
       if (kind === "%") return "%";
@@ -40,7 +41,7 @@ function writeValue(kind: string, value: Value, precision: number | undefined, b
       return representation(value, budget).slice(0, precision);
     case "d":
     case "i":
-      return String(BigInt(typeof value === "bigint" ? value : Math.trunc(asNumber(value))));
+      return integerText(BigInt(typeof value === "bigint" ? value : Math.trunc(asNumber(value))), budget);
     case "x":
       return asNumber(value).toString(16);
     case "X":
@@ -70,7 +71,7 @@ interface Padding {
 }
 
 function pad(text: string, { width, align, fill }: Padding, budget: Budget): string {
-  budget.checkLength(width);
+  budget.make(Math.max(width, text.length));
   const missing = Math.max(0, width - text.length);
   if (align === "<") return text + fill.repeat(missing);
   if (align === "^") return fill.repeat(Math.floor(missing / 2)) + text + fill.repeat(Math.ceil(missing / 2));
@@ -106,10 +107,18 @@ function formatValue(value: Value, spec: string, budget: Budget): string {
   else if (kind) text = writeValue(kind, value, digits, budget) ?? "";
   else if (value instanceof Float && digits !== undefined) text = floatText(Number(value.value.toPrecision(digits)));
   else text = toText(value, budget).slice(0, digits);
-  if (comma) text = text.replace(/\d+/, (whole) => whole.replaceAll(/\B(?=(\d{3})+$)/g, ","));
+  if (comma) text = text.replace(/\d+/, (whole) => inThousands(whole, budget));
   if (plus && !text.startsWith("-")) text = `+${text}`;
   const chosen = { width: Number(width), align: align ?? (zero ? "=" : isText ? "<" : ">") };
   return pad(text, { ...chosen, fill: fill ?? (zero ? "0" : " ") }, budget);
+}
+
+/** Puts a comma in front of every three digits, counted from the end. */
+function inThousands(digits: string, budget: Budget): string {
+  budget.read(digits.length, 16);
+  const first = digits.length % 3;
+  const groups = digits.slice(first).match(/\d{3}/g) ?? [];
+  return (first > 0 ? [digits.slice(0, first), ...groups] : groups).join(",");
 }
 
 function replaceWithin(
@@ -121,7 +130,9 @@ function replaceWithin(
   let result = "";
   let at = 0;
   for (const match of text.matchAll(pattern)) {
-    result = budget.text(result + text.slice(at, match.index) + replace(match));
+    budget.spend(1);
+    result += text.slice(at, match.index) + replace(match);
+    budget.checkLength(result.length);
     at = match.index + match[0].length;
   }
   return budget.text(result + text.slice(at));

@@ -18,10 +18,11 @@ export function representation(value: Value, budget: Budget): string {
     case "boolean":
       return value ? "True" : "False";
     case "number":
-    case "bigint":
       return String(value);
+    case "bigint":
+      return integerText(value, budget);
     case "string":
-      return budget.text(quoted(value));
+      return budget.text(quoted(value, budget));
     default:
   }
   if (value === null) return "None";
@@ -44,8 +45,15 @@ export function representation(value: Value, budget: Budget): string {
 }
 
 function joined(pieces: string[], budget: Budget): string {
-  budget.checkLength(pieces.reduce((sum, piece) => sum + piece.length + 2, 0));
+  budget.make(pieces.reduce((sum, piece) => sum + piece.length + 2, 0));
   return pieces.join(", ");
+}
+
+/** Writes an integer. The time of a large one is more than that of its digits. */
+export function integerText(value: bigint, budget: Budget): string {
+  const bits = value.toString(16).length * 4;
+  budget.integers(bits * 8);
+  return String(value);
 }
 
 /** Writes a float as Python does: the shortest digits that identify it. */
@@ -64,9 +72,14 @@ export function floatText(value: number): string {
 
 const shortEscapes: Record<string, string> = { "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-function quoted(text: string): string {
+/** Steps of the replacement of one character. */
+export const replacementSteps = 4;
+
+function quoted(text: string, budget: Budget): string {
+  budget.read(text.length, 2);
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
   const body = text.replaceAll(/[\\'\p{C}\p{Z}]/gu, (character) => {
+    budget.spend(replacementSteps);
     if (character === " " || (character === "'" && quote === '"')) return character;
     if (character === "'") return "\\'";
     const short = shortEscapes[character];
@@ -94,11 +107,13 @@ export function toJson(value: Value, style: JsonStyle, budget: Budget): string {
   const write = (piece: string): void => {
     length += piece.length;
     budget.checkLength(length);
+    budget.read(piece.length);
     pieces.push(piece);
   };
   const lineBreak = (level: number): void => {
     if (style.indent === undefined) return;
     budget.checkLength(length + level * style.indent.length);
+    budget.spend(1);
     write(`\n${style.indent.repeat(level)}`);
   };
 
@@ -121,19 +136,20 @@ export function toJson(value: Value, style: JsonStyle, budget: Budget): string {
 
   function writeValue(item: Value, level: number): void {
     budget.spend(1);
-    const simple = scalarJson(item, style);
+    const simple = scalarJson(item, style, budget);
     if (simple !== undefined) return write(simple);
     const list = Array.isArray(item) ? item : item instanceof Tuple ? item.items : undefined;
     if (list) {
       return budget.nest(() => writeItems("[", "]", list.length, level, (at) => writeValue(list[at], level + 1)));
     }
     if (!(item instanceof Map)) throw new TemplateError(`Object of type ${typeName(item)} is not JSON serializable`);
+    budget.makeItems(item.size);
     const entries = [...item];
-    if (style.sortKeys) entries.sort(([a], [b]) => compareKeys(a, b));
+    if (style.sortKeys) entries.sort(([a], [b]) => compareKeys(a, b, budget));
     budget.nest(() =>
       writeItems("{", "}", entries.length, level, (at) => {
         const [key, entry] = entries[at] ?? [];
-        write(keyJson(key, style) + keySeparator);
+        write(keyJson(key, style, budget) + keySeparator);
         writeValue(entry, level + 1);
       }),
     );
@@ -143,16 +159,20 @@ export function toJson(value: Value, style: JsonStyle, budget: Budget): string {
   return pieces.join("");
 }
 
-function scalarJson(value: Value, { ensureAscii }: JsonStyle): string | undefined {
+function scalarJson(value: Value, { ensureAscii }: JsonStyle, budget: Budget): string | undefined {
   if (value === null) return "null";
   if (typeof value === "string") {
+    budget.read(value.length, 4);
     const text = JSON.stringify(value);
-    return ensureAscii ? text.replaceAll(/[\x7f-\uffff]/g, unicodeEscape) : text;
+    if (!ensureAscii) return text;
+    return text.replaceAll(/[\x7f-\uffff]/g, (unit) => {
+      budget.spend(replacementSteps);
+      return unicodeEscape(unit);
+    });
   }
+  if (typeof value === "bigint") return integerText(value, budget);
   if (value instanceof Float) return Number.isFinite(value.value) ? floatText(value.value) : nonFinite(value.value);
-  return typeof value === "boolean" || typeof value === "number" || typeof value === "bigint"
-    ? String(value)
-    : undefined;
+  return typeof value === "boolean" || typeof value === "number" ? String(value) : undefined;
 }
 
 function nonFinite(value: number): string {
@@ -163,26 +183,33 @@ function unicodeEscape(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-function keyJson(key: Value, style: JsonStyle): string {
-  const text = scalarJson(key, style);
+function keyJson(key: Value, style: JsonStyle, budget: Budget): string {
+  const text = scalarJson(key, style, budget);
   if (text === undefined) throw new TemplateError(`keys must be str, int, float, bool or None, not ${typeName(key)}`);
   return typeof key === "string" ? text : `"${text}"`;
 }
 
-function compareKeys(a: Value, b: Value): number {
-  if (typeof a === "string" && typeof b === "string") return compareText(a, b);
+function compareKeys(a: Value, b: Value, budget: Budget): number {
+  budget.spend(0.1);
+  if (typeof a === "string" && typeof b === "string") return compareText(a, b, budget);
   if (typeof a === "number" && typeof b === "number") return a - b;
   throw new TemplateError(`'<' not supported between instances of '${typeName(a)}' and '${typeName(b)}'`);
 }
 
 /** Compares texts by code points. */
-export function compareText(a: string, b: string): number {
-  if (a === b) return 0;
-  const [left, right] = [a[Symbol.iterator](), b[Symbol.iterator]()];
-  for (;;) {
-    const [first, second] = [left.next(), right.next()];
-    if (first.done || second.done) return first.done ? (second.done ? 0 : -1) : 1;
-    const difference = (first.value.codePointAt(0) ?? 0) - (second.value.codePointAt(0) ?? 0);
-    if (difference !== 0) return difference;
-  }
+export function compareText(a: string, b: string, budget: Budget): number {
+  const shorter = Math.min(a.length, b.length);
+  budget.read(shorter, 2);
+  let at = 0;
+  while (at < shorter && a.charCodeAt(at) === b.charCodeAt(at)) at++;
+  if (at === shorter) return a.length - b.length;
+  // Only the first units of surrogate pairs are in another order than code points.
+  return codePointAt(a, at) - codePointAt(b, at);
+}
+
+/** The code point that a unit belongs to. */
+function codePointAt(text: string, at: number): number {
+  const unit = text.charCodeAt(at);
+  const isSecond = unit >= 0xdc00 && unit <= 0xdfff && /[\ud800-\udbff]/.test(text.charAt(at - 1));
+  return text.codePointAt(isSecond ? at - 1 : at) ?? 0;
 }

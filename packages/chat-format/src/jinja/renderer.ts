@@ -86,7 +86,9 @@ export class Renderer {
   }
 
   #write(output: Output, text: string): undefined {
-    output.text = this.#budget.text(output.text + text);
+    this.#budget.checkLength(output.text.length + text.length);
+    this.#budget.read(text.length);
+    output.text += text;
   }
 
   #evaluate(expression: Expression, scope: Scope): Value {
@@ -118,7 +120,7 @@ export class Renderer {
   }
 
   #loopItems({ target, condition }: ForStatement, iterable: Value, scope: Scope): readonly Value[] {
-    const items = this.#budget.list(iterate(iterable));
+    const items = this.#budget.list(iterate(iterable, this.#budget));
     if (!condition) return items;
     return items.filter((item) => {
       const inner = new Scope(scope);
@@ -137,7 +139,7 @@ export class Renderer {
       }
       setAttribute(namespace, target.name, value);
     } else {
-      const items = iterate(value);
+      const items = iterate(value, this.#budget);
       if (items.length !== target.items.length) {
         throw new TemplateError(`expected ${target.items.length} values to unpack, got ${items.length}`);
       }

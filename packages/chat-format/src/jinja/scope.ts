@@ -4,9 +4,12 @@ import type { Value } from "./values.js";
 export class Scope {
   readonly #variables = new Map<string, Value>();
   readonly #outer: Scope | undefined;
+  /** Number of the scopes around this one. */
+  readonly depth: number;
 
   constructor(outer?: Scope) {
     this.#outer = outer;
+    this.depth = outer === undefined ? 0 : outer.depth + 1;
   }
 
   get(name: string): Value {

@@ -1,7 +1,9 @@
 import type { Budget } from "./budget.js";
+import { countPass } from "./operands.js";
 import { compare, contains, equal, numberIn } from "./operators.js";
 import { bind } from "./signature.js";
 import { TemplateError } from "./template-error.js";
+import { isLower, isUpper } from "./text-operations.js";
 import type { Arguments, Value } from "./values.js";
 import { Attributes, Callable, Float, Generator, Tuple, lengthOf } from "./values.js";
 
@@ -32,8 +34,8 @@ const tests = new Map<string, Test>([
   ["number", (value) => numberIn(value) !== undefined],
   ["string", (value) => typeof value === "string"],
   ["mapping", (value) => value instanceof Map],
-  ["sequence", (value) => lengthOf(value) !== undefined],
-  ["iterable", (value) => lengthOf(value) !== undefined || value instanceof Generator],
+  ["sequence", (value, _args, budget) => lengthOf(value, budget) !== undefined],
+  ["iterable", (value, _args, budget) => lengthOf(value, budget) !== undefined || value instanceof Generator],
   ["callable", (value) => value instanceof Callable || value instanceof Attributes],
   ["odd", (value) => remainder(value, 2n) !== 0n],
   ["even", (value) => remainder(value, 2n) === 0n],
@@ -45,8 +47,8 @@ const tests = new Map<string, Test>([
       return remainder(value, BigInt(divisor)) === 0n;
     },
   ],
-  ["lower", (value) => typeof value === "string" && value !== value.toUpperCase() && value === value.toLowerCase()],
-  ["upper", (value) => typeof value === "string" && value !== value.toLowerCase() && value === value.toUpperCase()],
+  ["lower", (value, _args, budget) => typeof value === "string" && isLower(value, budget)],
+  ["upper", (value, _args, budget) => typeof value === "string" && isUpper(value, budget)],
   ["sameas", (value, args, budget) => sameAs(value, bind("sameas", args, ["other"], 1)[0], budget)],
   ["in", (value, args, budget) => contains(bind("in", args, ["seq"], 1)[0], value, budget)],
   ["escaped", () => false],
@@ -67,5 +69,7 @@ function sameAs(a: Value, b: Value, budget: Budget): boolean {
 export function runTest(name: string, value: Value, args: Arguments, budget: Budget): boolean {
   const test = tests.get(name);
   if (!test) throw new TemplateError(`no test named '${name}'`);
+  budget.spend(1);
+  countPass([value, ...args.positional], budget);
   return test(value, args, budget);
 }

@@ -1,18 +1,28 @@
+import type { Budget } from "./budget.js";
 import type { Filter } from "./filter-type.js";
 import { formatPercent } from "./python-format.js";
 import type { JsonStyle } from "./python-text.js";
-import { representation, toJson, toText } from "./python-text.js";
+import { replacementSteps, representation, toJson, toText } from "./python-text.js";
 import { bind, integerArgument, textArgument } from "./signature.js";
 import { TemplateError } from "./template-error.js";
-import { capitalize, centered, replaceText, strip } from "./text-operations.js";
+import {
+  capitalize,
+  centered,
+  countMatches,
+  lowerCase,
+  occurrences,
+  replaceText,
+  strip,
+  upperCase,
+} from "./text-operations.js";
 import type { Value } from "./values.js";
 import { Tuple, isTrue, iterate, typeName } from "./values.js";
 import { whiteSpace } from "./white-space.js";
 
 const textFilter =
-  (make: (text: string) => string): Filter =>
+  (make: (text: string, budget: Budget) => string): Filter =>
   (value, _args, { budget }) =>
-    budget.text(make(toText(value, budget)));
+    budget.text(make(toText(value, budget), budget));
 
 const tojson: Filter = (value, args, { budget }) => {
   const [ensureAscii, indent, separators, sortKeys] = bind("tojson", args, [
@@ -24,10 +34,11 @@ const tojson: Filter = (value, args, { budget }) => {
   const style: JsonStyle = {
     ensureAscii: isTrue(ensureAscii),
     indent: indentation(indent),
-    separators: separators === undefined || separators === null ? defaultSeparators(indent) : pairOf(separators),
+    separators:
+      separators === undefined || separators === null ? defaultSeparators(indent) : pairOf(separators, budget),
     sortKeys: isTrue(sortKeys),
   };
-  budget.checkLength(style.indent?.length ?? 0);
+  budget.make(style.indent?.length ?? 0);
   return toJson(value, style, budget);
 };
 
@@ -42,9 +53,10 @@ function defaultSeparators(indent: Value): [string, string] {
   return [indent === undefined || indent === null ? ", " : ",", ": "];
 }
 
-function pairOf(separators: Value): [string, string] {
-  const [item, key, ...rest] = iterate(separators);
-  if (typeof item !== "string" || typeof key !== "string" || rest.length > 0) {
+function pairOf(separators: Value, budget: Budget): [string, string] {
+  const pair = iterate(separators, budget);
+  const [item, key] = pair;
+  if (typeof item !== "string" || typeof key !== "string" || pair.length > 2) {
     throw new TemplateError("tojson: separators must be two strings");
   }
   return [item, key];
@@ -53,14 +65,17 @@ function pairOf(separators: Value): [string, string] {
 const indent: Filter = (value, args, { budget }) => {
   const [width, first, blank] = bind("indent", args, ["width", "first", "blank"]);
   const count = typeof width === "string" ? 0 : integerArgument("indent", width, 4);
-  budget.checkLength(count);
+  budget.make(count);
   const margin = typeof width === "string" ? width : " ".repeat(Math.max(0, count));
-  const lines = toText(value, budget).split("\n");
-  budget.checkLength(lines.length * margin.length);
+  const text = toText(value, budget);
+  const breaks = occurrences(text, "\n", budget);
+  budget.make(text.length + (breaks + 1) * margin.length);
+  budget.makeItems(breaks + 1);
+  const lines = text.split("\n");
   const indented = lines.map((line, at) =>
     at === 0 ? (isTrue(first) ? margin + line : line) : line !== "" || isTrue(blank) ? margin + line : line,
   );
-  return budget.text(indented.join("\n"));
+  return indented.join("\n");
 };
 
 const replace: Filter = (value, args, { budget }) => {
@@ -83,7 +98,11 @@ const truncate: Filter = (value, args, { budget }) => {
 
 const trim: Filter = (value, args, { budget }) => {
   const [set] = bind("trim", args, ["chars"]);
-  return strip(toText(value, budget), set === undefined || set === null ? undefined : textArgument("trim", set));
+  return strip(
+    toText(value, budget),
+    set === undefined || set === null ? undefined : textArgument("trim", set),
+    budget,
+  );
 };
 
 const format: Filter = (value, { positional, named }, { budget }) => {
@@ -94,7 +113,7 @@ const format: Filter = (value, { positional, named }, { budget }) => {
 const center: Filter = (value, args, { budget }) => {
   const text = toText(value, budget);
   const missing = integerArgument("center", bind("center", args, ["width"])[0], 80) - text.length;
-  budget.checkLength(text.length + missing);
+  budget.make(text.length + Math.max(0, missing));
   return missing > 0 ? centered(text, " ", missing) : text;
 };
 
@@ -102,11 +121,16 @@ const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;
 
 const escape: Filter = (value, _args, { budget }) => {
   const text = toText(value, budget);
-  return budget.text(text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? character));
+  const escaped = text.replaceAll(/[&<>"']/g, (character) => {
+    budget.spend(replacementSteps);
+    return entities[character] ?? character;
+  });
+  return budget.text(escaped);
 };
 
 const urlencode: Filter = (value, _args, { budget }) => {
   if (typeof value !== "string") throw new TemplateError(`urlencode takes text, not ${typeName(value)}`);
+  budget.read(value.length, 128);
   const encode = (text: string): string =>
     encodeURIComponent(text).replaceAll(/[!'()*]/g, (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`);
   return budget.text(encode(value).replaceAll("%2F", "/"));
@@ -126,15 +150,20 @@ export const textFilters: [string, Filter][] = [
   ["escape", escape],
   ["e", escape],
   ["urlencode", urlencode],
-  ["upper", textFilter((text) => text.toUpperCase())],
-  ["lower", textFilter((text) => text.toLowerCase())],
+  ["upper", textFilter(upperCase)],
+  ["lower", textFilter(lowerCase)],
   ["capitalize", textFilter(capitalize)],
   [
     "title",
-    textFilter((text) => text.replaceAll(wordStart, (_, before: string, word: string) => before + capitalize(word))),
+    textFilter((text, budget) =>
+      text.replaceAll(wordStart, (_, before: string, word: string) => {
+        budget.spend(replacementSteps);
+        return before + capitalize(word, budget);
+      }),
+    ),
   ],
   ["string", (value, _args, { budget }) => toText(value, budget)],
   ["safe", (value) => value],
   ["pprint", (value, _args, { budget }) => representation(value, budget)],
-  ["wordcount", (value, _args, { budget }) => (toText(value, budget).match(/[\p{L}\p{N}_]+/gu) ?? []).length],
+  ["wordcount", (value, _args, { budget }) => countMatches(toText(value, budget), /[\p{L}\p{N}_]+/gu, budget)],
 ];

@@ -2,17 +2,34 @@ import type { Budget } from "./budget.js";
 import { formatBraces } from "./python-format.js";
 import { bind, integerArgument, textArgument } from "./signature.js";
 import { TemplateError } from "./template-error.js";
-import { capitalize, centered, occurrences, replaceText, splitLines, splitSpaces, strip } from "./text-operations.js";
+import { countPass } from "./operands.js";
+import { replacementSteps } from "./python-text.js";
+import {
+  capitalize,
+  centered,
+  find,
+  findLast,
+  isLower,
+  isUpper,
+  lowerCase,
+  occurrences,
+  replaceText,
+  splitAt,
+  splitLines,
+  splitSpaces,
+  strip,
+  upperCase,
+} from "./text-operations.js";
 import type { Arguments, Value } from "./values.js";
-import { Tuple, iterate, typeName } from "./values.js";
+import { Tuple, codePoints, iterate, typeName } from "./values.js";
 import { whiteSpace } from "./white-space.js";
 
 type Method = (text: string, args: Arguments, budget: Budget) => Value;
 
 function stripping(sides: { start?: boolean; end?: boolean }): Method {
-  return (text, args) => {
+  return (text, args, budget) => {
     const [set] = bind("strip", args, ["chars"]);
-    return strip(text, set === undefined || set === null ? undefined : textArgument("strip", set), sides);
+    return strip(text, set === undefined || set === null ? undefined : textArgument("strip", set), budget, sides);
   };
 }
 
@@ -22,9 +39,8 @@ function split(text: string, args: Arguments, budget: Budget, { fromEnd = false 
   if (separator === undefined || separator === null) return splitSpaces(text, limit, fromEnd, budget);
   const by = textArgument("split", separator);
   if (by === "") throw new TemplateError("empty separator");
-  budget.checkItems(occurrences(text, by) + 1);
-  const pieces = text.split(by);
-  if (limit < 0 || pieces.length <= limit + 1) return budget.list(pieces);
+  const pieces = splitAt(text, by, budget);
+  if (limit < 0 || pieces.length <= limit + 1) return pieces;
   const kept = pieces.length - limit;
   return fromEnd
     ? [pieces.slice(0, kept).join(by), ...pieces.slice(kept)]
@@ -32,29 +48,30 @@ function split(text: string, args: Arguments, budget: Budget, { fromEnd = false 
 }
 
 function affixed(name: "startsWith" | "endsWith"): Method {
-  return (text, args) => {
+  return (text, args, budget) => {
     const [affix] = bind(name.toLowerCase(), args, ["affix"], 1);
     const each = affix instanceof Tuple ? affix.items : [affix];
+    countPass(each, budget);
     return each.some((item) => text[name](textArgument(name.toLowerCase(), item)));
   };
 }
 
 function position(name: "indexOf" | "lastIndexOf", { orThrow }: { orThrow: boolean }): Method {
-  return (text, args) => {
+  return (text, args, budget) => {
     const [part, start] = bind("find", args, ["sub", "start"], 1);
     const sub = textArgument("find", part);
     const from = integerArgument("find", start, 0);
-    const at = name === "indexOf" ? text.indexOf(sub, from) : text.lastIndexOf(sub);
+    const at = name === "indexOf" ? find(text, sub, budget, from) : findLast(text, sub, budget);
     if (at < 0 && orThrow) throw new TemplateError("substring not found");
-    return at < 0 ? -1 : Array.from(text.slice(0, at)).length;
+    return at < 0 ? -1 : codePoints(text.slice(0, at));
   };
 }
 
 function partition(last: boolean): Method {
-  return (text, args) => {
+  return (text, args, budget) => {
     const [separator] = bind("partition", args, ["sep"], 1);
     const by = textArgument("partition", separator);
-    const at = last ? text.lastIndexOf(by) : text.indexOf(by);
+    const at = last ? findLast(text, by, budget) : find(text, by, budget);
     if (at < 0) return new Tuple(last ? ["", "", text] : [text, "", ""]);
     return new Tuple([text.slice(0, at), by, text.slice(at + by.length)]);
   };
@@ -64,8 +81,12 @@ function padded(place: (text: string, fill: string, missing: number) => string):
   return (text, args, budget) => {
     const [width, fill] = bind("ljust", args, ["width", "fillchar"], 1);
     const missing = integerArgument("ljust", width, 0) - text.length;
-    budget.checkLength(text.length + missing);
-    return missing > 0 ? place(text, fill === undefined ? " " : textArgument("ljust", fill), missing) : text;
+    const character = fill === undefined ? " " : textArgument("ljust", fill);
+    if (character.length > 2 || codePoints(character) !== 1) {
+      throw new TemplateError("the fill character must be exactly one character long");
+    }
+    budget.make(text.length + Math.max(0, missing) * character.length);
+    return missing > 0 ? place(text, character, missing) : text;
   };
 }
 
@@ -78,13 +99,16 @@ function without(name: "removeprefix" | "removesuffix"): Method {
 }
 
 function consistsOf(pattern: RegExp): Method {
-  return (text) => pattern.test(text);
+  return (text, _args, budget) => {
+    budget.read(text.length, 16);
+    return pattern.test(text);
+  };
 }
 
 const plain =
-  (make: (text: string) => string): Method =>
+  (make: (text: string, budget: Budget) => string): Method =>
   (text, _args, budget) =>
-    budget.text(make(text));
+    budget.text(make(text, budget));
 
 /** The methods of `str`. */
 export const textMethods: ReadonlyMap<string, Method> = new Map<string, Method>([
@@ -105,20 +129,23 @@ export const textMethods: ReadonlyMap<string, Method> = new Map<string, Method>(
   [
     "join",
     (text, args, budget) => {
-      const items = iterate(bind("join", args, ["iterable"], 1)[0]).map((item) => {
+      const items = iterate(bind("join", args, ["iterable"], 1)[0], budget).map((item) => {
         if (typeof item === "string") return item;
         throw new TemplateError(`join: expected str instances, ${typeName(item)} found`);
       });
-      budget.checkLength(items.reduce((sum, item) => sum + item.length + text.length, 0));
+      budget.make(items.reduce((sum, item) => sum + item.length + text.length, 0));
       return items.join(text);
     },
   ],
-  ["count", (text, args) => occurrences(text, textArgument("count", bind("count", args, ["sub"], 1)[0]))],
+  [
+    "count",
+    (text, args, budget) => occurrences(text, textArgument("count", bind("count", args, ["sub"], 1)[0]), budget),
+  ],
   [
     "zfill",
     (text, args, budget) => {
       const width = integerArgument("zfill", bind("zfill", args, ["width"], 1)[0], 0);
-      budget.checkLength(width);
+      budget.make(Math.max(width, text.length));
       const sign = /^[-+]/.test(text) ? text.charAt(0) : "";
       return sign + text.slice(sign.length).padStart(width - sign.length, "0");
     },
@@ -137,24 +164,27 @@ export const textMethods: ReadonlyMap<string, Method> = new Map<string, Method>(
   ["center", padded(centered)],
   ["removeprefix", without("removeprefix")],
   ["removesuffix", without("removesuffix")],
-  ["upper", plain((text) => text.toUpperCase())],
-  ["lower", plain((text) => text.toLowerCase())],
-  ["casefold", plain((text) => text.toLowerCase())],
+  ["upper", plain(upperCase)],
+  ["lower", plain(lowerCase)],
+  ["casefold", plain(lowerCase)],
   ["capitalize", plain(capitalize)],
   [
     "title",
-    plain((text) =>
+    plain((text, budget) =>
       text.replaceAll(/\p{L}+/gu, (word) => {
-        const [first = "", ...rest] = word;
-        return first.toUpperCase() + rest.join("").toLowerCase();
+        budget.spend(replacementSteps);
+        return capitalize(word, budget);
       }),
     ),
   ],
   [
     "swapcase",
-    plain((text) =>
-      Array.from(text, (each) => (each === each.toUpperCase() ? each.toLowerCase() : each.toUpperCase())).join(""),
-    ),
+    plain((text, budget) => {
+      budget.spend(text.length * replacementSteps * 4);
+      return Array.from(text, (each) => (each === each.toUpperCase() ? each.toLowerCase() : each.toUpperCase())).join(
+        "",
+      );
+    }),
   ],
   ["isdigit", consistsOf(/^\p{Nd}+$/u)],
   ["isdecimal", consistsOf(/^\p{Nd}+$/u)],
@@ -162,6 +192,6 @@ export const textMethods: ReadonlyMap<string, Method> = new Map<string, Method>(
   ["isalpha", consistsOf(/^\p{L}+$/u)],
   ["isalnum", consistsOf(/^[\p{L}\p{N}]+$/u)],
   ["isspace", consistsOf(new RegExp(`^[${whiteSpace}]+$`))],
-  ["isupper", (text) => text !== text.toLowerCase() && text === text.toUpperCase()],
-  ["islower", (text) => text !== text.toUpperCase() && text === text.toLowerCase()],
+  ["isupper", (text, _args, budget) => isUpper(text, budget)],
+  ["islower", (text, _args, budget) => isLower(text, budget)],
 ]);

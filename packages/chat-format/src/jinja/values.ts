@@ -1,3 +1,4 @@
+import type { Budget } from "./budget.js";
 import { TemplateError } from "./template-error.js";
 
 /**
@@ -99,26 +100,39 @@ export function isTrue(value: Value): boolean {
 }
 
 /** Returns the items that a loop over the value would visit, or undefined for a value that is not iterable. */
-export function itemsOf(value: Value): readonly Value[] | undefined {
+export function itemsOf(value: Value, budget: Budget): readonly Value[] | undefined {
   if (value === undefined) return [];
-  if (typeof value === "string") return Array.from(value);
+  if (typeof value === "string") return characters(value, budget);
   if (Array.isArray(value)) return value;
   if (value instanceof Tuple) return value.items;
-  if (value instanceof Map) return [...value.keys()];
+  if (value instanceof Map) {
+    budget.makeItems(value.size);
+    return [...value.keys()];
+  }
   return value instanceof Generator ? value.take() : undefined;
 }
 
+/** Returns the code points of a text. */
+export function characters(text: string, budget: Budget): string[] {
+  budget.read(text.length, 2);
+  budget.makeItems(codePoints(text));
+  return Array.from(text);
+}
+
 /** Like `itemsOf`, but throws for a value that is not iterable. */
-export function iterate(value: Value): readonly Value[] {
-  const items = itemsOf(value);
+export function iterate(value: Value, budget: Budget): readonly Value[] {
+  const items = itemsOf(value, budget);
   if (!items) throw new TemplateError(`'${typeName(value)}' object is not iterable`);
   return items;
 }
 
 /** The number of items, or undefined for a value without a length. The length of text is in code points. */
-export function lengthOf(value: Value): number | undefined {
+export function lengthOf(value: Value, budget: Budget): number | undefined {
   if (value === undefined) return 0;
-  if (typeof value === "string") return codePoints(value);
+  if (typeof value === "string") {
+    budget.read(value.length, 8);
+    return codePoints(value);
+  }
   if (Array.isArray(value)) return value.length;
   if (value instanceof Tuple) return value.items.length;
   return value instanceof Map ? value.size : undefined;
@@ -130,7 +144,7 @@ export function hasSurrogates(text: string): boolean {
   return surrogate.test(text);
 }
 
-function codePoints(text: string): number {
+export function codePoints(text: string): number {
   if (!hasSurrogates(text)) return text.length;
   let count = 0;
   for (const _ of text) count++;
@@ -144,7 +158,8 @@ export function integer(value: bigint): number | bigint {
 }
 
 /** The key of a dict: equal keys of different numeric types are the same key in Python. */
-export function dictKey(key: Value): Value {
+export function dictKey(key: Value, budget: Budget): Value {
+  if (typeof key === "string") budget.read(key.length);
   if (key instanceof Float && Number.isSafeInteger(key.value)) return key.value;
   if (typeof key === "boolean") return Number(key);
   if (Array.isArray(key) || key instanceof Map) throw new TemplateError(`unhashable type: '${typeName(key)}'`);

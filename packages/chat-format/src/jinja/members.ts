@@ -156,7 +156,7 @@ export function sliceOf(object: Value, bounds: Bounds, budget: Budget): Value {
   throw new TemplateError(`'${typeName(object)}' object is not subscriptable`);
 }
 
-function slice<Items extends string | readonly Value[]>(items: Items, bounds: Bounds): string | readonly Value[] {
+function slice(items: string | readonly Value[], bounds: Bounds): string | readonly Value[] {
   const step = integerArgument("slice", bounds.step, 1);
   if (step === 0) throw new TemplateError("slice step cannot be zero");
   const length = items.length;

@@ -35,11 +35,8 @@ export class TextSearch {
   /** Returns the last position, or -1. */
   last(text: string): number {
     if (this.#borders === undefined) return text.lastIndexOf(this.#part);
-    let last = -1;
-    const reversed = new TextSearch(reverse(this.#part));
-    const found = reversed.next(reverse(text));
-    if (found >= 0) last = text.length - found - this.#part.length;
-    return last;
+    const found = new TextSearch(reverse(this.#part)).next(reverse(text));
+    return found < 0 ? -1 : text.length - found - this.#part.length;
   }
 }
 
@@ -56,5 +53,5 @@ function borders(part: string): Int32Array {
 
 /** Reverses UTF-16 units. */
 function reverse(text: string): string {
-  return Buffer.from(text, "utf16le").swap16().reverse().toString("utf16le");
+  return Buffer.from(Buffer.from(text, "utf16le").swap16().toReversed()).toString("utf16le");
 }

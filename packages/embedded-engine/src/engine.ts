@@ -22,6 +22,8 @@ export interface EmbeddedEngineSettings {
    * Memory limit of all engine processes together, in bytes. Default: half of the memory of the machine or container.
    */
   memoryBytes?: number;
+  /** Name of the setting that `memoryBytes` comes from, for errors. */
+  memorySetting?: string;
   /** Maximum number of open trainers, one per running job. Default 1. Further trainers are rejected with `busy`. */
   trainingProcesses?: number;
   /**
@@ -95,7 +97,12 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
     const largest = Math.max(0, ...models.map(({ info }) => info.parameters));
     return openChild<SamplerOpening, SamplerMethods>(
       { ...processOptions(largest), entry: "sampler", title: "the sampling process", niceness: 0 },
-      { models: settings.models, memoryBytes: resources.samplerBytes, threads: samplingThreads },
+      {
+        models: settings.models,
+        memoryBytes: resources.samplerBytes,
+        memorySetting: settings.memorySetting,
+        threads: samplingThreads,
+      },
       signal,
     );
   }

@@ -292,8 +292,13 @@ export interface GenerateRequest {
   /** The beam width is `n`. */
   beamSearch?: { lengthPenalty: number };
   repetitionDetection?: { maxPatternSize: number; minPatternSize: number; minCount: number };
-  /** Requests with a higher priority are scheduled earlier. */
+  /** Of the requests of one key, those with a higher priority are scheduled earlier. */
   priority?: number;
+  /**
+   * The key that the request is made with, and the entity of the key: names that mean nothing to the sampler. A sampler
+   * whose rows and memory are limited keeps a part of them from each. Absent: limited by the capacity only.
+   */
+  sharer?: { key: string; entity: string };
 }
 
 export interface TokenLogprob {

@@ -51,6 +51,12 @@ export function createBeamGroup(scheduled: ScheduledRequest, beams: BeamSearch, 
     get rows() {
       return scheduled.rows;
     },
+    get allocatedRows() {
+      return Math.max(scheduled.rows, batch.rows);
+    },
+    *requests() {
+      for (let row = 0; row < scheduled.rows; row++) yield scheduled;
+    },
     async step() {
       if (scheduled.settled) return end();
       try {

@@ -6,27 +6,33 @@ import type { ParameterSet } from "../model/parameters.js";
 import type { CompletionContext } from "../sampling/completion-sampler.js";
 import type { SamplingResult } from "../sampling/sampling-request.js";
 import { checkSamplingRequest } from "../sampling/sampling-request.js";
+import { minBytes, shareOfKey } from "./admission.js";
 import { operatorThreads } from "../model/operator-threads.js";
 import type { CompiledConstraint } from "./compiled-constraint.js";
 import { compileConstraint } from "./compiled-constraint.js";
 import { createScheduledRequest } from "./scheduled-request.js";
 import { prepareBase } from "./prepared-weights.js";
 import type { SamplerModel } from "./sampler-model.js";
-import { createScheduler, minBytes } from "./scheduler.js";
+import { createScheduler } from "./scheduler.js";
 import type { RegisteredWeights } from "./weights-registry.js";
 import { createWeightsRegistry } from "./weights-registry.js";
 
 export interface CpuSamplerSettings {
   /**
-   * Memory for the caches and results of running requests, in bytes. A single request that needs more is rejected with
-   * `too_large`.
+   * Memory for the caches and results of running requests, in bytes. A single request that needs more, or more than the
+   * share of its key, is rejected with `too_large`.
    */
   memoryBytes: number;
+  /** Name of the setting that the memory comes from, for errors. */
+  memorySetting?: string | undefined;
   /** Maximum number of threads that compute one operator, which small models do not use. Default 1. */
   threads?: number;
-  /** Maximum number of completions decoded at the same time, over all weights. Default 64. */
+  /** Maximum number of completions decoded at the same time, over all weights. Default 128, of which a key has 64. */
   maxRows?: number;
-  /** Maximum number of requests that have not started; more are rejected with `busy`. Default 256. */
+  /**
+   * Maximum number of requests that have not started; more are rejected with `busy`, and with `rate_limited` above the
+   * half that one key may have. Default 512.
+   */
   maxQueued?: number;
   /** Source of seeds for requests without one, as unsigned 32-bit integers. Default: random. */
   newSeed?: () => number;
@@ -69,7 +75,7 @@ interface SamplerStats {
 
 /** Creates a sampler that serves any number of models and adapters with one scheduler and continuous batching. */
 export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
-  const { memoryBytes, threads = 1, maxRows = 64, maxQueued = 256 } = settings;
+  const { memoryBytes, threads = 1, maxRows = 128, maxQueued = 512, memorySetting } = settings;
   const newSeed = settings.newSeed ?? (() => randomInt(2 ** 32));
   const scheduler = createScheduler({ maxRows, memoryBytes });
   const registry = createWeightsRegistry();
@@ -78,9 +84,12 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
   let closed = false;
   let [arrivals, preparing] = [0, 0];
 
+  const capacity = { rows: maxRows, bytes: memoryBytes };
+  const shareOf = ({ sharer }: CpuGenerateRequest) => (sharer ? shareOfKey(capacity) : capacity);
+
   const contextOf = (request: CpuGenerateRequest, { prepared, model }: RegisteredWeights): CompletionContext => {
     const { vocabularySize, contextLength } = prepared.config;
-    checkSamplingRequest(request, { vocabularySize, contextLength, maxBeams: maxRows });
+    checkSamplingRequest(request, { vocabularySize, contextLength, maxBeams: shareOf(request).rows });
     if (request.structuredOutput && !model.constraints) {
       throw new HeddleError("unsupported", "structured output is not available for these weights", {
         loc: ["structuredOutput"],
@@ -89,6 +98,15 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
     const { tokenizer } = model;
     const seed = request.seed ?? newSeed();
     return { request, tokenizer, eosIds: model.eosIds ?? tokenizer.eosIds, rowSize: vocabularySize, seed };
+  };
+  const requireQueueSpace = ({ sharer }: CpuGenerateRequest) => {
+    const ofKey = Math.ceil(maxQueued / 2);
+    if (sharer && scheduler.queuedOf(sharer.key) >= ofKey) {
+      throw new HeddleError("rate_limited", `${ofKey} requests of this key are queued; try again later`);
+    }
+    if (scheduler.queued + preparing >= maxQueued) {
+      throw new HeddleError("busy", `${maxQueued} requests are queued; try again later`);
+    }
   };
   const compile = async (output: StructuredOutput, constraints: Constraints): Promise<CompiledConstraint> => {
     preparing++;
@@ -106,18 +124,18 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
     const context = contextOf(request, served);
     const { prepared, model } = served;
     const minimum = minBytes({ weights: prepared, context });
-    if (minimum > memoryBytes) {
+    const available = shareOf(request).bytes;
+    if (minimum > available) {
+      const setting = memorySetting === undefined ? "" : ` (${memorySetting})`;
+      const whose = request.sharer ? "are available to one key" : "are available";
       throw new HeddleError(
         "too_large",
-        `the request needs ${minimum} bytes for caches and results; ${memoryBytes} are available`,
+        `the request needs ${minimum} bytes for caches and results; ${Math.floor(available)} ${whose}${setting}`,
       );
     }
-    if (scheduler.queued + preparing >= maxQueued) {
-      throw new HeddleError("busy", `${maxQueued} requests are queued; try again later`);
-    }
+    requireQueueSpace(request);
     const { structuredOutput } = request;
-    const available = structuredOutput && model.constraints;
-    const constraint = available ? await compile(structuredOutput, available) : undefined;
+    const constraint = structuredOutput && model.constraints && (await compile(structuredOutput, model.constraints));
     let abort: () => void = () => undefined;
     const result = new Promise<SamplingResult>((resolve, reject) => {
       const scheduled = createScheduledRequest({

@@ -12,6 +12,10 @@ export interface RowGroup {
   /** Maximum number of positions per row. */
   readonly capacity: number;
   readonly rows: number;
+  /** Rows of its buffers, of which some may be empty. */
+  readonly allocatedRows: number;
+  /** Returns the request of each row. */
+  requests(): Iterable<ScheduledRequest>;
   /** Drops the rows of settled requests, then decodes one step. */
   step(): Promise<void>;
 }
@@ -52,6 +56,12 @@ export function createSamplingGroup(weights: PreparedWeights, capacity: number):
     capacity,
     get rows() {
       return bySlot.size;
+    },
+    get allocatedRows() {
+      return bySlot.size === 0 ? 0 : batch.rows;
+    },
+    *requests() {
+      for (const { scheduled } of bySlot.values()) yield scheduled;
     },
     join(row, { cache, length }, token, expectedRows) {
       const slot = batch.add(cache, length, expectedRows);

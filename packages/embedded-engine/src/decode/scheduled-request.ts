@@ -14,6 +14,8 @@ import { createPromptReader, isShortPrompt, prefillShortPrompts } from "./prompt
 export interface ScheduledRequest {
   readonly weights: PreparedWeights;
   readonly context: CompletionContext;
+  /** Who shares the sampler with others; absent: limited by its capacity only. */
+  readonly sharer: CompletionContext["request"]["sharer"];
   readonly priority: number;
   /** Order of arrival. */
   readonly order: number;
@@ -84,6 +86,7 @@ export function createScheduledRequest({
     weights,
     context,
     order,
+    sharer: request.sharer,
     priority: request.priority ?? 0,
     capacity: requiredCapacity(context),
     resultBytes: resultBytesOf(context),

@@ -1,17 +1,10 @@
 import { HeddleError } from "@heddle/errors";
 import { createBeamGroup } from "./beam-group.js";
 import type { ScheduledRequest } from "./scheduled-request.js";
-import {
-  resultBytesOf,
-  canSharePrefill,
-  requiredCapacity,
-  promptBytes,
-  prefillChunk,
-  prefillTogether,
-} from "./scheduled-request.js";
+import { canSharePrefill, prefillChunk, prefillTogether } from "./scheduled-request.js";
+import { Admission, groupBytes } from "./admission.js";
 import { chunkTokens } from "./prompt.js";
-import { cacheBytes, roundRows } from "./key-value-cache.js";
-import type { RowGroup, SamplingGroup } from "./row-group.js";
+import type { RowGroup } from "./row-group.js";
 import { advance, createSamplingGroup } from "./row-group.js";
 
 export interface SchedulerSettings {
@@ -25,6 +18,8 @@ export interface Scheduler {
   add(scheduled: ScheduledRequest): void;
   /** Number of requests of which no completion has started. */
   readonly queued: number;
+  /** Returns the number of those of one key. */
+  queuedOf(key: string): number;
   readonly rows: number;
   readonly steps: number;
   readonly prefills: number;
@@ -38,9 +33,7 @@ export interface Scheduler {
  * request's prompt, which is prefilled once (short prompts in one run); then decodes one step of every row group; then
  * yields to the event loop.
  *
- * Starting order: highest priority; among equals the request with the fewest rows, so that one with many completions
- * does not starve the others; then order of arrival. A request that must wait for memory or rows blocks those that
- * arrived after it.
+ * `Admission` says which request starts next.
  */
 export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Scheduler {
   /** Requests with completions that have not started. */
@@ -51,61 +44,21 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
   let loop: Promise<void> | undefined;
   let [steps, prefills] = [0, 0];
 
+  const admission = new Admission({ rows: maxRows, bytes: memoryBytes });
+  const state = () => ({ queue, running, groups });
   const rows = () => groups.reduce((sum, group) => sum + group.rows, 0);
-  const rowsToStart = (scheduled: ScheduledRequest) => (scheduled.beams ? scheduled.context.request.n : 1);
-  /** Returns the bytes in use after the next completion of the request has started. */
-  const bytesAfterStart = (scheduled: ScheduledRequest): number => {
-    const more = rowsToStart(scheduled);
-    const group = scheduled.beams ? undefined : groupOf(scheduled);
-    const others = running.filter((each) => each !== scheduled).reduce((sum, each) => sum + each.resultBytes, 0);
-    const prompts = [...new Set([...queue.filter((each) => each.prompt ?? each.reader), scheduled])];
-    return (
-      groups.reduce((sum, each) => sum + groupBytes(each, each === group ? more : 0), 0) +
-      (group ? 0 : groupBytes({ weights: scheduled.weights, capacity: scheduled.capacity, rows: 0 }, more)) +
-      prompts.reduce((sum, each) => sum + promptBytes(each), 0) +
-      others +
-      scheduled.resultBytes
-    );
-  };
-  const fits = (scheduled: ScheduledRequest) =>
-    rows() + rowsToStart(scheduled) <= maxRows && bytesAfterStart(scheduled) <= memoryBytes;
-  const groupOf = (scheduled: ScheduledRequest): SamplingGroup | undefined =>
-    groups.find(
-      (group): group is SamplingGroup =>
-        "join" in group &&
-        group.weights === scheduled.weights &&
-        group.capacity === scheduled.capacity &&
-        group.rows < maxRowsPerRun,
-    );
-  const nextToStart = (): ScheduledRequest | undefined => {
-    const ordered = queue.toSorted((a, b) => b.priority - a.priority || a.rows - b.rows || a.order - b.order);
-    let blocked = Infinity;
-    for (const scheduled of ordered) {
-      if (scheduled.order > blocked) continue;
-      if (fits(scheduled)) return scheduled;
-      blocked = scheduled.order;
-    }
-    return undefined;
-  };
 
-  /**
-   * Returns the request and others whose short prompts can be prefilled in the same run, within the limits of rows and
-   * memory.
-   */
+  /** Returns the request and others whose short prompts can be prefilled in the same run, as far as they may start. */
   const prefillBatch = (scheduled: ScheduledRequest): ScheduledRequest[] => {
     if (!canSharePrefill(scheduled)) return [scheduled];
     const length = (each: ScheduledRequest) => each.context.request.prompt.length;
     const batch = [scheduled];
     let tokens = length(scheduled);
-    let bytes = bytesAfterStart(scheduled);
-    let free = maxRows - rows() - rowsToStart(scheduled);
     for (const each of queue) {
       if (each === scheduled || each.weights !== scheduled.weights || !canSharePrefill(each)) continue;
-      if (tokens + length(each) > chunkTokens || bytes + promptBytes(each) > memoryBytes || free <= 0) continue;
+      if (tokens + length(each) > chunkTokens || !admission.canStartWith(state(), each, batch)) continue;
       batch.push(each);
       tokens += length(each);
-      bytes += promptBytes(each);
-      free -= rowsToStart(each);
     }
     return batch;
   };
@@ -123,14 +76,18 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
     if (scheduled.unstarted === 0) scheduled.prompt = undefined;
     const token = await advance(scheduled, completion, prompt[completion.source], 0);
     if (token === undefined) return;
-    let group = groupOf(scheduled);
+    let group = admission.groupFor(state(), scheduled);
     if (!group) groups.push((group = createSamplingGroup(weights, scheduled.capacity)));
-    const sameGroup = queue.filter(
-      (each) => each.weights === weights && each.capacity === scheduled.capacity && !each.beams,
+    const following = queue.filter(
+      (each) =>
+        each.weights === weights &&
+        each.capacity === scheduled.capacity &&
+        each.sharer?.key === scheduled.sharer?.key &&
+        !each.beams,
     );
-    const unstarted = sameGroup.reduce((sum, each) => sum + each.unstarted, 0);
-    const freeRows = Math.min(maxRowsPerRun - group.rows, maxRows - rows()) - 1;
-    group.join({ scheduled, completion }, prompt, token, Math.min(unstarted, freeRows));
+    const unstarted = following.reduce((sum, each) => sum + each.unstarted, 0);
+    const expected = admission.rowsToFollow(state(), scheduled, group, unstarted);
+    group.join({ scheduled, completion }, prompt, token, expected);
   };
   const admit = async (): Promise<void> => {
     // Prompt tokens that may be prefilled while rows wait for their next step.
@@ -138,9 +95,10 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
     let started = 0;
     for (;;) {
       removeSettled();
-      const scheduled = nextToStart();
+      if (queue.length === 0) return;
+      const scheduled = admission.next(state());
       if (!scheduled) {
-        if (rows() === 0) dropPrompts();
+        dropPrompts();
         return;
       }
       if (!running.includes(scheduled)) running.push(scheduled);
@@ -160,13 +118,27 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
       await yieldToEventLoop();
     }
   };
-  /** Releases the prompts of requests that wait for each other's memory, so that the first of them can start. */
+  /**
+   * Releases the prompts of requests that wait for each other's memory, so that the first of them can start: all if no row
+   * is left that would free some, else those of keys without rows that have several.
+   */
   const dropPrompts = () => {
-    for (const scheduled of queue) {
+    const isIdle = rows() === 0;
+    const busy = new Set(groups.flatMap((group) => [...group.requests()].map(({ sharer }) => sharer?.key)));
+    const prefilled = queue.filter(({ prompt, reader }) => prompt ?? reader);
+    const dropped = new Set(
+      prefilled.filter((scheduled) => {
+        const key = scheduled.sharer?.key;
+        return isIdle || (!busy.has(key) && prefilled.some((each) => each !== scheduled && each.sharer?.key === key));
+      }),
+    );
+    for (const scheduled of dropped) {
       scheduled.prompt = undefined;
       scheduled.reader = undefined;
     }
-    running = running.filter((scheduled) => !scheduled.beams && scheduled.unstarted < scheduled.context.request.n);
+    running = running.filter(
+      (scheduled) => !dropped.has(scheduled) || (!scheduled.beams && scheduled.unstarted < scheduled.context.request.n),
+    );
   };
   const removeSettled = () => {
     queue = queue.filter(
@@ -221,6 +193,7 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
     get queued() {
       return queue.filter((scheduled) => scheduled.rows === 0).length;
     },
+    queuedOf: (key) => queue.filter(({ rows, sharer }) => rows === 0 && sharer?.key === key).length,
     get rows() {
       return rows();
     },
@@ -231,31 +204,10 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
       return prefills;
     },
     get cacheBytes() {
-      return groups.reduce((sum, group) => sum + groupBytes(group, 0), 0);
+      return groups.reduce((sum, group) => sum + groupBytes(group, group.allocatedRows), 0);
     },
     idle,
   };
-}
-
-/** Maximum number of rows per `run()`. */
-const maxRowsPerRun = 64;
-
-/** While a batch grows, its old caches, half as large as the new ones, exist in addition. */
-const growthFactor = 1.5;
-
-function groupBytes(
-  { weights, capacity, rows }: Pick<RowGroup, "weights" | "capacity" | "rows">,
-  more: number,
-): number {
-  const rounded = roundRows(Math.max(1, rows + more));
-  return growthFactor * cacheBytes(weights.config, rounded, capacity) + 2 * 4 * rounded * weights.config.vocabularySize;
-}
-
-/** Returns the bytes that a request needs if nothing else runs: for one completion at a time, or for all beams. */
-export function minBytes(scheduled: Pick<ScheduledRequest, "weights" | "context">): number {
-  const { n, beamSearch } = scheduled.context.request;
-  const group = { weights: scheduled.weights, capacity: requiredCapacity(scheduled.context), rows: 0 };
-  return groupBytes(group, beamSearch ? n : 1) + promptBytes(scheduled) + resultBytesOf(scheduled.context);
 }
 
 /** Yields to the event loop. */

@@ -17,8 +17,8 @@ const cacheShare = 1 / 3;
 let open: { sampler: CpuSampler; weights: ServedWeights } | undefined;
 
 serve<SamplerMethods>({
-  async open({ models, memoryBytes, threads }) {
-    const sampler = createCpuSampler({ memoryBytes: memoryBytes * cacheShare, threads });
+  async open({ models, memoryBytes, memorySetting, threads }) {
+    const sampler = createCpuSampler({ memoryBytes: memoryBytes * cacheShare, memorySetting, threads });
     open = { sampler, weights: servedWeights(sampler, models, memoryBytes * (1 - cacheShare)) };
   },
   async generate({ request, stream }, { signal, emit }) {

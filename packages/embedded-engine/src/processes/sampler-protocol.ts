@@ -5,6 +5,8 @@ export interface SamplerOpening {
   models: BaseModelSettings;
   /** Memory limit of weights and caches together, in bytes. */
   memoryBytes: number;
+  /** Name of the setting that the memory comes from, for errors. */
+  memorySetting: string | undefined;
   /** Maximum number of threads that compute one operator. */
   threads: number;
 }

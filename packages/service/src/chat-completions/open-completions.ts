@@ -41,7 +41,7 @@ export function openCompletions(services: Used): Completions {
       ),
   });
 
-  async function runOf({ body: request, access, requestId }: CompletionRequest): Promise<CompletionRun> {
+  async function runOf({ body: request, access, requestId, sharer }: CompletionRequest): Promise<CompletionRun> {
     if (request.model === undefined) throw new HeddleError("unprocessable", "Field required", { loc: ["model"] });
     const model = await models.resolve(request.model, access);
     const text = await texts.of(model.base);
@@ -52,7 +52,7 @@ export function openCompletions(services: Used): Completions {
       created: Math.floor(Date.now() / 1000),
       request,
       model,
-      plan,
+      plan: { ...plan, generate: { ...plan.generate, sharer } },
       tokenizer: text.tokenizer,
       message: messageOptions(request, plan),
       details: responseDetails(request, model),

@@ -16,6 +16,7 @@ export async function openTrainingEngine(config: Config, log: (line: string) => 
   const embedded = await openEmbeddedEngine({
     models: { directories: modelDirectories(modelsDir) },
     memoryBytes: trainingMemoryBytes,
+    memorySetting: "HEDDLE_TRAINING_MEMORY",
     trainingProcesses: trainingConcurrency,
     adapterRank: config.loraRank,
     log,

@@ -37,6 +37,7 @@ test("defaults work without any variable", () => {
     jobConcurrency: 4,
     evaluationConcurrency: 8,
     evaluationTimeoutMs: 300_000,
+    evaluationComputingMs: 1_800_000,
     observability: { log: { format: "text", level: "info" }, metrics: "off", traces: undefined },
   });
 });

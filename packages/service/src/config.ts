@@ -109,6 +109,11 @@ export const variables = {
     default: "300",
     meaning: "seconds that one prediction or score of a job may take, its retries included: 1 to 86400",
   },
+  HEDDLE_EVALUATION_COMPUTING: {
+    default: "1800",
+    meaning:
+      "seconds that all templates, scores and checks of one job may compute together, without the time of models: 1 to 86400",
+  },
   HEDDLE_MODELS_DIR: {
     default: "<data dir>/models",
     meaning: "directory whose directories, each in Hugging Face layout, are offered as base models: dir:<name>",
@@ -229,6 +234,8 @@ export interface Config {
   evaluationConcurrency: number;
   /** For one prediction or score. */
   evaluationTimeoutMs: number;
+  /** For what one job computes besides its requests to models. */
+  evaluationComputingMs: number;
   /** Directory of the directories of base models. */
   modelsDir: string;
   /** What the processes that train and sample may use; undefined = half of what the machine or its container has. */
@@ -333,6 +340,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     jobConcurrency: wholeNumber("HEDDLE_JOB_CONCURRENCY", get("HEDDLE_JOB_CONCURRENCY"), 64),
     evaluationConcurrency: wholeNumber("HEDDLE_EVALUATION_CONCURRENCY", get("HEDDLE_EVALUATION_CONCURRENCY"), 256),
     evaluationTimeoutMs: 1000 * wholeNumber("HEDDLE_EVALUATION_TIMEOUT", get("HEDDLE_EVALUATION_TIMEOUT"), 86_400),
+    evaluationComputingMs:
+      1000 * wholeNumber("HEDDLE_EVALUATION_COMPUTING", get("HEDDLE_EVALUATION_COMPUTING"), 86_400),
     providers: providersOf(get("HEDDLE_PROVIDERS"), env, cwd),
   };
 }

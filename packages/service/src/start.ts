@@ -8,6 +8,7 @@ import { onThreadOutput } from "@heddle/threads";
 import { openTraceStore } from "@heddle/trace-store";
 import type { TraceStore } from "@heddle/trace-store";
 import { createApp } from "./app.js";
+import { endComputing } from "./computing/computing.js";
 import { scheduleBlobCollection } from "./blobs/collect-blobs.js";
 import { openCompletions } from "./chat-completions/open-completions.js";
 import { ConfigError, controlPlaneUrl } from "./config.js";
@@ -89,6 +90,7 @@ export async function startService(
     const warn = (line: string) => log.warn(line);
     onThreadOutput((text) => log.error(text));
     closing.push(() => onThreadOutput(undefined));
+    closing.push(endComputing);
     const observability = await openObservability(config.observability, log, version);
     closing.push(() => observability.close());
     const { metrics } = observability;

@@ -3,6 +3,7 @@ import { arrayItems, formatRef, memberOf, parseRef, projectIdOf, stringMember, s
 import type { JsonText } from "@heddle/trace-model";
 import type { StoredObject } from "@heddle/trace-store";
 import { splitProject } from "../access/project-id.js";
+import type { Computing } from "../computing/computing.js";
 import type { LlmModel } from "../llm-models/llm-model.js";
 import { loadModel } from "../llm-models/load-model.js";
 import { referencedObject } from "../referenced-object.js";
@@ -51,14 +52,15 @@ export async function planRun(
   services: Services,
   projectId: string,
   refs: { evaluation_ref: string; model_ref: string },
+  computing?: Computing,
 ): Promise<RunPlan> {
   const { evaluation, ...rows } = await located(["evaluation_ref"], () =>
     readEvaluation(services, projectId, refs.evaluation_ref),
   );
   const scorers = await located(["evaluation_ref"], () =>
-    loadScorers(services, projectId, scorerRefsOf(evaluation.val)),
+    loadScorers(services, projectId, scorerRefsOf(evaluation.val), computing),
   );
-  const model = await located(["model_ref"], () => runnableModel(services, projectId, refs.model_ref));
+  const model = await located(["model_ref"], () => runnableModel(services, projectId, refs.model_ref, computing));
   return {
     ...rows,
     evaluation_ref: versionRef(evaluation),
@@ -104,11 +106,12 @@ export async function loadScorers(
   services: Services,
   projectId: string,
   refs: readonly string[],
+  computing?: Computing,
 ): Promise<RunnableScorer[]> {
   const scorers: RunnableScorer[] = [];
   for (const ref of new Set(refs)) {
     const version = await referencedObject(services, projectId, ref);
-    const scorer = await loadScorer(services, version);
+    const scorer = await loadScorer(services, version, computing);
     if (scorers.some((other) => other.scorer.name === scorer.name)) {
       throw new HeddleError("invalid", `two scorers have the name ${scorer.name}`);
     }
@@ -117,12 +120,17 @@ export async function loadScorers(
   return scorers;
 }
 
-async function runnableModel(services: Services, projectId: string, ref: string): Promise<RunnableModel> {
+async function runnableModel(
+  services: Services,
+  projectId: string,
+  ref: string,
+  computing: Computing | undefined,
+): Promise<RunnableModel> {
   const version = await referencedObject(services, projectId, ref);
   return {
     ref: versionRef(version),
     object_id: version.object_id,
-    model: await loadModel(services, version),
+    model: await loadModel(services, version, computing),
   };
 }
 

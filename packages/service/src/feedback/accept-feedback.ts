@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import { HeddleError, withLoc } from "@heddle/errors";
 import type { Schemas } from "@heddle/server-stub/tracing";
 import { checkFeedback, derivedId, externalRef, externalRefs, memberOf } from "@heddle/trace-model";
@@ -64,8 +63,7 @@ export class FeedbackAcceptance {
     const key = JSON.stringify([projectId, version]);
     const schema = this.#specifications.get(key) ?? (await this.#readSchema(projectId, version));
     this.#specifications.set(key, schema);
-    withLoc(["payload", "value"], () => this.#schemas.check(schema, value));
-    await setImmediate();
+    await withLoc(["payload", "value"], async () => this.#schemas.check(schema, value));
   }
 
   async #readSchema(projectId: string, version: Omit<Annotation, "value">): Promise<JsonText> {

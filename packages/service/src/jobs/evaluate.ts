@@ -5,6 +5,7 @@ import type { RunPlan } from "../evaluation-runs/plan-run.js";
 import { runJob, runOf } from "../evaluation-runs/run-job.js";
 import type { RunIdentity, RunItem } from "../evaluation-runs/run-calls.js";
 import type { RunRecorder } from "../evaluation-runs/run-recorder.js";
+import { jobComputing } from "../evaluation-runs/job-computing.js";
 import type { Services } from "../services.js";
 import type { JobAttempt, JobKind } from "./job-kind.js";
 
@@ -22,7 +23,8 @@ async function evaluate(
   attempt: JobAttempt,
 ): Promise<void> {
   const run = runOf(job);
-  const plan = await planRun(services, run.project_id, run);
+  const computing = jobComputing(services.config, run.project_id);
+  const plan = await planRun(services, run.project_id, run, computing);
   const isDone = await recorder.doneItems(run, attempt.signal);
   const total = plan.rows * plan.trials;
   let completed = 0;
@@ -34,6 +36,7 @@ async function evaluate(
     services.config.evaluationConcurrency,
     async (item) => {
       attempt.checkHeld();
+      computing.checkBudget();
       const outcome = await recorder.predict(attempt, async (signal) => await model.predict(item.row, signal));
       const { value } = outcome;
       const scored = value && { row: item.row, inputs: item.row, output: value.output };

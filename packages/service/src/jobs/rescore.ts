@@ -4,6 +4,7 @@ import { jsonType, memberOf, stringMember, stringValue } from "@heddle/trace-mod
 import type { JsonText } from "@heddle/trace-model";
 import type { StoredCall } from "@heddle/trace-store";
 import { forEachConcurrently } from "../evaluation-runs/for-each-concurrently.js";
+import { jobComputing } from "../evaluation-runs/job-computing.js";
 import { loadScorers } from "../evaluation-runs/plan-run.js";
 import type { RunItem } from "../evaluation-runs/run-calls.js";
 import { runJob, runOf } from "../evaluation-runs/run-job.js";
@@ -29,7 +30,8 @@ interface Source extends RunItem {
 async function rescore(services: Services, recorder: RunRecorder, job: ClaimedJob, attempt: JobAttempt): Promise<void> {
   const run = runOf(job);
   const { scorer_refs: refs } = JSON.parse(job.payload) as { scorer_refs: string[] };
-  const scorers = await loadScorers(services, run.project_id, refs);
+  const computing = jobComputing(services.config, run.project_id);
+  const scorers = await loadScorers(services, run.project_id, refs, computing);
   const isDone = await recorder.doneItems(run, attempt.signal);
   const ids: string[] = [];
   const source = { project_id: run.project_id, id: run.source_evaluation_run_id ?? "" };
@@ -41,6 +43,7 @@ async function rescore(services: Services, recorder: RunRecorder, job: ClaimedJo
   const items = sourcesOf(services, run.project_id, ids, left, attempt.signal);
   await forEachConcurrently(items, services.config.evaluationConcurrency, async ({ call, ...item }) => {
     attempt.checkHeld();
+    computing.checkBudget();
     const { output, latency, predictionId } = predictionOf(call);
     const error = call.exception !== null && jsonType(output) === "null" ? call.exception : undefined;
     const startedAt = BigInt(Date.now()) * 1000n;

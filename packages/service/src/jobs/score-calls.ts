@@ -6,6 +6,7 @@ import type { JsonText } from "@heddle/trace-model";
 import type { NewFeedback, StoredCall } from "@heddle/trace-store";
 import { splitProject } from "../access/project-id.js";
 import { forEachConcurrently } from "../evaluation-runs/for-each-concurrently.js";
+import { jobComputing } from "../evaluation-runs/job-computing.js";
 import { loadScorers } from "../evaluation-runs/plan-run.js";
 import type { ScoreOutcome } from "../evaluation-runs/run-calls.js";
 import type { RunRecorder } from "../evaluation-runs/run-recorder.js";
@@ -46,7 +47,8 @@ async function scoreCalls(
 ): Promise<void> {
   const payload = JSON.parse(job.payload) as ScoreCallsPayload;
   const callIds = [...new Set(payload.call_ids)];
-  const scorers = await loadScorers(services, job.project_id, payload.scorer_refs);
+  const computing = jobComputing(services.config, job.project_id);
+  const scorers = await loadScorers(services, job.project_id, payload.scorer_refs, computing);
   let completed = 0;
   const source = callsOf(services, job.project_id, callIds, attempt.signal);
   await forEachConcurrently(source, services.config.evaluationConcurrency, async (call) => {

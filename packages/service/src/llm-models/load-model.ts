@@ -1,9 +1,11 @@
 import { HeddleError } from "@heddle/errors";
 import type { StoredObject } from "@heddle/trace-store";
+import { Computing } from "../computing/computing.js";
 import { withPrefix } from "../error-prefix.js";
 import type { Services } from "../services.js";
 import type { CompletionModel } from "./completion-model.js";
-import { modelClass, modelOf } from "./model-value.js";
+import { modelClass } from "./model-settings.js";
+import { modelOf } from "./model-value.js";
 
 /**
  * Makes a model of an object. Throws `invalid` for an object of a class that the service does not run and for a model that
@@ -12,6 +14,7 @@ import { modelClass, modelOf } from "./model-value.js";
 export async function loadModel(
   services: Pick<Services, "store" | "providers" | "completions">,
   { project_id: projectId, kind, leaf_object_class: className, object_id, val }: StoredObject,
+  computing: Computing = Computing.ofRequest(),
 ): Promise<CompletionModel> {
   if (kind === "op" || className !== modelClass) {
     const what = kind === "op" ? "an op" : className === null ? "an object without a class" : `of class ${className}`;
@@ -20,5 +23,5 @@ export async function loadModel(
       `${object_id} is ${what}, which only an SDK can run. The service runs models of class ${modelClass}`,
     );
   }
-  return withPrefix(object_id, async () => modelOf(services, projectId, val, object_id));
+  return withPrefix(object_id, async () => modelOf(services, projectId, { val, objectId: object_id, computing }));
 }

@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import { Problem } from "@heddle/server-stub";
+import { Problem, writeJson } from "@heddle/server-stub";
 import { readBodyPart } from "@heddle/server-stub/training";
 import type { ResponseSchemas, Schemas } from "@heddle/server-stub/training";
 import type { Completions } from "../chat-completions/completions.js";
@@ -37,7 +37,7 @@ export function ownChatModel(completions: Completions, projectId: string, name: 
 
 function bodyOf(request: object): Schemas["ChatCompletionReq"] {
   try {
-    return readBodyPart("createChatCompletion", JSON.stringify(request)) as Schemas["ChatCompletionReq"];
+    return readBodyPart("createChatCompletion", writeJson(request)) as Schemas["ChatCompletionReq"];
   } catch (error) {
     if (error instanceof Problem) throw new HeddleError("invalid", error.message);
     throw error;

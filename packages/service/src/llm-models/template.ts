@@ -18,6 +18,7 @@ export class TemplateFiller {
   /** The names and paths that were filled in. */
   readonly used = new Set<string>();
   readonly #variables: Variables;
+  readonly #texts = new Map<string, string>();
   #length = 0;
 
   constructor(variables: Variables) {
@@ -38,10 +39,16 @@ export class TemplateFiller {
     return template.replaceAll(pattern, (found, name?: string) => {
       if (name === undefined) return found.slice(1);
       this.used.add(name);
-      const text = textOf(this.#variables.need(name, "the template"));
+      const text = this.#textOf(name);
       this.#add(text.length);
       return text;
     });
+  }
+
+  #textOf(name: string): string {
+    const text = this.#texts.get(name) ?? textOf(this.#variables.need(name, "the template"));
+    this.#texts.set(name, text);
+    return text;
   }
 
   #add(length: number): void {

@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { isJsonObject } from "@heddle/durable-files";
 import { HeddleError } from "@heddle/errors";
+import type { RawJson } from "@heddle/server-stub";
 import { withPrefix } from "../error-prefix.js";
 import { errorText, jsonObject } from "./json-response.js";
 import type { OutgoingResponse } from "./outgoing.js";
@@ -8,7 +9,7 @@ import type { ConnectedProvider, Providers } from "./providers.js";
 
 /** A request of the OpenAI API without `model`. */
 export interface ChatRequest {
-  messages: readonly unknown[];
+  messages: readonly unknown[] | RawJson;
   [parameter: string]: unknown;
 }
 

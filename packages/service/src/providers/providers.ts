@@ -1,4 +1,5 @@
 import { HeddleError } from "@heddle/errors";
+import { writeJson } from "@heddle/server-stub";
 import { openOutgoing } from "./outgoing.js";
 import type { ObservedRequest, OutgoingResponse } from "./outgoing.js";
 import type { Provider, ProviderKind } from "./provider.js";
@@ -94,7 +95,7 @@ function connect(provider: Provider, onEnd?: Parameters<typeof openProviders>[1]
           ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
           ...(body !== undefined && { "content-type": "application/json" }),
         },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(body !== undefined && { body: writeJson(body) }),
         timeoutMs: waitMs,
         maxResponseBytes,
         signal,

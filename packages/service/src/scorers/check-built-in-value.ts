@@ -1,15 +1,20 @@
 import { HeddleError } from "@heddle/errors";
 import type { JsonText } from "@heddle/trace-model";
-import { checkModelValue, modelClass } from "../llm-models/model-value.js";
+import { modelClass, modelSettings } from "../llm-models/model-settings.js";
 import { scorerClassOf } from "./scorer-classes.js";
 import { scorerSettings } from "./scorer-value.js";
+
+/** Whether values of the class are checked. */
+export function isBuiltInClass(className: string | undefined): className is string {
+  return className === modelClass || scorerClassOf(className) !== undefined;
+}
 
 /** Throws `invalid` for a value that this service could not run as a model or scorer of the class. */
 export function checkBuiltInValue(className: string | undefined, val: JsonText): void {
   const scorerClass = scorerClassOf(className);
   try {
     if (scorerClass !== undefined) scorerSettings(scorerClass, val);
-    else if (className === modelClass) checkModelValue(val);
+    else if (className === modelClass) modelSettings(val);
   } catch (error) {
     if (!(error instanceof HeddleError)) throw error;
     throw new HeddleError("invalid", error.message, { loc: ["val"] });

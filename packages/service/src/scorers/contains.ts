@@ -2,7 +2,7 @@ import { HeddleError } from "@heddle/errors";
 import { arrayItems, jsonType } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/trace-model";
 import { textOf } from "../llm-models/variables.js";
-import { withinTime } from "../time-limit.js";
+import { containsText } from "./contains-text.js";
 import type { ScorerClass } from "./scorer-class.js";
 
 interface ContainsParameters {
@@ -12,8 +12,6 @@ interface ContainsParameters {
 }
 
 const maxValues = 1000;
-/** For many texts in a large output. */
-const searchMs = 250;
 const maxListed = 5;
 const maxListedLength = 60;
 
@@ -47,7 +45,7 @@ export const contains: ScorerClass = {
     return (variables) => {
       const output = cased(textOf(variables.need("output", "the scorer")));
       const texts = values ?? textsOf(variables.need("expected", "the scorer without `values`"));
-      const found = withinTime(searchMs, () => texts.filter((text) => output.includes(cased(text))));
+      const found = texts.filter((text) => containsText(output, cased(text)));
       const isFound = new Set(found);
       const missing = texts.filter((text) => !isFound.has(text));
       const passed = { all: missing.length === 0, any: found.length > 0, none: found.length === 0 }[require];

@@ -1,12 +1,9 @@
 import { stringValue } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/trace-model";
 import { withPrefix } from "../error-prefix.js";
-import { schemaFault } from "../json-schema.js";
+import { schemaFault } from "../computing/json-schema.js";
 import { jsonIn } from "../llm-models/variables.js";
 import type { ScorerClass } from "./scorer-class.js";
-
-/** Schemas of users can make a check run for long. */
-const checkMs = 250;
 
 export const jsonSchemaMatch: ScorerClass = {
   name: "JsonSchemaScorer",
@@ -39,5 +36,5 @@ export const jsonSchemaMatch: ScorerClass = {
 };
 
 function faultOf(schema: unknown, value: JsonText): string | undefined {
-  return withPrefix("schema", () => schemaFault(JSON.stringify(schema), value, checkMs));
+  return withPrefix("schema", () => schemaFault(JSON.stringify(schema), value));
 }

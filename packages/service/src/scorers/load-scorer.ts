@@ -1,20 +1,13 @@
-import { setImmediate } from "node:timers/promises";
 import { HeddleError } from "@heddle/errors";
-import { RawJson } from "@heddle/server-stub";
 import { memberOf } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
 import type { StoredObject } from "@heddle/trace-store";
+import { Computing } from "../computing/computing.js";
 import { withPrefix } from "../error-prefix.js";
-import { columnsOf, Variables } from "../llm-models/variables.js";
 import type { Services } from "../services.js";
-import { withinTime } from "../time-limit.js";
+import { openJudge } from "./open-judge.js";
 import type { ScorerClass } from "./scorer-class.js";
 import { scorerClasses, scorerClassOf } from "./scorer-classes.js";
-import { scorerSettings } from "./scorer-value.js";
-import type { Scored, Scorer } from "./scorer.js";
-
-/** Many paths into large values take long. */
-const readMs = 250;
+import type { Scorer } from "./scorer.js";
 
 /**
  * Makes a scorer of an object. Throws `invalid` for an object whose code only an SDK can run and for parameters that do
@@ -23,24 +16,17 @@ const readMs = 250;
 export async function loadScorer(
   services: Pick<Services, "store" | "providers" | "completions">,
   object: StoredObject,
+  computing: Computing = Computing.ofRequest(),
 ): Promise<Scorer> {
   const { project_id: projectId, object_id, val } = object;
-  const scorerClass = builtInClass(object);
+  const { name: className, open } = builtInClass(object);
   return withPrefix(object_id, async () => {
-    const { name = object_id, columnMap, parameters } = scorerSettings(scorerClass, val);
-    const score = await scorerClass.open(parameters, { services, projectId });
-    return {
-      name,
-      async score(scored, signal) {
-        const result = await withPrefix(name, async () => {
-          const variables = withinTime(readMs, () => variablesOf(scored, columnMap));
-          return score(variables, signal);
-        });
-        // Scorers compute at once; many of them must not hold up requests.
-        await setImmediate();
-        return result instanceof RawJson ? result.text : JSON.stringify(result);
-      },
-    };
+    const { name = object_id, settings } = await computing.run("checkedScorer", { className, val });
+    const score: Scorer["score"] =
+      open === undefined
+        ? await openJudge(settings, { services, projectId, computing })
+        : async (scored, signal) => computing.run("computeScore", { className, settings, scored }, { signal });
+    return { name, score: async (scored, signal) => withPrefix(name, async () => score(scored, signal)) };
   });
 }
 
@@ -58,24 +44,4 @@ function builtInClass({ object_id, kind, leaf_object_class, val }: StoredObject)
 
 function describe(className: string | null): string {
   return className === null ? "an object without a class" : `an object of class ${className}`;
-}
-
-/** What templates and scorers read by name; of equal names, `output`, columns of the row and inputs win in this order. */
-function variablesOf({ row, inputs, output, call }: Scored, columnMap: ReadonlyMap<string, string>): Variables {
-  const columns = columnsOf(row ?? inputs);
-  const values = new Map<string, JsonText>([
-    ["inputs", inputs],
-    ["row", row ?? inputs],
-    ...(call === undefined ? [] : [["call", call] as const]),
-    ...columnsOf(inputs),
-    ...columns,
-    ["output", output],
-  ]);
-  const variables = new Variables(values);
-  const mapped = [...columnMap].map(([name, source]): [string, JsonText] => [
-    name,
-    // A dataset may have a column that is called output, too.
-    columns.get(source) ?? variables.need(source, `column_map of ${name}`),
-  ]);
-  return new Variables(new Map([...values, ...mapped]));
 }

@@ -12,7 +12,7 @@ interface NumericParameters {
 type Find = "whole" | "first" | "last";
 
 const maxText = 1_000_000;
-const numbers = /[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?/g;
+const numbers = /[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?/g;
 const wholeNumber = new RegExp(`^${numbers.source}$`);
 
 export const numericTolerance: ScorerClass = {

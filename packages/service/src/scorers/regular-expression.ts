@@ -1,7 +1,6 @@
 import { HeddleError } from "@heddle/errors";
 import { RE2JS } from "re2js";
 import { textOf } from "../llm-models/variables.js";
-import { withinTime } from "../time-limit.js";
 import { limitedText } from "./limited-text.js";
 import type { Parameters, ScorerClass } from "./scorer-class.js";
 
@@ -14,8 +13,6 @@ interface RegexParameters {
 const maxPattern = 1000;
 const maxText = 1_000_000;
 const maxMatch = 200;
-/** Matching takes time in proportion to the text; this stops large patterns on large texts. */
-const matchMs = 250;
 
 export const regularExpression: ScorerClass = {
   name: "RegexScorer",
@@ -41,17 +38,15 @@ export const regularExpression: ScorerClass = {
     match: `the first ${maxMatch} characters of the part that matched; absent when none did`,
   },
   check(parameters) {
-    withinTime(matchMs, () => compiled(parameters));
+    compiled(parameters);
   },
   open(parameters) {
     const { full_match } = parameters as unknown as RegexParameters;
     return (variables) => {
       const text = limitedText(textOf(variables.need("output", "the scorer")), maxText, "output");
       // Compiled anew each time: one that was stopped keeps a state that is not sound.
-      const match = withinTime(matchMs, () => {
-        const matcher = compiled(parameters).matcher(text);
-        return (full_match ? matcher.matches() : matcher.find()) ? (matcher.group() ?? "") : undefined;
-      });
+      const matcher = compiled(parameters).matcher(text);
+      const match = (full_match ? matcher.matches() : matcher.find()) ? (matcher.group() ?? "") : undefined;
       return match === undefined ? { passed: false } : { passed: true, match: match.slice(0, maxMatch) };
     };
   },

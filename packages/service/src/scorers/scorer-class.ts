@@ -1,5 +1,4 @@
 import type { Variables } from "../llm-models/variables.js";
-import type { Services } from "../services.js";
 
 /** A JSON schema with what readers of the documentation need. */
 export interface ParameterSchema {
@@ -17,13 +16,8 @@ export interface ParameterSchema {
 
 export type Parameters = Readonly<Record<string, unknown>>;
 
-/** Returns a value for `JSON.stringify`, or the JSON text itself as `RawJson`; throws as `Scorer.score` does. */
-type Score = (variables: Variables, signal: AbortSignal) => unknown;
-
-export interface ScorerContext {
-  services: Pick<Services, "store" | "providers" | "completions">;
-  projectId: string;
-}
+/** Returns a value for `JSON.stringify`; throws as `Scorer.score` does. Computes, and does nothing else. */
+type Score = (variables: Variables) => unknown;
 
 /** A class of scorers that the service runs by itself: all that is said of it anywhere follows from this. */
 export interface ScorerClass {
@@ -44,6 +38,6 @@ export interface ScorerClass {
   isSdkClass?: true;
   /** Throws `invalid` for parameters that fit the schema and cannot be used. */
   check?: (parameters: Parameters) => void;
-  /** Makes a scorer of parameters that were checked and have their defaults. */
-  open(parameters: Parameters, context: ScorerContext): Score | Promise<Score>;
+  /** Makes a scorer of parameters that were checked and have their defaults. Absent for a class that asks a model. */
+  open?: (parameters: Parameters) => Score;
 }

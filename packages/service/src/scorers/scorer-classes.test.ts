@@ -2,21 +2,17 @@ import { describe, expect, test } from "vitest";
 import { HeddleError } from "@heddle/errors";
 import { asBuiltinClass } from "@heddle/trace-model";
 import { Variables } from "../llm-models/variables.js";
-import type { ScorerContext } from "./scorer-class.js";
 import { scorerClasses, scorerClassOf } from "./scorer-classes.js";
 import { scorerSettings } from "./scorer-value.js";
-
-/** None of these classes reads stored objects. */
-const context = {} as ScorerContext;
 
 /** Scores values by name with a scorer of a class. */
 async function score(className: string, parameters: object, values: Record<string, unknown>): Promise<unknown> {
   const scorerClass = scorerClassOf(className);
   if (scorerClass === undefined) throw new Error(`no class ${className}`);
   const settings = scorerSettings(scorerClass, JSON.stringify(parameters));
-  const run = await scorerClass.open(settings.parameters, context);
+  const run = scorerClass.open!(settings.parameters);
   const texts = Object.entries(values).map(([name, value]): [string, string] => [name, JSON.stringify(value)]);
-  return run(new Variables(new Map(texts)), new AbortController().signal);
+  return run(new Variables(new Map(texts)));
 }
 
 const failure = async (scored: Promise<unknown>): Promise<HeddleError> => {
@@ -206,9 +202,9 @@ describe.each<[string, Row[]]>([
 
 test("large integers that a double cannot tell apart are not the same", async () => {
   const scorerClass = scorerClassOf("ExactMatchScorer");
-  const run = await scorerClass!.open({ ignore_case: false, ignore_whitespace: false }, context);
+  const run = scorerClass!.open!({ ignore_case: false, ignore_whitespace: false });
   const compare = (output: string, expected: string) =>
-    run(new Variables(new Map(Object.entries({ output, expected }))), new AbortController().signal);
+    run(new Variables(new Map(Object.entries({ output, expected }))));
   expect(compare("9007199254740993", "9007199254740992")).toEqual({ passed: false });
   expect(compare('{"a":[1.0]}', '{"a":[1]}')).toEqual({ passed: true });
   expect(compare('{"a":1,"a":2}', '{"a":2}')).toEqual({ passed: true });

@@ -7,10 +7,11 @@ import { numericTolerance } from "./numeric-tolerance.js";
 import { regularExpression } from "./regular-expression.js";
 import type { ScorerClass } from "./scorer-class.js";
 import { stringDistance } from "./string-distance.js";
+import { withTimeLimit } from "./time-limit.js";
 import { tokenSimilarity } from "./token-similarity.js";
 import { toolCallMatch } from "./tool-call-match.js";
 
-/** Every class of scorers that the service runs by itself, in the order of the documentation. */
+/** Every class of scorers that the service runs by itself, in the order of the documentation, within the time limit. */
 export const scorerClasses: readonly ScorerClass[] = [
   llmJudge,
   exactMatch,
@@ -22,7 +23,7 @@ export const scorerClasses: readonly ScorerClass[] = [
   stringDistance,
   tokenSimilarity,
   toolCallMatch,
-];
+].map(withTimeLimit);
 
 export function scorerClassOf(name: string | null | undefined): ScorerClass | undefined {
   return scorerClasses.find((scorerClass) => scorerClass.name === name);

@@ -1,20 +1,18 @@
 import { HeddleError } from "@heddle/errors";
 import { jsonType } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/trace-model";
-import { schemaFault } from "../json-schema.js";
+import { schemaFault } from "../computing/json-schema.js";
 import type { Parameters, ScorerClass } from "./scorer-class.js";
+import { scorerClassOf } from "./scorer-classes.js";
 
 /** What a scorer object says, checked. */
 export interface ScorerSettings {
   name: string | undefined;
   /** Dataset columns or paths by the name under which the scorer reads them. */
-  columnMap: ReadonlyMap<string, string>;
+  columnMap: Readonly<Record<string, string>>;
   /** With the defaults of the class. */
   parameters: Parameters;
 }
-
-/** A check of one object, whose schema is this service's own. */
-const checkMs = 250;
 
 /** Members that objects of every class may have. */
 const commonSchemas = {
@@ -24,6 +22,20 @@ const commonSchemas = {
 };
 /** Ops of SDKs, and members about the class. */
 const ignoredMembers = new Set(["score", "summarize", "_type", "_class_name", "_bases"]);
+
+/** The name that a scorer object gives itself, and all else that it says: `ScorerSettings` as JSON. */
+export interface CheckedScorer {
+  name: string | undefined;
+  settings: JsonText;
+}
+
+/** Throws `invalid` for a value that is no scorer of the class, with the member and the reason. */
+export function checkedScorer({ className, val }: { className: string; val: JsonText }): CheckedScorer {
+  const scorerClass = scorerClassOf(className);
+  if (scorerClass === undefined) throw new HeddleError("failed", `there is no class ${className}`);
+  const { name, ...settings } = scorerSettings(scorerClass, val);
+  return { name, settings: JSON.stringify(settings) };
+}
 
 /** Throws `invalid` for a value that is no scorer of the class, with the member and the reason. */
 export function scorerSettings(scorerClass: ScorerClass, val: JsonText): ScorerSettings {
@@ -43,7 +55,7 @@ export function scorerSettings(scorerClass: ScorerClass, val: JsonText): ScorerS
     required: scorerClass.required ?? [],
     properties: { ...commonSchemas, ...schemas },
   };
-  const fault = schemaFault(JSON.stringify(schema), JSON.stringify(members), checkMs);
+  const fault = schemaFault(JSON.stringify(schema), JSON.stringify(members));
   if (fault !== undefined) throw new HeddleError("invalid", fault);
 
   const { name, description: _, column_map = {}, ...given } = members;
@@ -54,7 +66,7 @@ export function scorerSettings(scorerClass: ScorerClass, val: JsonText): ScorerS
   scorerClass.check?.(parameters);
   return {
     name: name === "" ? undefined : (name as string | undefined),
-    columnMap: new Map(Object.entries(column_map as Record<string, string>)),
+    columnMap: column_map as Record<string, string>,
     parameters,
   };
 }

@@ -1,6 +1,5 @@
 import { HeddleError } from "@heddle/errors";
 import { jsonIn } from "../llm-models/variables.js";
-import { withinTime } from "../time-limit.js";
 import { commonSubsequence } from "./common-subsequence.js";
 import type { ScorerClass } from "./scorer-class.js";
 import { isSameCall, toolCallsIn } from "./tool-calls.js";
@@ -11,8 +10,6 @@ interface ToolCallParameters {
   order: "any" | "same";
   allow_extra: boolean;
 }
-
-const compareMs = 250;
 
 export const toolCallMatch: ScorerClass = {
   name: "ToolCallScorer",
@@ -49,7 +46,7 @@ export const toolCallMatch: ScorerClass = {
     return (variables) => {
       const output = toolCallsIn(parsed(variables.need("output", "the scorer")));
       const expected = expectedCalls(parsed(variables.need("expected", "the scorer")));
-      const matched = withinTime(compareMs, () => matchedCalls(output, expected, rules));
+      const matched = matchedCalls(output, expected, rules);
       const extra = rules.allow_extra ? 0 : Math.max(0, output.length - expected.length);
       const total = expected.length + extra;
       const passed = matched === total;

@@ -3,19 +3,22 @@ import { rawJson } from "@heddle/server-stub";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { externalRefs, formatTime } from "@heddle/trace-model";
 import type { StoredObject } from "@heddle/trace-store";
+import { Computing } from "../computing/computing.js";
 import { reserveForResponse } from "../limits/request-scope.js";
-import { checkBuiltInValue } from "../scorers/check-built-in-value.js";
+import { isBuiltInClass } from "../scorers/check-built-in-value.js";
 import { internalProjects } from "../wire/internal-refs.js";
 import type { Caller, Services } from "../services.js";
 
 export function objectHandlers({ control, store }: Services): TracingHandlers<Caller>["objects"] {
   return {
-    async objCreate({ body: { obj } }, caller) {
+    async objCreate({ body: { obj }, signal }, caller) {
       const projectOf = await internalProjects(control, caller, obj.val);
       const builtinClass = obj.builtin_object_class ?? obj.set_base_object_class;
       const val = externalRefs(obj.val.text, projectOf);
       const { digest, object_id } = await withLoc(["obj"], async () => {
-        checkBuiltInValue(builtinClass, val);
+        if (isBuiltInClass(builtinClass)) {
+          await Computing.ofRequest().run("checkBuiltInValue", { className: builtinClass, val }, { signal });
+        }
         return store.objects.create({
           project_id: obj.project_id,
           object_id: obj.object_id,

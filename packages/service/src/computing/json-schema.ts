@@ -3,7 +3,6 @@ import type { Schema } from "@cfworker/json-schema";
 import { HeddleError } from "@heddle/errors";
 import { jsonType } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/trace-model";
-import { withinTime } from "./time-limit.js";
 
 /** Bytes of JSON text. */
 const maxSchema = 64 * 1024;
@@ -11,14 +10,14 @@ const maxSchema = 64 * 1024;
 /**
  * Checks a value against a JSON schema (2020-12) that a user wrote. Returns the dotted path into the value and what does
  * not fit, or undefined when it fits. The schema is interpreted: none of its text becomes code, and refs lead nowhere
- * outside. Throws `invalid` for a schema that cannot be used and `too_large` when the check takes longer than `ms`, as
- * patterns and refs can make it run for long.
+ * outside. Throws `invalid` for a schema that cannot be used. Patterns and refs can make it run for long: it is one of the
+ * tasks of {@link Computing}.
  */
-export function schemaFault(schema: JsonText, value: JsonText, ms: number): string | undefined {
+export function schemaFault(schema: JsonText, value: JsonText): string | undefined {
   if (jsonType(schema) !== "object" || Buffer.byteLength(schema) > maxSchema) {
     throw new HeddleError("invalid", `must be an object of at most ${maxSchema} bytes`);
   }
-  const { valid, errors } = withinTime(ms, () => validated(schema, value));
+  const { valid, errors } = validated(schema, value);
   if (valid) return undefined;
   const { error, instanceLocation } = errors.at(-1) ?? { error: "does not fit the schema", instanceLocation: "#" };
   const path = instanceLocation.slice(2).replaceAll("/", ".");

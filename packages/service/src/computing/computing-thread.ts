@@ -1,0 +1,4 @@
+import { serveTasks } from "@heddle/threads";
+import { tasks } from "./tasks.js";
+
+serveTasks(tasks);

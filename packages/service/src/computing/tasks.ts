@@ -1,0 +1,23 @@
+import type { JsonText } from "@heddle/trace-model";
+import { fillJudgeRequest, fillModelRequest } from "../llm-models/fill-request.js";
+import { modelSettings } from "../llm-models/model-settings.js";
+import { promptMessages } from "../llm-models/prompt-messages.js";
+import { checkBuiltInValue } from "../scorers/check-built-in-value.js";
+import { computeScore } from "../scorers/compute-score.js";
+import { checkedScorer } from "../scorers/scorer-value.js";
+import { schemaFault } from "./json-schema.js";
+
+/**
+ * What the threads of {@link Computing} do. The time and memory that each of these takes are priced by what users wrote.
+ * Free JSON goes there and back as text.
+ */
+export const tasks = {
+  checkBuiltInValue: ({ className, val }: { className: string; val: JsonText }) => checkBuiltInValue(className, val),
+  checkedScorer,
+  computeScore,
+  fillJudgeRequest,
+  fillModelRequest,
+  modelSettings,
+  promptMessages,
+  schemaFault: ({ schema, value }: { schema: JsonText; value: JsonText }) => schemaFault(schema, value),
+};

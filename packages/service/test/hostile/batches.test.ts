@@ -1,3 +1,4 @@
+import { newId } from "@heddle/trace-model";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
@@ -186,6 +187,34 @@ test("one batch over 110 months is stored whole", async () => {
     new Set(["stored"]),
   );
   expect(await callsOf(projectId)).toHaveLength(220);
+});
+
+test("one batch of two thousand projects is stored whole: old calls, starts, ends, and all of it again", async () => {
+  const projects = Array.from({ length: 2000 }, () => newProject());
+  const stored = new Set(["stored"]);
+
+  const starts = projects.map((projectId) => begin(projectId, "call", { started_at: "2016-04-10T09:00:00Z" }));
+  const ends = projects.map((projectId) => finish(projectId, "call"));
+  const early = projects.map((projectId) => finish(projectId, newId()));
+  for (const batch of [starts, early, ends, ends, starts]) expect(new Set(await upsert(batch))).toEqual(stored);
+  for (const projectId of projects.filter((_, index) => index % 500 === 0)) {
+    expect(await callsOf(projectId)).toMatchObject([
+      { id: "call", output: "call", started_at: "2016-04-10T09:00:00.000000Z" },
+    ]);
+  }
+  const feedback = projects.slice(0, 1000).map((project_id) => ({
+    project_id,
+    id: newId(),
+    weave_ref: `weave:///${project_id}/call/call`,
+    feedback_type: "note",
+    payload: { note: project_id },
+  }));
+  const { status, body } = await post("/feedback/batch/create", { batch: feedback });
+  expect(status, JSON.stringify(body)).toBe(200);
+  expect((await post("/feedback/batch/create", { batch: feedback })).body).toEqual(body);
+  const [first] = feedback;
+  const changed = [{ ...first, payload: { note: "other" } }];
+  expect((await post("/feedback/batch/create", { batch: changed })).status).toBe(409);
 });
 
 test("whatever is wrong with an item, its neighbours are stored", async () => {

@@ -2,6 +2,7 @@
 const listBytes = 64 * 1024;
 
 type Scalar = string | number | bigint;
+type Pair = readonly [string, string];
 export type ParameterValue = Scalar | null | readonly Scalar[];
 
 /**
@@ -36,6 +37,24 @@ export class Parameters {
     return listChunks(list).map((chunk) => this.bind(`Array(${type})`, chunk));
   }
 
+  /**
+   * `(first, second) IN (pairs)`, so that one statement finds the rows of many projects, however many there are. The primary
+   * key is used as with two equations. Without pairs it is false.
+   */
+  inPairs(columns: readonly [string, string], pairs: readonly Pair[]): string {
+    return either(
+      listChunks(pairs).map((chunk) => {
+        const lists = [0, 1].map((at) =>
+          this.bind(
+            "Array(String)",
+            chunk.map((pair) => pair[at] ?? ""),
+          ),
+        );
+        return `(${columns.join(", ")}) IN (arrayZip(${lists.join(", ")}))`;
+      }),
+    );
+  }
+
   /** A time in microseconds as a `DateTime64(6,'UTC')` constant that the primary key can use. */
   time(us: bigint): string {
     return `fromUnixTimestamp64Micro(${this.bind("Int64", us)}, 'UTC')`;
@@ -53,13 +72,12 @@ function either(conditions: string[]): string {
   return conditions[0] ?? "0";
 }
 
-function listChunks<T extends Scalar>(list: readonly T[]): T[][] {
+function listChunks<T extends Scalar | Pair>(list: readonly T[]): T[][] {
   const chunks: T[][] = [];
   let chunk: T[] = [];
   let bytes = 0;
   for (const item of list) {
-    // Quotes and comma, and every character as if it needed an escape or three bytes.
-    const size = typeof item === "string" ? item.length * 3 + 3 : 24;
+    const size = typeof item === "object" ? sizeOf(item[0]) + sizeOf(item[1]) : sizeOf(item);
     if (chunk.length > 0 && bytes + size > listBytes) {
       chunks.push(chunk);
       chunk = [];
@@ -70,4 +88,9 @@ function listChunks<T extends Scalar>(list: readonly T[]): T[][] {
   }
   if (chunk.length > 0) chunks.push(chunk);
   return chunks;
+}
+
+/** Quotes and comma, and every character as if it needed an escape or three bytes. */
+function sizeOf(item: Scalar): number {
+  return typeof item === "string" ? item.length * 3 + 3 : 24;
 }

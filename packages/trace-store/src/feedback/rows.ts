@@ -70,35 +70,34 @@ export function sameContent(a: Omit<FeedbackRow, "created_at">, b: FeedbackRow):
   return contentColumns.every((name) => name === "payload" || a.content[name] === b.content[name]);
 }
 
-/** The live rows that have these ids in a project, by id. */
+/** The live rows of these projects and ids. */
 export async function findRows(
   engine: Engine,
-  projectId: string,
-  ids: readonly string[],
-): Promise<Map<string, FeedbackRow>> {
-  if (ids.length === 0) return new Map();
+  keys: ReadonlyArray<{ project_id: string; id: string }>,
+): Promise<FeedbackRow[]> {
+  if (keys.length === 0) return [];
   const p = new Parameters();
   const columns = contentColumns.map(storedName).join(", ");
-  const sql = `SELECT id, call_id, user_id, toUnixTimestamp64Micro(created_at) AS created_us, exact, ${columns}
-    FROM ${newestRows("feedback")} WHERE project_id = ${p.bind("String", projectId)} AND ${p.in("id", "String", ids)}`;
-  type Found = Record<string, string> & Record<"id" | "call_id" | "user_id" | "created_us" | "exact", string>;
-  const rows = await engine.rows<Found>({ sql, params: p }, { settings: indexedReads });
-  return new Map(
-    rows.map((row) => [
-      row.id,
-      {
-        project_id: projectId,
-        id: row.id,
-        call_id: row.call_id,
-        user_id: row.user_id,
-        created_at: BigInt(row.created_us),
-        content: Object.fromEntries(
-          contentColumns.map((name) => [name, row[storedName(name)] ?? ""]),
-        ) as FeedbackRow["content"],
-        exact: row.exact,
-      },
-    ]),
+  const isWanted = p.inPairs(
+    ["project_id", "id"],
+    keys.map(({ project_id, id }) => [project_id, id]),
   );
+  const sql = `SELECT project_id, id, call_id, user_id, toUnixTimestamp64Micro(created_at) AS created_us, exact, ${columns}
+    FROM ${newestRows("feedback")} WHERE ${isWanted}`;
+  type Found = Record<string, string> &
+    Record<"project_id" | "id" | "call_id" | "user_id" | "created_us" | "exact", string>;
+  const rows = await engine.rows<Found>({ sql, params: p }, { settings: indexedReads });
+  return rows.map(({ project_id, id, call_id, user_id, created_us, exact, ...row }) => ({
+    project_id,
+    id,
+    call_id,
+    user_id,
+    created_at: BigInt(created_us),
+    content: Object.fromEntries(
+      contentColumns.map((name) => [name, row[storedName(name)] ?? ""]),
+    ) as FeedbackRow["content"],
+    exact,
+  }));
 }
 
 const written = [

@@ -105,20 +105,13 @@ async function loadLive(
   engine: StoreContext["engine"],
   pending: readonly PendingChange[],
 ): Promise<Map<string, FeedbackRow>> {
-  const wanted = new Map<string, Set<string>>();
-  const want = ({ project_id, id }: { project_id: string; id: string }) => {
-    const ids = wanted.get(project_id) ?? new Set();
-    wanted.set(project_id, ids.add(id));
-  };
-  for (const { items, remove } of pending) {
-    for (const { row, given } of items) if (given) want(row);
-    for (const one of remove) want(one);
-  }
-  const live = new Map<string, FeedbackRow>();
-  for (const [projectId, ids] of wanted) {
-    for (const row of (await findRows(engine, projectId, [...ids])).values()) live.set(idKey(row), row);
-  }
-  return live;
+  const given = pending.flatMap(({ items, remove }) => [
+    ...items.flatMap(({ row, given: isGiven }) => (isGiven ? [row] : [])),
+    ...remove,
+  ]);
+  const wanted = new Map(given.map((key) => [idKey(key), key]));
+  const rows = await findRows(engine, [...wanted.values()]);
+  return new Map(rows.map((row) => [idKey(row), row]));
 }
 
 function idKey({ project_id, id }: { project_id: string; id: string }): string {

@@ -5,7 +5,8 @@ import type { CallKey } from "./call-key.js";
 import type { StoredState } from "./plan-writes.js";
 import type { IngestState } from "./state.js";
 import { readCompleteCalls, readOpenSides } from "./stored-calls.js";
-import type { CallSearch, CompleteCall } from "./stored-calls.js";
+import type { CompleteCall } from "./stored-calls.js";
+import { fewSpans } from "../query/time-spans.js";
 import type { TimeSpan } from "../query/time-spans.js";
 
 /** A call to look for, with the time its start is believed to carry. */
@@ -22,8 +23,8 @@ const secondUs = 1_000_000n;
 const fewIds = 32;
 
 /**
- * What is stored of each call: from memory where memory proves it, else by one lookup for all of them, by project and
- * month of started_at. Calls that are provably new cost nothing.
+ * What is stored of each call: from memory where memory proves it, else by one lookup for all of them, by project
+ * and time of started_at. Calls that are provably new cost nothing.
  *
  * A part may carry another time than the stored call does. So the time that a UUIDv7 carries counts as well, and a few
  * ids that are not where they should be are looked for everywhere. What is missed (many at once, or an id without a
@@ -95,42 +96,32 @@ async function findCalls(
       moved.push({ call, us: made, margin: dayUs });
     }
   }
-  const found = await readCompleteCalls(engine, byMonth([...timed, ...near, ...moved]), mayBeHidden);
+  const expected = [...timed, ...near, ...moved];
+  const search = { calls: distinct(expected.map(({ call }) => call)), spans: spansOf(expected) };
+  const found = await readCompleteCalls(engine, search, mayBeHidden);
   for (const { call } of near) if (!found.has(keyText(call))) anywhere.push(call);
   const lost = timed.filter(({ call, margin }) => margin > 0n && !found.has(keyText(call)));
   if (lost.length <= fewIds) anywhere.push(...lost.map(({ call }) => call));
-  for (const [key, call] of await readCompleteCalls(engine, byProject(anywhere), mayBeHidden)) found.set(key, call);
+  for (const [key, call] of await readCompleteCalls(engine, { calls: anywhere }, mayBeHidden)) found.set(key, call);
   return found;
 }
 
-/** One stretch of time for each project and month, as tight as its calls allow. */
-function byMonth(calls: readonly Timed[]): Map<string, CallSearch> {
-  const searches = new Map<string, CallSearch>();
-  const months = new Map<string, TimeSpan>();
-  for (const { call, us, margin } of calls) {
-    const search = searches.get(call.project_id) ?? { ids: [], spans: [] };
-    searches.set(call.project_id, search);
-    search.ids.push(call.id);
-    const month = `${us / (30n * dayUs)} ${call.project_id}`;
+/** As tight as the calls of each month allow. */
+function spansOf(calls: readonly Timed[]): TimeSpan[] {
+  const months = new Map<bigint, TimeSpan>();
+  for (const { us, margin } of calls) {
+    const month = us / (30n * dayUs);
     const span = months.get(month);
     if (span === undefined) {
-      const fresh = { from: us - margin, to: us + margin };
-      months.set(month, fresh);
-      search.spans.push(fresh);
+      months.set(month, { from: us - margin, to: us + margin });
     } else {
       if (us - margin < span.from) span.from = us - margin;
       if (us + margin > span.to) span.to = us + margin;
     }
   }
-  return searches;
+  return fewSpans([...months.values()]);
 }
 
-function byProject(calls: readonly CallKey[]): Map<string, CallSearch> {
-  const searches = new Map<string, CallSearch>();
-  for (const { project_id, id } of calls) {
-    const search = searches.get(project_id) ?? { ids: [], spans: [] };
-    searches.set(project_id, search);
-    search.ids.push(id);
-  }
-  return searches;
+function distinct(calls: readonly CallKey[]): CallKey[] {
+  return [...new Map(calls.map((call) => [keyText(call), call])).values()];
 }

@@ -22,34 +22,25 @@ export interface OpenSide<Side> {
   version: bigint;
 }
 
-/** Calls of one project, within spans of start times, or anywhere when there are none. */
-export interface CallSearch {
-  ids: string[];
-  spans: TimeSpan[];
-}
-
 /**
- * Reads the newest unhidden complete row of each call that is found, in one statement.
- * `searches` are by project; `mayBeHidden` says whether a project has hidden rows at all.
+ * Reads the newest unhidden complete row of each call that is found, in one statement: of those that started within
+ * `spans`, or of all without them. `mayBeHidden` tells whether a project has hidden rows at all.
  */
 export async function readCompleteCalls(
   engine: Engine,
-  searches: ReadonlyMap<string, CallSearch>,
+  { calls, spans }: { calls: readonly CallKey[]; spans?: readonly TimeSpan[] },
   mayBeHidden: (projectId: string) => boolean,
 ): Promise<Map<string, CompleteCall>> {
   const found = new Map<string, CompleteCall>();
-  if (searches.size === 0) return found;
+  if (calls.length === 0) return found;
   const params = new Parameters();
-  const wanted: string[] = [];
-  const mayBe: string[] = [];
-  for (const [projectId, { ids, spans }] of searches) {
-    const calls = `project_id = ${params.bind("String", projectId)} AND ${params.in("id", "String", ids)}`;
-    wanted.push(spans.length === 0 ? `(${calls})` : `(${calls} AND ${during(params, spans)})`);
-    if (mayBeHidden(projectId)) mayBe.push(`(${calls})`);
+  const wanted = [isOneOf(params, calls), ...(spans === undefined ? [] : [during(params, spans)])];
+  const mayBe = calls.filter(({ project_id }) => mayBeHidden(project_id));
+  if (mayBe.length > 0) {
+    const hidden = `SELECT project_id, id, version FROM ${allRows("call_hidden")} WHERE version > 0 AND ${isOneOf(params, mayBe)}`;
+    wanted.push(`(project_id, id, version) NOT IN (${hidden})`);
   }
-  const hidden = `SELECT project_id, id, version FROM ${allRows("call_hidden")} WHERE version > 0 AND (${mayBe.join(" OR ")})`;
-  const unhidden = mayBe.length === 0 ? "" : ` AND (project_id, id, version) NOT IN (${hidden})`;
-  const sql = `SELECT ${sharedColumns}, ${times("ended_at")} FROM calls WHERE (${wanted.join(" OR ")})${unhidden}`;
+  const sql = `SELECT ${sharedColumns}, ${times("ended_at")} FROM calls WHERE ${wanted.join(" AND ")}`;
   for await (const row of engine.stream<Row>({ sql, params })) {
     const key = keyText(row);
     const version = BigInt(row.version);
@@ -80,22 +71,11 @@ export async function readOpenSides(engine: Engine, keys: readonly CallKey[]): P
 }
 
 /** The condition that a row belongs to one of the calls. */
-export function isOneOf(params: Parameters, keys: Iterable<CallKey>): string {
-  const projects = [...idsByProject(keys)].map(
-    ([projectId, ids]) => `(project_id = ${params.bind("String", projectId)} AND ${params.in("id", "String", ids)})`,
+export function isOneOf(params: Parameters, keys: readonly CallKey[]): string {
+  return params.inPairs(
+    ["project_id", "id"],
+    keys.map(({ project_id, id }) => [project_id, id]),
   );
-  return projects.length === 0 ? "0" : `(${projects.join(" OR ")})`;
-}
-
-/** The ids of each project. */
-function idsByProject(keys: Iterable<CallKey>): Map<string, string[]> {
-  const projects = new Map<string, string[]>();
-  for (const { project_id, id } of keys) {
-    const ids = projects.get(project_id);
-    if (ids === undefined) projects.set(project_id, [id]);
-    else ids.push(id);
-  }
-  return projects;
 }
 
 const times = (column: string) => `toUnixTimestamp64Micro(${column}) AS ${column}_us`;

@@ -12,6 +12,7 @@ export type { ClaimedJob, Job, JobOutcome, JobProgress } from "./jobs/records.js
 export type { ApiKey, NewApiKey } from "./keys.js";
 export { isPathName } from "./names.js";
 export type { Lease } from "./lease-renewal.js";
+export { momentAt, type Moment, msSince, steadyNow } from "./moment.js";
 export { type ControlPlane, type ControlPlaneOptions, openControlPlane } from "./open.js";
 export type { Project, Projects } from "./projects.js";
 export type { NewTrainingJob } from "./training-jobs/create.js";
@@ -21,5 +22,7 @@ export type { BlobFile, TrainingEventRecord, TrainingJobRecord } from "./trainin
 export type { TrainingJobs } from "./training-jobs/training-jobs.js";
 export type { Checkpoint, TrainingModel } from "./training-models/records.js";
 export type { Checkpoints, TrainingModels } from "./training-models/training-models.js";
+export type { UrlSignatures } from "./url-signatures.js";
 export type { User, Users } from "./users.js";
 export type { TrackingRun, TrackingRunFields } from "./tracking-runs/tracking-runs.js";
+export type { KeyCheck } from "./verify.js";

@@ -1,5 +1,6 @@
 import type { Database } from "./database.js";
 import { textOf } from "./database.js";
+import { momentAt, msSince } from "./moment.js";
 
 /** A lease that this process holds, renewed in the background until it is released or lost. */
 export interface Lease {
@@ -29,7 +30,7 @@ interface Renewal {
 
 export function keepLease(database: Database, { name, token, sentAt, durationMs, ...events }: Renewal): Lease {
   let state: "held" | "lost" | "released" = "held";
-  let confirmed = moment(sentAt);
+  let confirmed = momentAt(sentAt);
   let timer: NodeJS.Timeout | undefined;
   let failing = false;
   let renewing: Promise<void> = Promise.resolve();
@@ -38,10 +39,10 @@ export function keepLease(database: Database, { name, token, sentAt, durationMs,
     reportLoss = resolve;
   });
 
-  const fresh = () => since(confirmed) < durationMs / 2;
+  const fresh = () => msSince(confirmed) < durationMs / 2;
 
   async function renew(): Promise<void> {
-    const sent = moment();
+    const sent = momentAt();
     const renewed = await database.rows(
       "UPDATE leases SET beat = beat + 1 WHERE name = $1 AND token = $2 RETURNING beat",
       [name, token],
@@ -83,19 +84,4 @@ export function keepLease(database: Database, { name, token, sentAt, durationMs,
       await database.run("DELETE FROM leases WHERE name = $1 AND token = $2", [name, token]).catch(() => undefined);
     },
   };
-}
-
-/** Both clocks: the monotonic one stops while a machine sleeps, the other may be changed. */
-interface Moment {
-  monotonic: number;
-  wall: number;
-}
-
-function moment(monotonic = performance.now()): Moment {
-  return { monotonic, wall: Date.now() - (performance.now() - monotonic) };
-}
-
-/** The longer of the two. */
-function since({ monotonic, wall }: Moment): number {
-  return Math.max(performance.now() - monotonic, Date.now() - wall);
 }

@@ -29,10 +29,12 @@ import { openTrainingModels } from "./training-models/training-models.js";
 import type { TrainingModels } from "./training-models/training-models.js";
 import { openTrackingRuns } from "./tracking-runs/tracking-runs.js";
 import type { TrackingRuns } from "./tracking-runs/tracking-runs.js";
-import { ensureUrlSigningKey } from "./url-signing-key.js";
+import { openUrlSignatures } from "./url-signatures.js";
+import type { UrlSignatures } from "./url-signatures.js";
 import { openUsers } from "./users.js";
 import type { Users } from "./users.js";
 import { openVerifier } from "./verify.js";
+import type { KeyCheck } from "./verify.js";
 
 export interface ControlPlane {
   /** UUID of this instance, made once per database. */
@@ -45,8 +47,8 @@ export interface ControlPlane {
   trainingJobs: TrainingJobs;
   artifacts: Artifacts;
   trackingRuns: TrackingRuns;
-  /** Secret of this control plane for URLs that give access by themselves. */
-  urlSigningKey: string;
+  /** Of URLs that give the access of a key by themselves. */
+  urlSignatures: UrlSignatures;
   /** What only one process may have at a time. */
   leases: Leases;
   keys: {
@@ -54,6 +56,10 @@ export interface ControlPlane {
     create(request: NewApiKey): Promise<{ key: ApiKey; secret: string }>;
     /** The caller of a secret; undefined for an unknown or revoked one. */
     verify(secret: string): Promise<Caller | undefined>;
+    /** The same with the reason. One that another process has revoked may be accepted for a second. */
+    check(secret: string): Promise<KeyCheck>;
+    /** The same for the id of a key, `owner` for the owner key. */
+    checkId(id: string): Promise<KeyCheck>;
     list(): Promise<ApiKey[]>;
     revoke(id: string): Promise<ApiKey>;
   };
@@ -84,7 +90,8 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
     );
     const identity = await ensureIdentity(database, now);
     const users = openUsers(database, now);
-    const verifier = openVerifier(database, await ownerOf(users, options.owner), now);
+    const owner = await ownerOf(users, options.owner);
+    const verifier = openVerifier(database, owner, now);
     return {
       identity,
       users,
@@ -95,11 +102,13 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
       trainingJobs: openTrainingJobs(database, now),
       artifacts: openArtifacts(database, now),
       trackingRuns: openTrackingRuns(database, now),
-      urlSigningKey: await ensureUrlSigningKey(database),
+      urlSignatures: await openUrlSignatures(database, owner && { id: owner.caller.key_id, secret: owner.secret }),
       leases: openLeases(database),
       keys: {
         create: async (request) => await createKey(database, users, request, now()),
-        verify: async (secret) => await verifier.verify(secret),
+        verify: async (secret) => (await verifier.check(secret)).caller,
+        check: async (secret) => await verifier.check(secret),
+        checkId: async (id) => await verifier.checkId(id),
         list: async () => await listKeys(database),
         async revoke(id) {
           const key = await revokeKey(database, id, now());

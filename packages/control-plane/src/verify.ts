@@ -2,17 +2,27 @@ import type { Caller } from "./callers.js";
 import type { Database } from "./database.js";
 import { findKey } from "./keys.js";
 import type { ApiKey } from "./keys.js";
+import { msSince } from "./moment.js";
+import type { Moment } from "./moment.js";
 import { secretHash } from "./secret.js";
 
 /** How long a key that another process has revoked may still be accepted. */
-const believedFor = 1_000_000n;
+const believedMs = 1000;
 /** How often the last use of a key is stored. */
 const useGrain = 600_000_000n;
 const remembered = 1000;
 
+/** The caller of a key, or why it has none. */
+export type KeyCheck =
+  | { caller: Caller }
+  | { caller?: undefined; refused: "unknown" }
+  | { caller?: undefined; refused: "revoked"; key_id: string };
+
 export interface KeyVerifier {
-  /** The caller of a secret; undefined for an unknown or revoked one. */
-  verify(secret: string): Promise<Caller | undefined>;
+  check(secret: string): Promise<KeyCheck>;
+  /** The same for the id of a key, in place of its secret. */
+  checkId(id: string): Promise<KeyCheck>;
+  /** Looks every key up anew, also where that is under way. */
   forget(): void;
 }
 
@@ -23,10 +33,13 @@ export function openVerifier(
   now: () => bigint,
 ): KeyVerifier {
   const ownerHash = owner && secretHash(owner.secret);
-  const believed = new Map<string, { caller: Caller; until: bigint }>();
+  /** By column and value. */
+  let believed = new Map<string, { caller: Caller; at: Moment }>();
 
   async function noteUse(key: ApiKey, time: bigint): Promise<void> {
-    if (key.last_used_at !== undefined && time - key.last_used_at < useGrain) return;
+    // Not from a clock that was ahead then.
+    const isRecent = (at: bigint) => at <= time && time - at < useGrain;
+    if (key.last_used_at !== undefined && isRecent(key.last_used_at)) return;
     try {
       await database.run("UPDATE api_keys SET last_used_at = $2 WHERE id = $1", [key.id, time]);
     } catch {
@@ -34,23 +47,34 @@ export function openVerifier(
     }
   }
 
+  async function look(column: "k.id" | "k.secret_sha256", value: string): Promise<KeyCheck> {
+    const time = now();
+    const at = { monotonic: performance.now(), wall: Number(time / 1000n) };
+    const name = `${column} ${value}`;
+    const known = believed.get(name);
+    if (known !== undefined && msSince(known.at, at.wall) < believedMs) return { caller: known.caller };
+    const current = believed;
+    current.delete(name);
+    const key = await findKey(database, column, value);
+    if (key === undefined) return { refused: "unknown" };
+    if (key.revoked_at !== undefined) return { refused: "revoked", key_id: key.id };
+    const caller = callerOf(key);
+    if (current.size >= remembered) current.clear();
+    current.set(name, { caller, at });
+    await noteUse(key, time);
+    return { caller };
+  }
+
   return {
-    async verify(secret) {
+    async check(secret) {
       const hash = secretHash(secret);
-      if (owner !== undefined && hash === ownerHash) return owner.caller;
-      const time = now();
-      const known = believed.get(hash);
-      if (known !== undefined && time < known.until) return known.caller;
-      believed.delete(hash);
-      const key = await findKey(database, "k.secret_sha256", hash);
-      if (key === undefined || key.revoked_at !== undefined) return undefined;
-      const caller = callerOf(key);
-      if (believed.size >= remembered) believed.clear();
-      believed.set(hash, { caller, until: time + believedFor });
-      await noteUse(key, time);
-      return caller;
+      return owner !== undefined && hash === ownerHash ? { caller: owner.caller } : look("k.secret_sha256", hash);
     },
-    forget: () => believed.clear(),
+    async checkId(id) {
+      return id === owner?.caller.key_id ? { caller: owner.caller } : look("k.id", id);
+    },
+    // A lookup that is under way remembers what it finds in the old one.
+    forget: () => (believed = new Map()),
   };
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openControlPlane } from "../src/index.js";
 import type { ControlPlane, ControlPlaneOptions } from "../src/index.js";
@@ -71,6 +72,54 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
       await command.keys.revoke(key.id);
       time += 1_000_000n;
       expect(await service.keys.verify(secret)).toBeUndefined();
+    });
+
+    test("a clock that is set back keeps no revoked key alive, and notes its uses", async () => {
+      const url = await make();
+      let time = 1_000_000_000_000n;
+      const service = await open({ url, now: () => time });
+      const command = await open({ url });
+      const { key, secret } = await command.keys.create({ user_name: "ana", entity: "acme", role: "admin" });
+      expect(await service.keys.verify(secret)).toBeDefined();
+      expect(await service.keys.checkId(key.id)).toHaveProperty("caller");
+      time -= 3_600_000_000n;
+      await delay(1001);
+      expect(await service.keys.verify(secret)).toBeDefined();
+      expect(await command.keys.list()).toMatchObject([{ last_used_at: time }]);
+      await command.keys.revoke(key.id);
+      await delay(1001);
+      expect(await service.keys.verify(secret)).toBeUndefined();
+      expect(await service.keys.checkId(key.id)).toEqual({ refused: "revoked", key_id: key.id });
+    });
+
+    test("a key is also known by its id, and what refuses one is told apart", async () => {
+      const owner = { secret: "o".repeat(40), entity: "local" };
+      const plane = await fresh({ owner });
+      const { key, secret } = await plane.keys.create({ user_name: "ana", entity: "acme", role: "write" });
+      expect(await plane.keys.checkId(key.id)).toEqual(await plane.keys.check(secret));
+      expect(await plane.keys.checkId("owner")).toEqual(await plane.keys.check(owner.secret));
+      await plane.keys.revoke(key.id);
+      const revoked = { refused: "revoked", key_id: key.id };
+      expect([await plane.keys.check(secret), await plane.keys.checkId(key.id)]).toEqual([revoked, revoked]);
+      expect(await plane.keys.check("unknown")).toEqual({ refused: "unknown" });
+      expect(await plane.keys.checkId(secret)).toEqual({ refused: "unknown" });
+    });
+
+    test("a URL is signed in the name of one key, and those of an owner key end with it", async () => {
+      const url = await make();
+      const owned = async (letter: string) =>
+        await open({ url, owner: { secret: letter.repeat(40), entity: "local" } });
+      const [before, again, after] = [await owned("a"), await owned("a"), await owned("b")];
+      const [mine, owners] = [before.urlSignatures.sign("key", "text"), before.urlSignatures.sign("owner", "text")];
+      for (const plane of [before, again]) {
+        expect(plane.urlSignatures.verify("key", "text", mine)).toBe(true);
+        expect(plane.urlSignatures.verify("owner", "text", owners)).toBe(true);
+        expect(plane.urlSignatures.verify("other", "text", mine)).toBe(false);
+        expect(plane.urlSignatures.verify("key", "texts", mine)).toBe(false);
+        expect(plane.urlSignatures.verify("key", "text", "")).toBe(false);
+      }
+      expect(after.urlSignatures.verify("key", "text", mine)).toBe(true);
+      expect(after.urlSignatures.verify("owner", "text", owners)).toBe(false);
     });
 
     test("the last use of a key is noted, every ten minutes at most", async () => {

@@ -17,6 +17,11 @@ import { readRemoteModels } from "./training/read-remote-models.js";
 export const variables = {
   HEDDLE_HOST: { default: "127.0.0.1", meaning: "address to listen on" },
   HEDDLE_PORT: { default: "4680", meaning: "port to listen on; 0 picks a free one and prints it" },
+  HEDDLE_PUBLIC_URL: {
+    default: "what the header Host of each request says",
+    meaning:
+      "where clients reach the service, as https://heddle.example.com or https://example.com/heddle: the URLs that it gives begin so",
+  },
   HEDDLE_DATA_DIR: { default: ".heddle", meaning: "embedded databases and files; used by one process at a time" },
   HEDDLE_API_KEY: {
     default: "made at first start",
@@ -203,6 +208,8 @@ type Variable = keyof typeof variables;
 export interface Config {
   host: string;
   port: number;
+  /** Where clients reach the service, without a slash at the end; undefined = as each request says. */
+  publicUrl: string | undefined;
   dataDir: string;
   apiKey: string | undefined;
   defaultEntity: string;
@@ -310,6 +317,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
   return {
     host: get("HEDDLE_HOST") ?? variables.HEDDLE_HOST.default,
     port,
+    publicUrl: publicUrl(get("HEDDLE_PUBLIC_URL")),
     dataDir,
     apiKey,
     defaultEntity,
@@ -352,6 +360,22 @@ function httpUrl(name: Variable, text: string | undefined): string | undefined {
     throw new ConfigError(`${name} must be an http or https URL, for example http://user:password@clickhouse:8123.`);
   }
   return text;
+}
+
+function publicUrl(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (
+    url !== undefined &&
+    /^https?:$/.test(url.protocol) &&
+    url.href === url.origin + url.pathname &&
+    !/[?#]/.test(text)
+  ) {
+    return url.href.replace(/\/+$/, "");
+  }
+  throw new ConfigError(
+    `HEDDLE_PUBLIC_URL must be an http or https URL without user, query or fragment, for example https://heddle.example.com, not "${text}".`,
+  );
 }
 
 /** A wildcard is no origin: every page that a user of the service opens could then use it. */

@@ -2,8 +2,11 @@ import { callerMay } from "@heddle/control-plane";
 import type { Caller, Role } from "@heddle/control-plane";
 import type { HttpRequest } from "@heddle/server-stub";
 import { projectIdRule, splitProject } from "../access/project-id.js";
+import { publicUrl } from "../public-url.js";
 import type { Services } from "../services.js";
 import { GraphqlError } from "./graphql-error.js";
+import { signedPathOf } from "./wandb/signed-urls.js";
+import type { Grant } from "./wandb/signed-urls.js";
 
 /** Who asks, and what for. */
 export interface GraphqlContext {
@@ -11,19 +14,16 @@ export interface GraphqlContext {
   caller: Caller;
   /** The entity where a request names none. */
   entity: string;
-  /** Where the client has reached the service: `http://127.0.0.1:4680`. */
-  origin: string;
+  /** Returns the URL of a grant, which ends with the key of the caller. */
+  urlOf: (grant: Grant) => string;
 }
 
 export function contextOf(services: Services, caller: Caller, request: HttpRequest): GraphqlContext {
   const entity = caller.owner ? services.config.defaultEntity : caller.entity;
-  return { services, caller, entity, origin: originOf(request) };
-}
-
-/** A proxy that ends TLS says so, since the service itself speaks plain HTTP. */
-function originOf(request: HttpRequest): string {
-  const protocol = request.header("x-forwarded-proto") === "https" ? "https" : "http";
-  return `${protocol}://${request.header("host") ?? "localhost"}`;
+  const { urlSignatures } = services.control;
+  const urlOf = (grant: Grant) =>
+    publicUrl(services.config, request) + signedPathOf(urlSignatures, caller.key_id, grant);
+  return { services, caller, entity, urlOf };
 }
 
 /** Whether the caller has the right in the project, `entity/project`; false for text that is no project id. */

@@ -1,4 +1,5 @@
-import type { ClaimedJob, JobProgress, Jobs } from "@heddle/control-plane";
+import { momentAt, msSince } from "@heddle/control-plane";
+import type { ClaimedJob, JobProgress, Jobs, Moment } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import type { JobAttempt } from "./job-kind.js";
 
@@ -13,8 +14,8 @@ export class HeldJob implements JobAttempt {
   readonly #abort = new AbortController();
   #interruption: Interruption | undefined;
   #progress: JobProgress;
-  /** When the last renewal that succeeded was sent, on the monotonic clock and on that of the wall. */
-  #confirmed: { monotonic: number; wall: number };
+  /** When the last renewal that succeeded was sent. */
+  #confirmed: Moment;
   #timer: NodeJS.Timeout | undefined;
   #renewing: Promise<void> = Promise.resolve();
   #released = false;
@@ -25,7 +26,7 @@ export class HeldJob implements JobAttempt {
     this.#queue = queue;
     this.#leaseMs = leaseMs;
     this.#progress = job.progress;
-    this.#confirmed = { monotonic: claimedAt, wall: Date.now() - (performance.now() - claimedAt) };
+    this.#confirmed = momentAt(claimedAt);
     this.#schedule();
   }
 
@@ -72,12 +73,11 @@ export class HeldJob implements JobAttempt {
   }
 
   async #renew(): Promise<void> {
-    const monotonic = performance.now();
-    const wall = Date.now();
+    const sent = momentAt();
     try {
       const request = { lease_us: BigInt(this.#leaseMs) * 1000n, progress: this.#progress };
       const state = await this.#queue.renew(this.job, request);
-      if (state === "held") this.#confirmed = { monotonic, wall };
+      if (state === "held") this.#confirmed = sent;
       else this.interrupt(state);
     } catch {
       // The control plane does not respond: tried again soon, and until then the lease ages.
@@ -87,8 +87,7 @@ export class HeldJob implements JobAttempt {
 
   /** Whether no other process can claim the job within the next half of the lease. */
   #isFresh(): boolean {
-    const { monotonic, wall } = this.#confirmed;
-    return Math.max(performance.now() - monotonic, Date.now() - wall) < this.#leaseMs / 2;
+    return msSince(this.#confirmed) < this.#leaseMs / 2;
   }
 }
 

@@ -3,7 +3,8 @@ import type { Caller } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import type { Loc } from "@heddle/errors";
 import type { FairShare, Release, Sharer } from "@heddle/fair-share";
-import type { HttpRequest } from "@heddle/server-stub";
+import { readCredentials } from "@heddle/server-stub";
+import type { Credentials, HttpRequest } from "@heddle/server-stub";
 
 /** Smaller amounts of memory are not reserved one by one. */
 const grain = 262_144;
@@ -20,10 +21,18 @@ export interface ServedRoute {
   path: string;
 }
 
+/** Why a request has no caller, and the id of its key where that is known. */
+export interface RefusedKey {
+  refused: "missing" | "unknown" | "revoked" | "expired";
+  key_id?: string;
+}
+
 /** The request that the running code works for: what it asks for, who sent it, and the memory that it holds. */
 export class RequestScope {
   /** Undefined for a path that nothing serves. */
   route: ServedRoute | undefined;
+  /** Undefined where a key was accepted, or none was asked for. */
+  refusedKey: RefusedKey | undefined;
   readonly #request: HttpRequest;
   readonly #memory: FairShare;
   readonly #maxBytes: number;
@@ -43,6 +52,14 @@ export class RequestScope {
   /** As in `x-request-id` of the response. */
   get id(): string | undefined {
     return this.#request.id;
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.#request.remoteAddress;
+  }
+
+  credentials(): Credentials {
+    return readCredentials(this.#request);
   }
 
   /** The response is sent. */

@@ -4,6 +4,7 @@ import type { RequestObserver } from "../limits/with-scope.js";
 import { outageLog } from "../outages.js";
 import type { Logger } from "./logger.js";
 import type { Metrics } from "./metrics.js";
+import { refusedKeyLog } from "./refused-keys.js";
 import type { SelfTracing } from "./self-tracing.js";
 import type { ObservabilitySettings } from "./settings.js";
 
@@ -27,7 +28,9 @@ export async function openObservability(
 ): Promise<Observability> {
   const metrics = settings.metrics === "off" ? undefined : (await import("./metrics.js")).openMetrics(version);
   const traces = settings.traces && (await openTraces(settings.traces, log, version));
-  const requests = [metrics?.requests, traces?.requests, requestLog(log)].filter((each) => each !== undefined);
+  const requests = [metrics?.requests, traces?.requests, requestLog(log), keyLog(log)].filter(
+    (each) => each !== undefined,
+  );
   return {
     requests,
     store: storeObserver(metrics, traces),
@@ -61,6 +64,10 @@ function requestLog(log: Logger): RequestObserver | undefined {
       log.debug(end === "sent" ? fields : { ...fields, end }, "request");
     },
   };
+}
+
+function keyLog(log: Logger): RequestObserver | undefined {
+  return log.isLevelEnabled("info") ? refusedKeyLog(log) : undefined;
 }
 
 function storeObserver(metrics: Metrics | undefined, traces: SelfTracing | undefined): StoreObserver | undefined {

@@ -1,6 +1,10 @@
 import { createHash } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readGrant, signUrl } from "../../src/compat/wandb/signed-urls.js";
+import { toFetch } from "@heddle/server-stub/fetch";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { createApp } from "../../src/app.js";
+import { readGrant, signedPathOf } from "../../src/compat/wandb/signed-urls.js";
+import type { Grant } from "../../src/compat/wandb/signed-urls.js";
+import { readConfig } from "../../src/config.js";
 import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 
@@ -25,6 +29,7 @@ async function ask<Data>(query: string, variables: object, key = service.owner_k
   return (await response.json()) as Response<Data>;
 }
 
+const hexMd5 = (text: string) => createHash("md5").update(text).digest("hex");
 const md5 = (text: string) => createHash("md5").update(text).digest("base64");
 const manifest = (files: Record<string, string>, entry: object = {}) =>
   JSON.stringify({
@@ -70,7 +75,13 @@ interface Node {
 }
 
 /** Does what wandb does to log an artifact, up to its commit; `sent` are the contents that are uploaded. */
-async function announce(projectId: string, files: Record<string, string>, sent = files, text = manifest(files)) {
+async function announce(
+  projectId: string,
+  files: Record<string, string>,
+  sent = files,
+  text = manifest(files),
+  key = service.owner_key,
+) {
   const [entityName, projectName] = projectId.split("/");
   const input = {
     entityName,
@@ -85,7 +96,7 @@ async function announce(projectId: string, files: Record<string, string>, sent =
     ],
     metadata: '{"format":"jsonl"}',
   };
-  const created = await ask<Created>(createArtifact, { input });
+  const created = await ask<Created>(createArtifact, { input }, key);
   const artifactID = created.data?.createArtifact.artifact.id ?? "";
   const made = await ask<{ createArtifactManifest: { artifactManifest: { file: { uploadUrl: string } } } }>(
     createManifest,
@@ -94,14 +105,17 @@ async function announce(projectId: string, files: Record<string, string>, sent =
       name: "wandb_manifest.json",
       includeUpload: true,
     },
+    key,
   );
   const manifestUrl = made.data?.createArtifactManifest.artifactManifest.file.uploadUrl ?? "";
   expect(manifestUrl).toMatch(/^http:\/\/[^/]+\/wandb-files\//);
   expect((await put(manifestUrl, text)).status).toBe(200);
   const artifactFiles = Object.entries(sent).map(([name, content]) => ({ artifactID, name, md5: md5(content) }));
-  const asked = await ask<{ createArtifactFiles: { files: { edges: { node: Node }[] } } }>(createFiles, {
-    input: { artifactFiles },
-  });
+  const asked = await ask<{ createArtifactFiles: { files: { edges: { node: Node }[] } } }>(
+    createFiles,
+    { input: { artifactFiles } },
+    key,
+  );
   const urls = asked.data?.createArtifactFiles.files.edges.map(({ node }) => node.uploadUrl) ?? [];
   return { artifactID, urls, manifestUrl };
 }
@@ -255,34 +269,114 @@ describe("an artifact of the wandb SDK", () => {
 });
 
 describe("a signed URL", () => {
-  test("serves only what it was signed for, only for its method, until it expires", async () => {
-    const projectId = newProject();
+  /** Logs an artifact with one file, `a`, as the owner. */
+  async function logged(projectId: string) {
     const { artifactID, urls, manifestUrl } = await announce(projectId, { a: "0123456789" });
     const [url = ""] = urls;
     expect((await get(url ?? "")).status).toBe(404);
     await put(url ?? "", "0123456789");
     await ask(commitArtifact, { artifactID });
-    expect((await put(manifestUrl, "{}")).status).toBe(404);
     const version = await service.services.control.artifacts.get(projectId, "data");
-    const key = service.services.control.urlSigningKey;
-    const grant = { kind: "file", version_id: version?.id ?? "", path: "a" } as const;
-    const file = signUrl("http://in-process", key, grant);
+    const file = { kind: "file", project_id: projectId, version_id: version?.id ?? "", path: "a" } as const;
+    return { file, manifestUrl };
+  }
+  const sign = (grant: Grant, keyId = "owner", now?: number) =>
+    `http://in-process${signedPathOf(service.services.control.urlSignatures, keyId, grant, now)}`;
+  const tokenOf = (url: string) => url.split("/").at(-1) ?? "";
+  const refusal = async (sent: ReturnType<typeof get>) => `${(await sent).status} ${await (await sent).text()}`;
+
+  test("serves only what it was signed for, only for its method, until it expires", async () => {
+    const { file: grant, manifestUrl } = await logged(newProject());
+    expect((await put(manifestUrl, "{}")).status).toBe(404);
+    const file = sign(grant);
     expect(await (await get(file)).text()).toBe("0123456789");
     const part = await get(file, { range: "bytes=2-3" });
     expect([part.status, part.headers.get("content-range"), await part.text()]).toEqual([206, "bytes 2-3/10", "23"]);
     expect((await put(file, "x")).status).toBe(403);
     const deleted = await service.fetch(`http://in-process${inProcess(file)}`, { method: "DELETE" });
     expect(deleted.status).toBe(405);
-    for (const forged of [
-      file.slice(0, -1),
-      `${file}x`,
-      "http://in-process/wandb-files/",
-      signUrl("http://x", "other", grant),
-    ])
-      expect((await get(forged)).status).toBe(403);
-    const expired = signUrl("http://in-process", key, grant, Date.now() - 7 * 3_600_000);
-    expect((await get(expired)).status).toBe(403);
-    expect(readGrant(file.split("/").at(-1) ?? "", key)).toEqual(grant);
+    const [keyId, payload, signature] = tokenOf(file).split(".");
+    const { key } = await service.services.control.keys.create({ user_name: "ann", entity: "acme", role: "read" });
+    const forged = [
+      "",
+      `${keyId}.${payload}.`,
+      `${keyId}.${payload}.${signature}x`,
+      `${key.id}.${payload}.${signature}`,
+    ];
+    for (const token of forged)
+      expect(await refusal(get(`http://x/wandb-files/${token}`))).toMatch(/^403 .*not one of this service/);
+    expect(await refusal(get(sign(grant, "owner", Date.now() - 7 * 3_600_000)))).toMatch(/^403 .*expired/);
+  });
+
+  test("expires also while the clock is set back", async () => {
+    const url = sign({ kind: "content", project_id: newProject(), md5: "0".repeat(32) });
+    const later = performance.now() + 6 * 3_600_000 + 1;
+    vi.spyOn(performance, "now").mockImplementation(() => later);
+    vi.spyOn(Date, "now").mockReturnValue(Date.now() - 3_600_000);
+    try {
+      await expect(readGrant(service.services.control, tokenOf(url))).rejects.toThrow("expired");
+    } finally {
+      vi.restoreAllMocks();
+    }
+  });
+
+  test("ends with the key for which it was signed, for reading and for writing", async () => {
+    const projectId = newProject();
+    const [entity = "", project = ""] = projectId.split("/");
+    await logged(projectId);
+    const { key, secret } = await service.services.control.keys.create({ user_name: "ann", entity, role: "write" });
+    const names = { entity, project, collection: "data", alias: "latest" };
+    const page = await ask<FileUrls>(fileUrls, names, secret);
+    const { edges } = page.data?.project.artifactCollection.artifactMembership.files ?? noFiles;
+    const readUrl = edges[0]?.node.directUrl ?? "";
+    const { urls, manifestUrl } = await announce(projectId, { b: "new" }, { b: "new" }, "{}", secret);
+    const writeUrl = urls[0] ?? "";
+    for (const url of [readUrl, manifestUrl, writeUrl]) expect(tokenOf(url).split(".")[0]).toBe(key.id);
+    expect((await get(readUrl)).status).toBe(200);
+    await service.services.control.keys.revoke(key.id);
+    const revoked = /^403 .*key for which the URL was signed is revoked/;
+    expect(await refusal(get(readUrl))).toMatch(revoked);
+    expect(await refusal(put(writeUrl, "new"))).toMatch(revoked);
+    expect(await refusal(put(manifestUrl, manifest({ b: "new" })))).toMatch(revoked);
+    const stored = await service.services.control.artifacts.findContentsByMd5(projectId, [hexMd5("new")]);
+    expect(stored.size).toBe(0);
+  });
+
+  test("does what its key may do at the time, and nothing that is not the project's", async () => {
+    const projectId = newProject();
+    const { file } = await logged(projectId);
+    const { control } = service.services;
+    const reader = await control.keys.create({ user_name: "ann", entity: "acme", role: "read" });
+    const elsewhere = await control.keys.create({ user_name: "ann", entity: "acme", role: "write", projects: ["x"] });
+    const content: Grant = { kind: "content", project_id: projectId, md5: hexMd5("x") };
+    expect((await get(sign(file, reader.key.id))).status).toBe(200);
+    expect(await refusal(put(sign(content, reader.key.id), "x"))).toMatch(/^403 .*may not write this project/);
+    expect(await refusal(get(sign(file, elsewhere.key.id)))).toMatch(/^403 .*may not read this project/);
+  });
+
+  test("begins with the public URL of the settings, whatever the request says, else with its Host", async () => {
+    const projectId = newProject();
+    const { artifactID } = await announce(projectId, {});
+    const { services, owner_key } = service;
+    const urlFrom = async (headers: Record<string, string>, setting?: string) => {
+      const config = { ...services.config, publicUrl: readConfig({ HEDDLE_PUBLIC_URL: setting }).publicUrl };
+      const response = await toFetch(createApp({ ...services, config }))(
+        new Request("http://in-process/graphql", {
+          method: "POST",
+          headers: { authorization: `Bearer ${owner_key}`, ...headers },
+          body: JSON.stringify({ query: createManifest, variables: { artifactID, name: "m", includeUpload: true } }),
+        }),
+      );
+      const text = await response.text();
+      return /"uploadUrl":"(.*?)\/wandb-files\//.exec(text)?.[1] ?? text;
+    };
+    expect(await urlFrom({ host: "10.0.0.7:4680" })).toBe("http://10.0.0.7:4680");
+    expect(await urlFrom({ host: "[::1]:4680", "x-forwarded-proto": "https" })).toBe("https://[::1]:4680");
+    const hostile = { host: "evil.example", "x-forwarded-proto": "https", "x-forwarded-host": "evil.example" };
+    expect(await urlFrom(hostile, "http://example.com:8080")).toBe("http://example.com:8080");
+    expect(await urlFrom(hostile, "https://example.com/heddle/")).toBe("https://example.com/heddle");
+    for (const host of ["evil.example/x?", "user@evil.example", "a b", "a,b", "evil.example:port", "é.example"])
+      expect(await urlFrom({ host }), host).toMatch(/the header Host must be a name or an address/);
   });
 });
 

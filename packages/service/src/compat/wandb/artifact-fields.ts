@@ -6,7 +6,6 @@ import type { GraphqlContext } from "../graphql-context.js";
 import type { Arguments, Fields } from "../graphql-select.js";
 import { encodeId } from "./ids.js";
 import { wandbDigest } from "./manifest.js";
-import { signUrl } from "./signed-urls.js";
 
 const mostInPage = 1000;
 
@@ -66,8 +65,8 @@ export function membershipFields(context: GraphqlContext, version: ArtifactVersi
 }
 
 export function versionFields(context: GraphqlContext, version: ArtifactVersion): Fields {
-  const { origin, services } = context;
-  const key = services.control.urlSigningKey;
+  const { services, urlOf } = context;
+  const { id: version_id, project_id } = version;
   const collection = namedCollection(version.project_id, version.collection);
   const fileNode = ({ path, md5, size_bytes }: ArtifactFile) => ({
     __typename: "File",
@@ -75,8 +74,8 @@ export function versionFields(context: GraphqlContext, version: ArtifactVersion)
     name: path,
     sizeBytes: size_bytes,
     md5,
-    directUrl: signUrl(origin, key, { kind: "file", version_id: version.id, path }),
-    url: signUrl(origin, key, { kind: "file", version_id: version.id, path }),
+    directUrl: urlOf({ kind: "file", project_id, version_id, path }),
+    url: urlOf({ kind: "file", project_id, version_id, path }),
   });
   return {
     __typename: "Artifact",
@@ -106,7 +105,7 @@ export function versionFields(context: GraphqlContext, version: ArtifactVersion)
     })),
     currentManifest: {
       id: encodeId("ArtifactManifest", version.id),
-      file: { directUrl: signUrl(origin, key, { kind: "version-manifest", version_id: version.id }) },
+      file: { directUrl: urlOf({ kind: "version-manifest", project_id, version_id }) },
     },
     async files(args: Arguments) {
       const after = textIn(args, "after");

@@ -10,12 +10,11 @@ import type { Arguments, Fields } from "../graphql-select.js";
 import { versionFields } from "./artifact-fields.js";
 import { decodeId, encodeId } from "./ids.js";
 import { hexMd5, readManifest, wandbDigest } from "./manifest.js";
-import { signUrl } from "./signed-urls.js";
 
 /** What logging, using, labelling and deleting artifacts needs. */
 export function artifactMutations(context: GraphqlContext): Fields {
-  const { services, origin, caller } = context;
-  const { artifacts, urlSigningKey } = services.control;
+  const { services, urlOf, caller } = context;
+  const { artifacts } = services.control;
 
   /** The version of an id in a project that the caller may write to. Unknown and foreign ids look the same. */
   async function writableVersion(id: unknown): Promise<ArtifactVersion> {
@@ -42,12 +41,12 @@ export function artifactMutations(context: GraphqlContext): Fields {
     return wandbDigest(files) === digest ? newest : undefined;
   }
 
-  const manifestFields = (draftId: string): Fields => ({
+  const manifestFields = ({ id: draft_id, project_id }: ArtifactDraft): Fields => ({
     artifactManifest: {
-      id: encodeId("ArtifactManifest", draftId),
+      id: encodeId("ArtifactManifest", draft_id),
       file: {
-        id: encodeId("File", draftId, "manifest"),
-        uploadUrl: signUrl(origin, urlSigningKey, { kind: "manifest", draft_id: draftId }),
+        id: encodeId("File", draft_id, "manifest"),
+        uploadUrl: urlOf({ kind: "manifest", project_id, draft_id }),
         uploadHeaders: [],
       },
     },
@@ -95,13 +94,13 @@ export function artifactMutations(context: GraphqlContext): Fields {
     async createArtifactManifest(args: Arguments) {
       const input = objectIn(args, "input");
       if (textIn(input, "type") !== "FULL") throw new GraphqlError("only whole manifests can be sent, of type FULL");
-      return manifestFields((await writableDraft(input["artifactID"])).id);
+      return manifestFields(await writableDraft(input["artifactID"]));
     },
 
     async updateArtifactManifest(args: Arguments) {
       const input = objectIn(args, "input");
       const draftId = decodeId("ArtifactManifest", input["artifactManifestID"]);
-      return manifestFields((await writableDraft(encodeId("Artifact", draftId))).id);
+      return manifestFields(await writableDraft(encodeId("Artifact", draftId)));
     },
 
     async createArtifactFiles(args: Arguments) {
@@ -116,7 +115,7 @@ export function artifactMutations(context: GraphqlContext): Fields {
           const node = {
             name: textIn(file, "name"),
             storagePath: `${project_id}/${md5}`,
-            uploadUrl: isStored ? null : signUrl(origin, urlSigningKey, { kind: "content", project_id, md5 }),
+            uploadUrl: isStored ? null : urlOf({ kind: "content", project_id, md5 }),
             uploadHeaders: [],
             uploadMultipartUrls: null,
             artifact: { id: file["artifactID"] },

@@ -15,7 +15,7 @@ const jsonType = { "content-type": "application/json" };
 const maxManifestBytes = 16 * 1024 * 1024;
 const maxContentBytes = 2 ** 40;
 
-/** `PUT` and `GET` of signed URLs, which need no key. */
+/** `PUT` and `GET` of signed URLs, which name the key that they need. */
 export const signedUrlRoute: OpenRoute = {
   id: "signedUrl",
   paths: [`${signedPath}{token*}`],
@@ -26,7 +26,7 @@ export const signedUrlRoute: OpenRoute = {
   open:
     ({ services }) =>
     async ({ http, params: { token = "" } }) => {
-      const grant = readGrant(token, services.control.urlSigningKey);
+      const grant = await readGrant(services.control, token);
       return http.method === "PUT" ? await receive(services, grant, http) : await send(services, grant, http);
     },
 };

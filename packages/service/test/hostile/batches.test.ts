@@ -202,12 +202,12 @@ test("one batch of two thousand projects is stored whole: old calls, starts, end
       { id: "call", output: "call", started_at: "2016-04-10T09:00:00.000000Z" },
     ]);
   }
-  const feedback = projects.slice(0, 1000).map((project_id) => ({
-    project_id,
+  const feedback = projects.slice(0, 1000).map((projectId) => ({
+    project_id: projectId,
     id: newId(),
-    weave_ref: `weave:///${project_id}/call/call`,
+    weave_ref: `weave:///${projectId}/call/call`,
     feedback_type: "note",
-    payload: { note: project_id },
+    payload: { note: projectId },
   }));
   const { status, body } = await post("/feedback/batch/create", { batch: feedback });
   expect(status, JSON.stringify(body)).toBe(200);

@@ -66,7 +66,7 @@ export function membershipFields(context: GraphqlContext, version: ArtifactVersi
 
 export function versionFields(context: GraphqlContext, version: ArtifactVersion): Fields {
   const { services, urlOf } = context;
-  const { id: version_id, project_id } = version;
+  const ofVersion = { project_id: version.project_id, version_id: version.id };
   const collection = namedCollection(version.project_id, version.collection);
   const fileNode = ({ path, md5, size_bytes }: ArtifactFile) => ({
     __typename: "File",
@@ -74,8 +74,8 @@ export function versionFields(context: GraphqlContext, version: ArtifactVersion)
     name: path,
     sizeBytes: size_bytes,
     md5,
-    directUrl: urlOf({ kind: "file", project_id, version_id, path }),
-    url: urlOf({ kind: "file", project_id, version_id, path }),
+    directUrl: urlOf({ kind: "file", ...ofVersion, path }),
+    url: urlOf({ kind: "file", ...ofVersion, path }),
   });
   return {
     __typename: "Artifact",
@@ -105,7 +105,7 @@ export function versionFields(context: GraphqlContext, version: ArtifactVersion)
     })),
     currentManifest: {
       id: encodeId("ArtifactManifest", version.id),
-      file: { directUrl: urlOf({ kind: "version-manifest", project_id, version_id }) },
+      file: { directUrl: urlOf({ kind: "version-manifest", ...ofVersion }) },
     },
     async files(args: Arguments) {
       const after = textIn(args, "after");

@@ -41,12 +41,12 @@ export function artifactMutations(context: GraphqlContext): Fields {
     return wandbDigest(files) === digest ? newest : undefined;
   }
 
-  const manifestFields = ({ id: draft_id, project_id }: ArtifactDraft): Fields => ({
+  const manifestFields = ({ id, project_id }: ArtifactDraft): Fields => ({
     artifactManifest: {
-      id: encodeId("ArtifactManifest", draft_id),
+      id: encodeId("ArtifactManifest", id),
       file: {
-        id: encodeId("File", draft_id, "manifest"),
-        uploadUrl: urlOf({ kind: "manifest", project_id, draft_id }),
+        id: encodeId("File", id, "manifest"),
+        uploadUrl: urlOf({ kind: "manifest", project_id, draft_id: id }),
         uploadHeaders: [],
       },
     },

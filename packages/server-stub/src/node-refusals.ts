@@ -18,12 +18,37 @@ export interface Refusal {
   headers?: Record<string, string>;
 }
 
+/**
+ * Why it is not certain where the body of a request ends, so that a proxy in front may see another end; undefined where it
+ * is. What follows on the connection may be a part of the body and must not be read as a request.
+ */
+export function framingRefusalOf({ headers, httpVersion }: IncomingMessage): Refusal | undefined {
+  const coding = headers["transfer-encoding"];
+  if (coding === undefined) return undefined;
+  const unframed = (reason: string): Refusal => ({ status: 400, reason });
+  // Of several headers, the parser joins the values.
+  if (coding.toLowerCase() !== "chunked") return unframed("Transfer-Encoding must be chunked, and given once");
+  if (headers["content-length"] !== undefined) return unframed("Transfer-Encoding excludes Content-Length");
+  return httpVersion === "1.1" ? undefined : unframed(`HTTP/${httpVersion} has no Transfer-Encoding`);
+}
+
 /** What HTTP requires of a request before its path matters; undefined where it is met. */
-export function refusalOf({ headers, httpVersion }: IncomingMessage): Refusal | undefined {
+export function refusalOf({ headers, rawHeaders, httpVersion }: IncomingMessage): Refusal | undefined {
   if (headers.host === undefined && httpVersion === "1.1") return { status: 400, reason: "The header Host is missing" };
+  if (hasSecondHost(rawHeaders)) return { status: 400, reason: "The header Host is given more than once" };
   const { expect } = headers;
   if (expect === undefined || expect.toLowerCase() === "100-continue") return undefined;
   return { status: 417, reason: "The only expectation that can be met is 100-continue" };
+}
+
+/** The parser keeps the first and drops the others. */
+function hasSecondHost(rawHeaders: readonly string[]): boolean {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? "";
+    if (name.length === 4 && name.toLowerCase() === "host") hosts++;
+  }
+  return hosts > 1;
 }
 
 /** The response to a refused request, readable for clients of both interfaces. */

@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { BodiesInFlight } from "./bodies-in-flight.js";
 import type { BodyLimits } from "./bodies-in-flight.js";
 import { Connections } from "./connections.js";
@@ -9,7 +9,7 @@ import type { BodyForm, Encoding, HttpResponse, HttpServer, StreamBody } from ".
 import { withSignal } from "./lazy-signal.js";
 import { NodeBody } from "./node-body.js";
 import { closeInOrder } from "./node-close.js";
-import { refusalOf, refusalResponse, refuseUnreadable } from "./node-refusals.js";
+import { framingRefusalOf, refusalOf, refusalResponse, refuseUnreadable } from "./node-refusals.js";
 import type { Refusal, RefusedRequest } from "./node-refusals.js";
 import { NodeSink } from "./node-sink.js";
 import { requestIdHeader, requestIdOf, withId } from "./request-id.js";
@@ -86,8 +86,14 @@ export async function listen(
     return nodeListener(refusing, bodies, stallMs);
   };
   const running = new Set<ServerResponse>();
+  /** Whose last request has no certain end. */
+  const unframed = new WeakSet<Socket>();
   const listener = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const { socket } = incoming;
+    // Closed after the response to the request before.
+    if (unframed.has(socket)) return;
+    const framing = framingRefusalOf(incoming);
+    if (framing !== undefined) unframed.add(socket);
     const isAccepted = connections.begin(socket);
     running.add(outgoing);
     outgoing.once(drainsBody, () => connections.responded(socket));
@@ -95,7 +101,7 @@ export async function listen(
       running.delete(outgoing);
       connections.end(socket);
     });
-    const refusal = isAccepted ? refusalOf(incoming) : tooMany;
+    const refusal = framing ?? (isAccepted ? refusalOf(incoming) : tooMany);
     (refusal === undefined ? respondTo : refuse(refusal))(incoming, outgoing);
   };
   const http = createServer(

@@ -86,6 +86,50 @@ test("a client that waits for 100-continue gets 100 when its body is read", asyn
   });
 });
 
+const chunked = "5\r\nhello\r\n0\r\n\r\n";
+test.each([
+  ["two Transfer-Encoding", "transfer-encoding: chunked\r\ntransfer-encoding: chunked"],
+  ["two Transfer-Encoding, the first of which is none", "transfer-encoding: identity\r\ntransfer-encoding: chunked"],
+  ["two Transfer-Encoding, the second of which is none", "transfer-encoding: chunked\r\ntransfer-encoding: identity"],
+  ["a list of codings", "transfer-encoding: chunked, chunked"],
+  ["a coding besides chunked", "transfer-encoding: gzip, chunked"],
+  ["identity", "transfer-encoding: identity"],
+  ["identity and a length", "transfer-encoding: identity\r\ncontent-length: 15"],
+  ["an empty coding", "transfer-encoding:"],
+  ["a length before the coding", "content-length: 15\r\ntransfer-encoding: chunked"],
+  ["a length after the coding", "transfer-encoding: chunked\r\ncontent-length: 15"],
+  ["two lengths", "content-length: 15\r\ncontent-length: 15"],
+  ["two lengths that differ", "content-length: 5\r\ncontent-length: 15"],
+  ["a list of lengths", "content-length: 15, 15"],
+  ["a length with a sign", "content-length: +15"],
+  ["a space before the colon", "transfer-encoding : chunked"],
+  ["a folded header", "transfer-encoding:\r\n chunked"],
+  ["a second Host", "host: b\r\ncontent-length: 15"],
+])("a request with %s is refused, and nothing after it is read", async (_, headers) => {
+  const seen: string[] = [];
+  const handlers = { bookCreate: () => book, readHealth: () => seen.push("read") };
+  await withServer(handlers, async (port) => {
+    // What a proxy that reads the headers otherwise takes for the body.
+    const next = "GET /health HTTP/1.1\r\nhost: a\r\n\r\n";
+    for (const body of [next, chunked + next]) {
+      const response = await raw(port, `${head}${headers}\r\n\r\n${body}`);
+      expect(response.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 400"]);
+      expect(response).toMatch(/\r\nconnection: close\r\n/i);
+    }
+  });
+  expect(seen).toEqual([]);
+});
+
+test("a body with Transfer-Encoding of HTTP/1.0 is refused, and one coding of any case is read", async () => {
+  await withServer({ bookCreate: () => book }, async (port) => {
+    const old = `POST /books HTTP/1.0\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n${chunked}`;
+    expect(await raw(port, old)).toMatch(/^HTTP\/1\.1 400 /);
+    const body = '{"id":"b1","title":"T","notes":{}}';
+    const sent = `${head}Transfer-Encoding: Chunked\r\nconnection: close\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+    expect(await raw(port, sent)).toMatch(/^HTTP\/1\.1 200 /);
+  });
+});
+
 test("an error leaves the connection usable for the next request", async () => {
   await withServer({ readHealth: () => ({}) }, async (port) => {
     const wrong = "POST /books HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\n{{{";

@@ -75,6 +75,11 @@ export class FairShare {
     return { capacity: this.#capacity, held: this.#held, waiting: this.#waiting.size };
   }
 
+  /** What one key may hold at most. */
+  get perKey(): number {
+    return this.#perKey;
+  }
+
   /**
    * Takes `amount`, at most the share of a key, as soon as it is free. Throws `rate_limited` when the key or its entity
    * held its share for too long, `busy` when all together did, and the signal's reason when that aborts. Of the requests

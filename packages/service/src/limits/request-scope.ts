@@ -75,6 +75,16 @@ export class RequestScope {
     this.#sharer = { key: key_id, entity };
   }
 
+  /** Aborts when the client disconnects before the response is complete. */
+  get signal(): AbortSignal {
+    return this.#request.signal;
+  }
+
+  /** Bytes that the request may hold at all. */
+  get most(): number {
+    return this.#memory.perKey;
+  }
+
   /** Bytes that are held for the response. */
   get responseBytes(): number {
     return this.#responseBytes;

@@ -3,6 +3,7 @@ import type { Caller, TrainingJobRecord, TrainingModel } from "@heddle/control-p
 import { HeddleError } from "@heddle/errors";
 import { Problem } from "@heddle/server-stub";
 import type { Schemas } from "@heddle/server-stub/training";
+import { trainingDataBytes } from "../limits/training-data-limit.js";
 import type { Services } from "../services.js";
 import { createRlJob, readRlConfig } from "../training-jobs/create-job.js";
 import { packTrajectories } from "../training-jobs/pack-trajectories.js";
@@ -47,7 +48,8 @@ export async function createRlJobFromCalls(
   );
   const groups = groupsOf(selection.calls);
   const digest = createHash("sha256").update(JSON.stringify(config.config));
-  const packed = packTrajectories(bodyOf(model, groups, digest), async () => {});
+  const body = bodyOf(model, groups, digest);
+  const packed = packTrajectories(body, async () => {}, trainingDataBytes(services.config.limits));
   const { key } = await services.blobs.put(packed).catch((error: unknown) => {
     throw error instanceof Problem ? atCall(error, groups) : error;
   });

@@ -4,6 +4,8 @@ import { readTrainingRows } from "@heddle/training";
 import type { TrainingRow } from "@heddle/training";
 import { readContent } from "../artifacts/read-content.js";
 import { filesOf } from "../artifacts/write-directory.js";
+import { JsonMemory } from "../limits/json-memory.js";
+import { TrainingDataLimit, trainingDataBytes } from "../limits/training-data-limit.js";
 import type { Services } from "../services.js";
 
 /** The most bytes of a file of training data. */
@@ -39,12 +41,14 @@ export async function trainingFileOf(
  * `num_trajectories` of the metadata.
  */
 export async function readTrainingData(
-  services: Pick<Services, "control" | "blobs">,
+  services: Pick<Services, "control" | "blobs" | "config">,
   version: ArtifactVersion,
 ): Promise<TrainingRow[]> {
   const file = await trainingFileOf(services, version);
   const { stream } = await readContent(services, file, { verify: true });
-  const rows = await readTrainingRows(stream, { bytes: maxFileBytes });
+  const rows = await readTrainingRows(limited(stream, trainingDataBytes(services.config.limits)), {
+    bytes: maxFileBytes,
+  });
   for (const [source, metadata] of [
     ["the artifact's metadata", version.metadata],
     ["metadata.json", await metadataFile(services, version)],
@@ -57,6 +61,18 @@ export async function readTrainingData(
     );
   }
   return rows;
+}
+
+/** Throws `too_large` for JSON that takes more than `most` bytes of memory when it is parsed. */
+async function* limited(stream: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<Uint8Array> {
+  const memory = new JsonMemory();
+  const data = new TrainingDataLimit(most);
+  for await (const chunk of stream) {
+    const before = memory.bytes;
+    memory.push(chunk);
+    data.add(memory.bytes - before);
+    yield chunk;
+  }
 }
 
 async function metadataFile(

@@ -1,18 +1,28 @@
 import { Problem } from "@heddle/server-stub";
+import { valueBytes } from "../limits/json-memory.js";
+import { decodeParts } from "./decode-parts.js";
 
-/** A part of the body, as it was sent. */
-export interface ScannedPart {
+/** The members of a group but its trajectories, as the inside of an object. */
+export interface ScannedMembers {
   text: string;
-  /** Whether it has `NaN` or `Infinity` outside of strings. */
+  /** Whether they have `NaN` or `Infinity` outside of strings. */
+  hasBareNumber: boolean;
+}
+
+/** A trajectory, as it was sent. */
+export interface ScannedTrajectory {
+  parts: readonly Uint8Array[];
+  /** Position of its end in the body. */
+  end: number;
   hasBareNumber: boolean;
 }
 
 /** What the scanner finds, in the order of the text. */
 export interface ScannedParts {
   /** An item of `trajectories` of the group that is open. */
-  trajectory(part: ScannedPart): void;
-  /** The end of a group: its other members, as the inside of an object. */
-  group(members: ScannedPart): void;
+  trajectory(trajectory: ScannedTrajectory): void;
+  /** The end of a group. */
+  group(members: ScannedMembers): void;
   /** An item of `trajectory_groups` that is no object. */
   other(text: string): void;
   /** A body that is no object. */
@@ -49,11 +59,13 @@ interface Capture {
   inString: boolean;
   isEscaped: boolean;
   hasBareNumber: boolean;
+  /** Characters outside of strings that begin a value or separate two. */
+  separators: number;
+  isAscii: boolean;
   /** A number, true, false or null, which ends with what follows it. */
   isScalar: boolean;
 }
 
-const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const byteOrderMark = [0xef, 0xbb, 0xbf];
 const bracket = { body: 0x7d, group: 0x7d, groups: 0x5d, trajectories: 0x5d } as const;
 
@@ -76,6 +88,13 @@ export class TrajectoryScanner {
 
   /** Whether `trajectory_groups` was a list. */
   hasGroups = false;
+
+  /** The memory that the value takes which is being read: its text, and what it becomes by being parsed. */
+  get memory(): number {
+    if (this.#capture === undefined) return 0;
+    const { bytes, isAscii, separators } = this.#capture;
+    return bytes * (isAscii ? 1 : 2) + separators * valueBytes;
+  }
 
   push(chunk: Uint8Array): void {
     let at = 0;
@@ -172,7 +191,7 @@ export class TrajectoryScanner {
   #begin(role: Capture["role"], c: number): void {
     const isScalar = c !== 0x22 && c !== 0x7b && c !== 0x5b;
     const hasBareNumber = isScalar && isBare(c);
-    const inside = { depth: 0, inString: false, isEscaped: false, hasBareNumber };
+    const inside = { depth: 0, inString: false, isEscaped: false, hasBareNumber, separators: 0, isAscii: true };
     this.#capture = { role, parts: [], bytes: 0, isScalar, ...inside };
   }
 
@@ -197,7 +216,12 @@ export class TrajectoryScanner {
 
   #captured({ role, parts, bytes, hasBareNumber }: Capture, at: number): void {
     const frame = this.#frames.at(-1);
-    const text = this.#decode(parts, at);
+    if (frame?.container === "trajectories" && role === "value") {
+      frame.expected = "next";
+      this.#found.trajectory({ parts, end: this.#offset + at, hasBareNumber });
+      return;
+    }
+    const text = [...decodeParts(parts, this.#offset + at)].join("");
     if (frame === undefined) {
       this.#state = "end";
       this.#found.noObject(text);
@@ -209,22 +233,13 @@ export class TrajectoryScanner {
       return;
     }
     frame.expected = "next";
-    if (frame.container === "trajectories") this.#found.trajectory({ text, hasBareNumber });
-    else if (frame.container === "groups") this.#found.other(text);
+    if (frame.container === "groups") this.#found.other(text);
     else if (frame.container === "group") {
       frame.members.push(`${JSON.stringify(frame.key)}:${text}`);
       frame.hasBareNumber ||= hasBareNumber;
     } else {
       this.#memberBytes += bytes;
       this.#found.member(frame.key, text);
-    }
-  }
-
-  #decode(parts: Uint8Array[], at: number): string {
-    try {
-      return parts.length === 1 ? decoder.decode(parts[0]) : decoder.decode(Buffer.concat(parts));
-    } catch {
-      throw new Problem(400, `the body is not valid UTF-8 before position ${this.#offset + at}`);
     }
   }
 
@@ -260,26 +275,28 @@ function endOfScalar(chunk: Uint8Array, from: number): number | undefined {
 
 /** Position after the string, list or object that is captured; undefined if it ends in a later chunk. */
 function endOfText(capture: Capture, chunk: Uint8Array, from: number): number | undefined {
-  let { depth, inString, isEscaped, hasBareNumber } = capture;
-  for (let at = from; at < chunk.length; at++) {
-    const c = chunk[at];
+  let { depth, inString, isEscaped, hasBareNumber, separators, isAscii } = capture;
+  let end: number | undefined;
+  for (let at = from; at < chunk.length && end === undefined; at++) {
+    const c = chunk[at] ?? 0;
+    if (c > 0x7f) isAscii = false;
     if (isEscaped) isEscaped = false;
     else if (inString) {
       if (c === 0x5c) isEscaped = true;
       else if (c === 0x22) {
         inString = false;
-        if (depth === 0) return at + 1;
+        if (depth === 0) end = at + 1;
       }
     } else if (c === 0x22) inString = true;
-    else if (c === 0x7b || c === 0x5b) depth += 1;
-    else if (c === 0x7d || c === 0x5d) {
+    else if (c === 0x2c || c === 0x3a) separators += 1;
+    else if (c === 0x7b || c === 0x5b) {
+      depth += 1;
+      separators += 1;
+    } else if (c === 0x7d || c === 0x5d) {
       depth -= 1;
-      if (depth === 0) {
-        capture.hasBareNumber = hasBareNumber;
-        return at + 1;
-      }
+      if (depth === 0) end = at + 1;
     } else if (isBare(c)) hasBareNumber = true;
   }
-  Object.assign(capture, { depth, inString, isEscaped, hasBareNumber });
-  return undefined;
+  Object.assign(capture, { depth, inString, isEscaped, hasBareNumber, separators, isAscii });
+  return end;
 }

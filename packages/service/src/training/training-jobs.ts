@@ -4,9 +4,11 @@ import { HeddleError } from "@heddle/errors";
 import type { TrainingHandlers } from "@heddle/server-stub/training";
 import { loadModel } from "../access/load-model.js";
 import { loadTrainingJob } from "../access/load-training-job.js";
+import { trainingDataBytes } from "../limits/training-data-limit.js";
 import type { Services } from "../services.js";
 import { createRlJob, createSftJob, readRlConfig } from "../training-jobs/create-job.js";
 import { packTrajectories } from "../training-jobs/pack-trajectories.js";
+import type { RlRequestHeader } from "../training-jobs/pack-trajectories.js";
 import { purgeCheckpoints } from "../training-models/purge-checkpoints.js";
 import { wireTrainingEvent, wireTrainingJob } from "../wire/training-job.js";
 import { wirePage } from "../wire/training-model.js";
@@ -28,10 +30,11 @@ export function trainingJobHandlers(services: Services): TrainingHandlers<Caller
           yield chunk;
         }
       }
-      const packed = packTrajectories(sent(), async ({ model_id, experimental_config = {} }) => {
+      const readHeader = async ({ model_id, experimental_config = {} }: RlRequestHeader) => {
         const model = await loadModel(control, caller, model_id);
         target = { model, config: await readRlConfig(services, caller, experimental_config) };
-      });
+      };
+      const packed = packTrajectories(sent(), readHeader, trainingDataBytes(services.config.limits));
       const { key } = await blobs.put(packed);
       if (target === undefined) throw new TypeError("the body was stored without its header");
       const { model, config } = target;

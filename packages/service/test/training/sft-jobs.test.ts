@@ -140,3 +140,16 @@ test("an artifact that is not there, foreign or without one file of examples is 
   const settings = { model_id: model.id, training_data_url: two, config: { batch_size: 0 } };
   await expect(client.createSftTrainingJob(settings)).rejects.toMatchObject({ status: 422 });
 });
+
+test("a file whose rows would take more memory than one job has fails the job, and the service goes on", async () => {
+  const projectId = newProject();
+  const model = await newModel(client, projectId);
+  const values = `{"messages":[${"{},".repeat(1_000_000)}{}]}\n`;
+  const uri = await artifact(projectId, { "train.jsonl": values.repeat(5) });
+  const { id } = await train(model.id, uri);
+  await eventsOf(service, id);
+  expect(await client.getTrainingJob({ training_job_id: id })).toMatchObject({
+    status: "FAILED",
+    error_message: expect.stringContaining("at most 256000000 bytes of memory (twice HEDDLE_WORKING_MEMORY)"),
+  });
+});

@@ -1,8 +1,10 @@
 import { Problem } from "@heddle/server-stub";
 import { expect, test } from "vitest";
 import { packTrajectories } from "./pack-trajectories.js";
-import type { RlRequestHeader } from "./trajectory-packer.js";
+import type { RlRequestHeader } from "./pack-trajectories.js";
 
+/** Memory of the data of one job. */
+const most = 10_000_000;
 const modelId = "0199d3a4-8000-7a11-8b22-3c4d5e6f7081";
 const choice = {
   finish_reason: "stop",
@@ -23,7 +25,7 @@ async function pack(text: string | Buffer, size = 64 * 1024): Promise<{ lines: u
   }
   let header: RlRequestHeader | undefined;
   const packed: Uint8Array[] = [];
-  for await (const lines of packTrajectories(parts(), async (found) => void (header = found))) packed.push(lines);
+  for await (const lines of packTrajectories(parts(), async (found) => void (header = found), most)) packed.push(lines);
   const lines = Buffer.concat(packed).toString().split("\n").filter(Boolean);
   return { lines: lines.map((line) => JSON.parse(line) as unknown), ...(header && { header }) };
 }
@@ -148,6 +150,19 @@ test("the request is refused before its trajectories are stored if its header is
   async function* parts() {
     yield Buffer.from(whole);
   }
-  const packed = packTrajectories(parts(), async () => Promise.reject(new Problem(404, "no model")));
+  const packed = packTrajectories(parts(), async () => Promise.reject(new Problem(404, "no model")), most);
   await expect(packed.next()).rejects.toMatchObject({ status: 404 });
+});
+
+test.each([
+  ["text", (n: number) => ({ role: "user", content: "x".repeat(n * 20_000) })],
+  ["values", (n: number) => ({ role: "user", content: "x", more: Array.from({ length: n * 500 }, () => ({})) })],
+])("trajectories that a job could not hold for their %s are refused while they arrive", async (_what, message) => {
+  const groups = (n: number) =>
+    Array.from({ length: 20 }, () => ({ trajectories: [{ messages_and_choices: [message(n)] }] }));
+  expect((await pack(body(groups(10)))).lines).toHaveLength(40);
+  await expect(pack(body(groups(30)))).rejects.toMatchObject({
+    code: "too_large",
+    message: expect.stringContaining("at most 10000000 bytes of memory (twice HEDDLE_WORKING_MEMORY)"),
+  });
 });

@@ -1,0 +1,7 @@
+import { serveTasks } from "@heddle/threads";
+import { packParts } from "./trajectory-lines.js";
+
+const tasks = { pack: packParts };
+export type PackingTasks = typeof tasks;
+
+serveTasks(tasks);

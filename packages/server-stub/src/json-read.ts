@@ -3,19 +3,24 @@ import { endOfScalar, Malformed, skipSpace } from "./json-tokens.js";
 import type { Plan } from "./json-plan.js";
 import { ItemError } from "./problem.js";
 import { RawJson } from "./raw-json.js";
-import { tooDeep, tooMany, SchemaViolation, wrongType } from "./schema-violation.js";
+import { manyValues, SchemaViolation, tooDeep, tooMany, tooManyValues, wrongType } from "./schema-violation.js";
 import { detailsOf } from "./validation.js";
 
+/** Values that a body may have besides those inside free JSON, each of which takes memory and time. */
+const maxValues = 400_000;
+/** Further ones for each item of a list that may be long. */
+const valuesOfItem = 20;
 /** Levels of arrays and objects that one piece of free JSON, or the rest of a body, may have. */
 const maxDepth = 200;
 
 /**
  * Reads a JSON body in one pass: free JSON is cut out as text, nulls of optional keys are left out, defaults are filled
  * in, unknown keys are skipped. Throws `Malformed` or `SchemaViolation`. `noControls` is the result of
- * `hasNoControlCharacters` for the text; false is always correct, only slower.
+ * `hasNoControlCharacters` for the text; false is always correct, only slower. `values` is the number of values that the
+ * body may have, besides those of long lists.
  */
-export function readJson(text: string, plan: Plan | undefined, noControls = false): unknown {
-  const reader = new Reader(text, noControls);
+export function readJson(text: string, plan: Plan | undefined, noControls = false, values = maxValues): unknown {
+  const reader = new Reader(text, noControls, values);
   reader.at = skipSpace(text, 0);
   const value = reader.value(plan);
   const end = skipSpace(text, reader.at);
@@ -26,16 +31,19 @@ export function readJson(text: string, plan: Plan | undefined, noControls = fals
 class Reader {
   at = 0;
   #depth = 0;
+  #valuesLeft: number;
   readonly #text: string;
   readonly #scanner: Scanner;
   readonly #path: (string | number)[] = ["body"];
 
-  constructor(text: string, noControls: boolean) {
+  constructor(text: string, noControls: boolean, values: number) {
     this.#text = text;
+    this.#valuesLeft = values;
     this.#scanner = new Scanner(text, noControls);
   }
 
   value(plan: Plan | undefined): unknown {
+    if (--this.#valuesLeft < 0) throw tooManyValues(this.#path);
     const c = this.#text.charCodeAt(this.at);
     if (plan?.raw !== undefined) return this.#raw(plan.raw, c);
     if (c === 34) return this.#string();
@@ -120,11 +128,14 @@ class Reader {
     const result: unknown[] = [];
     const text = this.#text;
     const path = this.#path;
+    // A member of the body: lists in lists would multiply.
+    const isLong = plan !== undefined && plan.maxItems !== Infinity && this.#depth === 2;
     this.at = skipSpace(text, this.at + 1);
     if (text.charCodeAt(this.at) === 93) this.at++;
     else {
       for (let index = 0; ; index++) {
         if (plan !== undefined && index >= plan.maxItems) throw tooMany(path, plan.maxItems);
+        if (isLong) this.#valuesLeft += valuesOfItem;
         const item = plan === undefined || index >= plan.prefix.length ? plan?.items : plan.prefix[index];
         path.push(index);
         result.push(plan?.lenient === undefined ? this.value(item) : this.#lenientItem(plan, item));
@@ -146,7 +157,7 @@ class Reader {
       const [detail] = detailsOf(list.lenient.errors, this.#path, value);
       return detail ? new ItemError(detail) : value;
     } catch (error) {
-      if (!(error instanceof SchemaViolation)) throw error;
+      if (!(error instanceof SchemaViolation) || error.detail.type === manyValues) throw error;
       this.#path.length = height;
       this.#depth = depth;
       this.at = this.#scanner.measure(at).end;

@@ -45,7 +45,8 @@ function validated(value: unknown, entry: BodyEntry, { validators }: LinkedGroup
 export function readBodyText(group: LinkedGroup, id: string, text: string): unknown {
   const body = group.operations.find((operation) => operation.id === id)?.body;
   if (body?.plan === undefined) throw new TypeError(`${id} has no JSON body`);
-  const value = parseText(text, group.plans[body.plan], false);
+  // Such a handler bounds its parts itself.
+  const value = parseText(text, group.plans[body.plan], { noControls: false, values: Infinity });
   return validated(value, body, group);
 }
 
@@ -62,12 +63,16 @@ function checkMediaType(request: HttpRequest, entry: BodyEntry, kind: GroupDefin
 }
 
 function parseJson(bytes: Uint8Array, plan: Plan | undefined): unknown {
-  return parseText(decodeText(bytes), plan, hasNoControlCharacters(bytes));
+  return parseText(decodeText(bytes), plan, { noControls: hasNoControlCharacters(bytes) });
 }
 
-function parseText(text: string, plan: Plan | undefined, noControls: boolean): unknown {
+function parseText(
+  text: string,
+  plan: Plan | undefined,
+  { noControls, values }: { noControls: boolean; values?: number },
+): unknown {
   try {
-    return readJson(text, plan, noControls);
+    return readJson(text, plan, noControls, values);
   } catch (error) {
     if (error instanceof Malformed) throw malformed(error, text);
     if (error instanceof SchemaViolation) throw violation(error);

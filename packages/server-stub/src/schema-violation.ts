@@ -20,6 +20,14 @@ export function tooMany(loc: Detail["loc"], most: number): SchemaViolation {
   return new SchemaViolation({ loc: [...loc], msg: `More than ${most} items`, type: "too_long" }, true);
 }
 
+/** Type of an error that ends the whole request, also inside a lenient list. */
+export const manyValues = "too_many_values";
+
+/** `loc` is the location of the first value that is too many. */
+export function tooManyValues(loc: Detail["loc"]): SchemaViolation {
+  return new SchemaViolation({ loc: [...loc], msg: "The body has too many values", type: manyValues }, true);
+}
+
 /** `loc` is the location of what is nested deeper than `levels`. */
 export function tooDeep(loc: Detail["loc"], levels: number): SchemaViolation {
   return new SchemaViolation(

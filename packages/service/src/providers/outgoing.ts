@@ -4,6 +4,7 @@ import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from "node:h
 import https from "node:https";
 import { HeddleError } from "@heddle/errors";
 import type { ErrorCode } from "@heddle/errors";
+import { reserveForStream } from "../limits/request-scope.js";
 import { checkedLookup, checkLiteral, resolveHost } from "./addresses.js";
 import type { Resolve } from "./addresses.js";
 
@@ -168,8 +169,10 @@ function endUnconnected(request: ClientRequest, ms: number): void {
   request.on("close", stop);
 }
 
+/** Takes from the working memory until the response of the current request is sent. */
 async function readBody(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const encoding = response.headers["content-encoding"] ?? "identity";
+  const reserve = reserveForStream();
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
@@ -179,6 +182,7 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<Bu
     for await (const chunk of response as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       if (bytes > maxBytes) throw tooLarge();
+      await reserve(chunk.length);
       chunks.push(chunk);
     }
   } finally {

@@ -18,27 +18,31 @@ export interface Refusal {
   headers?: Record<string, string>;
 }
 
-/**
- * Why it is not certain where the body of a request ends, so that a proxy in front may see another end; undefined where it
- * is. What follows on the connection may be a part of the body and must not be read as a request.
- */
-export function framingRefusalOf({ headers, httpVersion }: IncomingMessage): Refusal | undefined {
-  const coding = headers["transfer-encoding"];
-  if (coding === undefined) return undefined;
-  const unframed = (reason: string): Refusal => ({ status: 400, reason });
-  // Of several headers, the parser joins the values.
-  if (coding.toLowerCase() !== "chunked") return unframed("Transfer-Encoding must be chunked, and given once");
-  if (headers["content-length"] !== undefined) return unframed("Transfer-Encoding excludes Content-Length");
-  return httpVersion === "1.1" ? undefined : unframed(`HTTP/${httpVersion} has no Transfer-Encoding`);
-}
-
 /** What HTTP requires of a request before its path matters; undefined where it is met. */
-export function refusalOf({ headers, rawHeaders, httpVersion }: IncomingMessage): Refusal | undefined {
-  if (headers.host === undefined && httpVersion === "1.1") return { status: 400, reason: "The header Host is missing" };
-  if (hasSecondHost(rawHeaders)) return { status: 400, reason: "The header Host is given more than once" };
-  const { expect } = headers;
+export function refusalOf(incoming: IncomingMessage): Refusal | undefined {
+  const invalid = framingFault(incoming) ?? hostFault(incoming);
+  if (invalid !== undefined) return { status: 400, reason: invalid };
+  const { expect } = incoming.headers;
   if (expect === undefined || expect.toLowerCase() === "100-continue") return undefined;
   return { status: 417, reason: "The only expectation that can be met is 100-continue" };
+}
+
+/**
+ * Why it is not certain where the body ends. A proxy that sees another end than the parser would pass on a request that it
+ * has not seen.
+ */
+function framingFault({ headers, httpVersion }: IncomingMessage): string | undefined {
+  const coding = headers["transfer-encoding"];
+  if (coding === undefined) return undefined;
+  // Of several headers, the parser joins the values.
+  if (coding.toLowerCase() !== "chunked") return "Transfer-Encoding must be chunked, and given once";
+  if (headers["content-length"] !== undefined) return "Transfer-Encoding excludes Content-Length";
+  return httpVersion === "1.1" ? undefined : `HTTP/${httpVersion} has no Transfer-Encoding`;
+}
+
+function hostFault({ headers, rawHeaders, httpVersion }: IncomingMessage): string | undefined {
+  if (headers.host === undefined) return httpVersion === "1.1" ? "The header Host is missing" : undefined;
+  return hasSecondHost(rawHeaders) ? "The header Host is given more than once" : undefined;
 }
 
 /** The parser keeps the first and drops the others. */

@@ -9,7 +9,7 @@ import type { BodyForm, Encoding, HttpResponse, HttpServer, StreamBody } from ".
 import { withSignal } from "./lazy-signal.js";
 import { NodeBody } from "./node-body.js";
 import { closeInOrder } from "./node-close.js";
-import { framingRefusalOf, refusalOf, refusalResponse, refuseUnreadable } from "./node-refusals.js";
+import { refusalOf, refusalResponse, refuseUnreadable } from "./node-refusals.js";
 import type { Refusal, RefusedRequest } from "./node-refusals.js";
 import { NodeSink } from "./node-sink.js";
 import { requestIdHeader, requestIdOf, withId } from "./request-id.js";
@@ -86,14 +86,11 @@ export async function listen(
     return nodeListener(refusing, bodies, stallMs);
   };
   const running = new Set<ServerResponse>();
-  /** Whose last request has no certain end. */
-  const unframed = new WeakSet<Socket>();
+  /** With a refused request: closed after its response. What follows it may be a part of its body. */
+  const closing = new WeakSet<Socket>();
   const listener = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const { socket } = incoming;
-    // Closed after the response to the request before.
-    if (unframed.has(socket)) return;
-    const framing = framingRefusalOf(incoming);
-    if (framing !== undefined) unframed.add(socket);
+    if (closing.has(socket)) return;
     const isAccepted = connections.begin(socket);
     running.add(outgoing);
     outgoing.once(drainsBody, () => connections.responded(socket));
@@ -101,7 +98,8 @@ export async function listen(
       running.delete(outgoing);
       connections.end(socket);
     });
-    const refusal = framing ?? (isAccepted ? refusalOf(incoming) : tooMany);
+    const refusal = isAccepted ? refusalOf(incoming) : tooMany;
+    if (refusal !== undefined) closing.add(socket);
     (refusal === undefined ? respondTo : refuse(refusal))(incoming, outgoing);
   };
   const http = createServer(

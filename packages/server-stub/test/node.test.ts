@@ -104,7 +104,7 @@ test.each([
   ["a length with a sign", "content-length: +15"],
   ["a space before the colon", "transfer-encoding : chunked"],
   ["a folded header", "transfer-encoding:\r\n chunked"],
-  ["a second Host", "host: b\r\ncontent-length: 15"],
+  ["a second Host", "host: b"],
 ])("a request with %s is refused, and nothing after it is read", async (_, headers) => {
   const seen: string[] = [];
   const handlers = { bookCreate: () => book, readHealth: () => seen.push("read") };

@@ -40,6 +40,12 @@ export class CachedLists<Item> {
     return entry.reading;
   }
 
+  /** Returns the list of a key that was read before and may still be shown; undefined without one. Reads nothing. */
+  remembered(key: string): Item[] | undefined {
+    const list = this.#entries.get(key)?.list;
+    return list !== undefined && this.#isShown(list) ? list.items : undefined;
+  }
+
   #entry(key: string): Entry<Item> {
     let entry = this.#entries.get(key);
     if (entry === undefined) {
@@ -64,7 +70,11 @@ export class CachedLists<Item> {
   }
 
   #older({ list }: Entry<Item>, error: unknown): Item[] {
-    if (list !== undefined && performance.now() - list.readAt < this.#times.staleMs) return list.items;
+    if (list !== undefined && this.#isShown(list)) return list.items;
     throw error;
+  }
+
+  #isShown({ readAt }: { readAt: number }): boolean {
+    return performance.now() - readAt < this.#times.staleMs;
   }
 }

@@ -10,8 +10,8 @@ type Model = Schemas["RouterVendorcModel"];
 type Hardware = Schemas["VendorbHardwareOption"];
 
 export interface InferenceLists {
-  /** Each id once, of the first provider that has it. */
-  models(kind: "analysis-models" | "router-models"): Promise<Model[]>;
+  /** Each id once, of the first provider that has it. `remembered`: of lists that were read before, without a request. */
+  models(kind: "analysis-models" | "router-models", options?: { remembered?: boolean }): Promise<Model[]>;
   /** Machines for a model; a model that no provider knows has none. */
   hardware(model: string): Promise<Hardware[]>;
 }
@@ -47,9 +47,12 @@ export function openInferenceLists(providers: Providers, times?: CacheTimes): In
     listed: readonly ConnectedProvider[],
     path: string,
     read: (provider: ConnectedProvider) => Promise<unknown[]>,
+    { remembered = false }: { remembered?: boolean } = {},
   ): Promise<unknown[]> {
+    const keyOf = ({ name }: ConnectedProvider) => `${name} ${path}`;
+    if (remembered) return listed.flatMap((provider) => cache.remembered(keyOf(provider)) ?? []);
     const results = await Promise.allSettled(
-      listed.map(async (provider) => cache.get(`${provider.name} ${path}`, async () => read(provider))),
+      listed.map(async (provider) => cache.get(keyOf(provider), async () => read(provider))),
     );
     const lists = results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
     const [failed] = results.flatMap((result) => (result.status === "rejected" ? [result.reason as unknown] : []));
@@ -58,15 +61,15 @@ export function openInferenceLists(providers: Providers, times?: CacheTimes): In
   }
 
   return {
-    async models(kind) {
+    async models(kind, options) {
       const path = "/models";
-      const models = (await all(providers.of(kind), `${kind} ${path}`, async (provider) =>
-        readItems(provider, path, {
+      const read = async (provider: ConnectedProvider) =>
+        await readItems(provider, path, {
           member: "data",
           operation: "inferenceRouterVendorcModels",
           toItem: (item) => picked({ hugging_face_id: "", ...item }, modelMembers),
-        }),
-      )) as Model[];
+        });
+      const models = (await all(providers.of(kind), `${kind} ${path}`, read, options)) as Model[];
       return [...new Map(models.toReversed().map((model) => [model.id, model])).values()].toReversed();
     },
 

@@ -1,17 +1,19 @@
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
+import { callerIfAny } from "../access/authenticate.js";
 import { openInferenceLists } from "../providers/inference-lists.js";
 import type { Caller, Services } from "../services.js";
 
-export function inferenceHandlers({ providers }: Services): TracingHandlers<Caller>["inference"] {
+export function inferenceHandlers({ control, providers }: Services): TracingHandlers<Caller>["inference"] {
   const lists = openInferenceLists(providers);
-  return {
-    async inferenceAnalysisVendoraModels() {
-      return { data: await lists.models("analysis-models") };
-    },
 
-    async inferenceRouterVendorcModels() {
-      return { data: await lists.models("router-models") };
-    },
+  /** Only who has a key makes the service send requests to others. */
+  async function models(kind: "analysis-models" | "router-models") {
+    return { data: await lists.models(kind, { remembered: (await callerIfAny(control)) === undefined }) };
+  }
+
+  return {
+    inferenceAnalysisVendoraModels: async () => await models("analysis-models"),
+    inferenceRouterVendorcModels: async () => await models("router-models"),
 
     async vendorbHardware({ query }) {
       return { hardware: await lists.hardware(query.model) };

@@ -1,6 +1,7 @@
 import { reply } from "@heddle/server-stub";
 import type { Schemas, TrainingHandlers } from "@heddle/server-stub/training";
 import type { TrainingEngine } from "@heddle/training";
+import { callerIfAny } from "../access/authenticate.js";
 import { trainingKinds } from "../jobs/train.js";
 import type { StoringPart } from "../losses/loss-log.js";
 import type { Caller, Services } from "../services.js";
@@ -51,9 +52,10 @@ export function healthHandlers(services: Services): TrainingHandlers<Caller>["he
     async getSystemCheck() {
       const now = performance.now();
       if (cached === undefined || cached.until < now) cached = { until: now + cacheMs, result: check() };
-      const result = await cached.result;
+      // The state of a part that knows the keys is also shown when it does not respond.
+      const [result, caller] = await Promise.all([cached.result, callerIfAny(control).catch(() => undefined)]);
       const failed = Object.values(result.parts).some(({ status }) => status === "failed");
-      return reply(failed ? 503 : 200, result);
+      return reply(failed ? 503 : 200, caller === undefined ? withoutLosses(result) : result);
     },
   };
 }
@@ -89,6 +91,11 @@ function partOf({ success, duration, error }: Check, lost: string[]): Schemas["P
 }
 
 const mostLost = 100;
+
+function withoutLosses({ parts, ...result }: Schemas["SystemCheckRes"]): Schemas["SystemCheckRes"] {
+  const without = Object.entries(parts).map(([name, part]) => [name, { ...part, lost: [] }]);
+  return { ...result, parts: Object.fromEntries(without) as typeof parts };
+}
 
 /** Losses that were noticed, and parts of tables that the engine put aside and nobody has removed. */
 async function whatIsLost({ store, losses }: Services): Promise<Record<StoringPart, string[]>> {

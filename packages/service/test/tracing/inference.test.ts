@@ -64,6 +64,27 @@ test("the lists of a provider are passed on", async () => {
   expect(service.unexpected).toEqual([]);
 });
 
+test("without a key, a list is what was read for others, and no provider is asked", async () => {
+  const server = await startUpstream({ "GET /models": { data: [model] } });
+  const provider = { baseUrl: server.url, allowPrivate: true, kinds: ["router-models", "analysis-models"] };
+  const own = await openTestService({ HEDDLE_PROVIDERS: JSON.stringify({ own: provider }) });
+  try {
+    const read = async (path: string, headers: Record<string, string> = {}) =>
+      await (await own.fetch(`http://in-process/inference/${path}`, { headers })).json();
+    const [router, analysis] = ["router/vendorc/models", "analysis/vendora/models"];
+    expect(await read(router)).toEqual({ data: [] });
+    expect(await read(router, { authorization: "Bearer unknown" })).toEqual({ data: [] });
+    expect(server.received).toEqual([]);
+    expect(await read(router, { authorization: `Bearer ${own.owner_key}` })).toEqual({ data: [model] });
+    expect(await read(router)).toEqual({ data: [model] });
+    expect(await read(analysis)).toEqual({ data: [] });
+    expect(server.received).toHaveLength(1);
+  } finally {
+    await own.close();
+    await server.close();
+  }
+});
+
 test("a list is read once while it is fresh, also by requests at the same time", async () => {
   const cached = lists({ ...never, freshMs: 60_000 });
   await Promise.all([cached.models("router-models"), cached.models("router-models")]);

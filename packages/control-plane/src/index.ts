@@ -24,5 +24,6 @@ export type { Checkpoint, TrainingModel } from "./training-models/records.js";
 export type { Checkpoints, TrainingModels } from "./training-models/training-models.js";
 export type { UrlSignatures } from "./url-signatures.js";
 export type { User, Users } from "./users.js";
+export type { ReserveRows } from "./reserve.js";
 export type { TrackingRun, TrackingRunFields } from "./tracking-runs/tracking-runs.js";
 export type { KeyCheck } from "./verify.js";

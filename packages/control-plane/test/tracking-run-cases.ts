@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openControlPlane } from "../src/index.js";
 import type { ControlPlane } from "../src/index.js";
@@ -62,16 +63,77 @@ export function trackingRunCases(backEnd: string, make: () => Promise<string>): 
       await expect(runs.writeHistory(named, 999_999, ["{}", "{}"])).rejects.toMatchObject({ code: "too_large" });
     });
 
+    test("what others ask for runs between the parts of a long history, and one whose client has left ends", async () => {
+      const { plane } = await open();
+      const runs = plane.trackingRuns;
+      const named = { project_id: project, name: "run", created_by: "ann" };
+      await runs.upsert(named, {});
+      const rows = Array.from({ length: 5000 }, (_, n) => `{"n":${n}}`);
+      const order: string[] = [];
+      const writing = runs.writeHistory(named, 0, rows).then(() => order.push("written"));
+      const others = Array.from({ length: 3 }, async () => {
+        await delay(0);
+        await plane.projects.get("acme", "demo");
+        order.push("read");
+      });
+      await Promise.all([writing, ...others]);
+      expect(order).toEqual(["read", "read", "read", "written"]);
+      expect((await runs.get(project, "run"))?.history_rows).toBe(5000);
+
+      const left = new AbortController();
+      const stopped = runs.writeHistory(named, 5000, rows, left.signal);
+      left.abort(new Error("left"));
+      await expect(stopped).rejects.toThrow("left");
+      const written = (await runs.get(project, "run"))?.history_rows ?? 0;
+      expect([written >= 5000, written < 10_000]).toEqual([true, true]);
+      expect(await runs.delete(project, "run")).toBe(true);
+      expect(await runs.has(project, "run")).toBe(false);
+    });
+
+    test("memory is asked for before rows, fields and manifests are read, and for no more than is read at once", async () => {
+      const { plane } = await open();
+      const { trackingRuns: runs, artifacts } = plane;
+      const named = { project_id: project, name: "run", created_by: "ann" };
+      const config = "x".repeat(300_000);
+      await runs.upsert(named, { config });
+      const rows = Array.from({ length: 12 }, () => JSON.stringify("é".repeat(50_000)));
+      await runs.writeHistory(named, 0, rows);
+      const asked: number[] = [];
+      const reserve = async (bytes: number) => void asked.push(bytes);
+      const refuse = async () => await Promise.reject(new Error("no memory"));
+      expect(await runs.readHistory({ ...named, start: 1, limit: 10 }, reserve)).toEqual(rows.slice(1, 11));
+      expect(asked.length).toBeGreaterThan(3);
+      expect(asked.reduce((sum, bytes) => sum + bytes)).toBe(10 * 100_002);
+      await expect(runs.readHistory({ ...named, start: 0, limit: 1 }, refuse)).rejects.toThrow("no memory");
+      await runs.get(project, "run", reserve);
+      expect(asked.at(-1)).toBeGreaterThan(300_000);
+      await expect(runs.get(project, "run", refuse)).rejects.toThrow("no memory");
+      await expect(runs.upsert(named, {}, refuse)).rejects.toThrow("no memory");
+
+      const draft = await artifacts.drafts.add(named, { name: "data", type: "dataset", aliases: [] });
+      expect(await artifacts.drafts.getManifest(draft.id, refuse)).toBeUndefined();
+      await artifacts.drafts.setManifest(draft.id, config);
+      await expect(artifacts.drafts.getManifest(draft.id, refuse)).rejects.toThrow("no memory");
+      const version = { project_id: project, name: "data", type: "dataset", files: [], created_by: "ann" };
+      await artifacts.commit({ ...version, description: "x".repeat(1000), metadata: "{}" });
+      await artifacts.page({ project_id: project, name: "data", limit: 10, reserve });
+      expect(asked.at(-1)).toBe(1002);
+    });
+
     test("an announced version is kept until it is committed or too old", async () => {
       const { plane, clock } = await open();
       const { drafts } = plane.artifacts;
       const fields = { name: "data", type: "dataset", aliases: ["best"], metadata: '{"n":1.0}' };
       const draft = await drafts.add({ project_id: project, created_by: "ann" }, fields);
-      expect(draft).toMatchObject({ ...fields, project_id: project, created_by: "ann", manifest: undefined });
+      expect(draft).toMatchObject({ ...fields, project_id: project, created_by: "ann" });
+      expect(await drafts.getManifest(draft.id)).toBeUndefined();
       await drafts.setManifest(draft.id, '{"contents":"%\0"}');
-      expect(await drafts.get(draft.id)).toEqual({ ...draft, manifest: '{"contents":"%\0"}' });
+      expect(await drafts.get(draft.id)).toEqual(draft);
+      expect(await drafts.getManifest(draft.id)).toBe('{"contents":"%\0"}');
       await expect(drafts.setManifest("nul\0", "{}")).rejects.toMatchObject({ code: "not_found" });
       await expect(drafts.add(draft, { ...fields, name: "a/b" })).rejects.toMatchObject({ code: "unprocessable" });
+      const large = { ...fields, aliases: Array.from({ length: 101 }, (_, n) => `a${n}`) };
+      await expect(drafts.add(draft, large)).rejects.toMatchObject({ code: "too_large", loc: ["aliases"] });
       await drafts.forget(clock.now);
       expect(await drafts.get(draft.id)).toBeDefined();
       await drafts.forget(clock.now + 1n);

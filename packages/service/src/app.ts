@@ -8,6 +8,7 @@ import { authorize, recordProject } from "./access/authorize.js";
 import type { Metrics } from "./observability/metrics.js";
 import { firstLine } from "./outages.js";
 import { currentScope, enterRoute } from "./limits/request-scope.js";
+import { openTurns } from "./limits/shares.js";
 import { problemOf } from "./problems.js";
 import { routes } from "./routes/registry.js";
 import { openRoutes, serveRoutes } from "./routes/serve-routes.js";
@@ -65,7 +66,11 @@ export function createApp(
   const opened = openRoutes(Object.values(routes), { services, docsDir, metrics });
   const all = serveRoutes(
     opened,
-    { authenticate: (request) => authenticate(services.control, readCredentials(request)), onError },
+    {
+      authenticate: (request) => authenticate(services.control, readCredentials(request)),
+      onError,
+      turns: openTurns(limits),
+    },
     interfaces,
   );
   return guardOrigins(all, { origins: services.config.corsOrigins, setting: "HEDDLE_CORS_ORIGINS" });

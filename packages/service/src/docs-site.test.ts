@@ -6,6 +6,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { Problem } from "@heddle/server-stub";
 import type { HttpRequest, HttpResponse, HttpServer } from "@heddle/server-stub";
 import { docsRoute, homeRoute } from "./docs-site.js";
+import { defaultLimits } from "./limits/limit-settings.js";
+import { openTurns } from "./limits/shares.js";
 import { openRoutes, serveRoutes } from "./routes/serve-routes.js";
 import type { Site } from "./routes/route.js";
 
@@ -15,7 +17,8 @@ const html = `<!doctype html><title>Docs</title>${"x".repeat(2000)}`;
 const next: HttpServer = () => Promise.resolve({ status: 418, headers: {}, body: "next" });
 const routes = openRoutes([homeRoute, docsRoute], { docsDir: directory } as Site);
 const onError = (error: unknown) => (error instanceof Problem ? error : undefined);
-const site = serveRoutes(routes, { authenticate: () => Promise.reject(new Error("not asked for")), onError }, next);
+const authenticate = () => Promise.reject(new Error("not asked for"));
+const site = serveRoutes(routes, { authenticate, onError, turns: openTurns(defaultLimits) }, next);
 
 beforeAll(() => {
   mkdirSync(join(directory, "tracing"), { recursive: true });

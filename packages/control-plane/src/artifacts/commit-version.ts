@@ -97,17 +97,24 @@ export async function insertVersion(
 function checkVersion({ name, type, files, aliases = [], metadata, description }: NewArtifactVersion): void {
   checkArtifactName(name, "name");
   checkArtifactName(type, "type");
-  const tooMany = (what: string, most: number) =>
-    new HeddleError("too_large", `a version has at most ${most} ${what}`, { loc: [what] });
   if (files.length > maxFiles) throw tooMany("files", maxFiles);
-  if (aliases.length > maxAliases) throw tooMany("aliases", maxAliases);
   for (const [at, { path }] of files.entries()) checkFilePath(path, "files", at, "path");
   checkFilesFit(
     files.map(({ path }) => path),
     "files",
   );
-  for (const [at, alias] of aliases.entries()) checkAlias(alias, "aliases", at);
+  checkAliases(aliases);
   checkTexts({ metadata, description });
+}
+
+/** Throws `unprocessable` for aliases that cannot be, and `too_large` for too many. */
+export function checkAliases(aliases: readonly string[]): void {
+  if (aliases.length > maxAliases) throw tooMany("aliases", maxAliases);
+  for (const [at, alias] of aliases.entries()) checkAlias(alias, "aliases", at);
+}
+
+function tooMany(what: string, most: number): HeddleError {
+  return new HeddleError("too_large", `a version has at most ${most} ${what}`, { loc: [what] });
 }
 
 /** Throws `too_large`. */

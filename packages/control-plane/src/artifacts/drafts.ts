@@ -2,8 +2,10 @@ import { randomUUID } from "node:crypto";
 import { HeddleError } from "@heddle/errors";
 import type { Database, Row } from "../database.js";
 import { integerOf, textOf } from "../database.js";
+import type { ReserveRows } from "../reserve.js";
 import { originalText, storedText } from "../stored-text.js";
-import { checkAlias, checkArtifactName } from "./artifact-names.js";
+import { checkArtifactName } from "./artifact-names.js";
+import { checkAliases, checkTexts } from "./commit-version.js";
 
 /** What a client says of a version before it sends its content. */
 interface DraftFields {
@@ -19,18 +21,18 @@ interface DraftFields {
 export interface ArtifactDraft extends DraftFields {
   id: string;
   project_id: string;
-  /** The list of its files as the client sent it, JSON text; undefined until then. */
-  manifest: string | undefined;
   created_at: bigint;
   created_by: string;
 }
 
 /** Versions that clients have announced; one that is not committed within 7 days is forgotten. */
 export interface ArtifactDrafts {
-  /** Throws `unprocessable` for names and aliases that cannot be. */
+  /** Throws `unprocessable` for names and aliases that cannot be, and `too_large`. */
   add(draft: { project_id: string; created_by: string }, fields: DraftFields): Promise<ArtifactDraft>;
   /** Of any project: the caller checks that it may write to `project_id` of the result. */
   get(id: string): Promise<ArtifactDraft | undefined>;
+  /** The list of its files as the client sent it, JSON text; undefined until then. */
+  getManifest(id: string, reserve?: ReserveRows): Promise<string | undefined>;
   /** Throws `not_found`, and `too_large` beyond 16 MiB. */
   setManifest(id: string, manifest: string): Promise<void>;
   delete(id: string): Promise<void>;
@@ -38,7 +40,7 @@ export interface ArtifactDrafts {
   forget(before: bigint): Promise<void>;
 }
 
-const columns = "id, project_id, fields, manifest, created_at, created_by";
+const columns = "id, project_id, fields, created_at, created_by";
 const maxManifestBytes = 16 * 1024 * 1024;
 
 export function openArtifactDrafts(database: Database, now: () => bigint): ArtifactDrafts {
@@ -46,7 +48,8 @@ export function openArtifactDrafts(database: Database, now: () => bigint): Artif
     async add({ project_id, created_by }, fields) {
       checkArtifactName(fields.name, "name");
       checkArtifactName(fields.type, "type");
-      for (const [at, alias] of fields.aliases.entries()) checkAlias(alias, "aliases", at);
+      checkAliases(fields.aliases);
+      checkTexts({ metadata: fields.metadata, description: fields.description });
       const [row] = await database.rows(
         `INSERT INTO artifact_drafts (id, project_id, fields, created_at, created_by) VALUES ($1, $2, $3, $4, $5)
           RETURNING ${columns}`,
@@ -57,6 +60,17 @@ export function openArtifactDrafts(database: Database, now: () => bigint): Artif
     async get(id) {
       const [row] = await database.rows(`SELECT ${columns} FROM artifact_drafts WHERE id = $1`, [storedText(id)]);
       return row && draftOf(row);
+    },
+    async getManifest(id, reserve) {
+      const key = [storedText(id)];
+      const [size] = await database.rows(
+        "SELECT octet_length(manifest) AS bytes FROM artifact_drafts WHERE id = $1 AND manifest IS NOT NULL",
+        key,
+      );
+      if (size === undefined) return undefined;
+      await reserve?.(Number(integerOf(size, "bytes")), 1);
+      const [row] = await database.rows("SELECT manifest FROM artifact_drafts WHERE id = $1", key);
+      return row && originalText(textOf(row, "manifest"));
     },
     async setManifest(id, manifest) {
       if (Buffer.byteLength(manifest) > maxManifestBytes) {
@@ -78,7 +92,6 @@ function draftOf(row: Row): ArtifactDraft {
     ...(JSON.parse(originalText(textOf(row, "fields"))) as DraftFields),
     id: textOf(row, "id"),
     project_id: textOf(row, "project_id"),
-    manifest: row["manifest"] === null ? undefined : originalText(textOf(row, "manifest")),
     created_at: integerOf(row, "created_at"),
     created_by: originalText(textOf(row, "created_by")),
   };

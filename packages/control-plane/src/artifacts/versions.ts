@@ -70,6 +70,7 @@ export async function pageVersions(
     columns: ownVersionColumns,
     position: "version_index",
     owner: ["collection_id", collection.id],
+    bytes: "octet_length(description) + octet_length(metadata)",
     keepsDeleted: false,
   };
   const { rows, hasMore } = await readPage(database, source, page);

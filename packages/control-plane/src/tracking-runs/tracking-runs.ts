@@ -3,8 +3,9 @@ import { HeddleError } from "@heddle/errors";
 import type { Database, Row, Statements } from "../database.js";
 import { integerOf, textOf } from "../database.js";
 import { checkName, isStorable, isTooLong } from "../names.js";
-import { batches, Parameters } from "../parameters.js";
+import type { ReserveRows } from "../reserve.js";
 import { originalText, storedText } from "../stored-text.js";
+import { deleteHistory, readHistory, writeHistory } from "./history.js";
 
 /** What a client says of a run. JSON text where it is an object. */
 export interface TrackingRunFields {
@@ -50,28 +51,32 @@ export interface TrackingRuns {
   upsert(
     run: RunOf & { created_by: string },
     fields: TrackingRunFields,
+    reserve?: ReserveRows,
   ): Promise<{ run: TrackingRun; created: boolean }>;
-  get(projectId: string, name: string): Promise<TrackingRun | undefined>;
+  get(projectId: string, name: string, reserve?: ReserveRows): Promise<TrackingRun | undefined>;
+  /** Whether there is the run; its fields, which may be large, are not read. */
+  has(projectId: string, name: string): Promise<boolean>;
   /** Deletes a run with its history; returns false when there is none. */
   delete(projectId: string, name: string): Promise<boolean>;
   /**
-   * Stores rows, JSON text each, from a position on; rows that are there already are replaced. Throws `not_found`, and
-   * `too_large` beyond 1,000,000 rows.
+   * Stores rows, JSON text each, from a position on; rows that are there already are replaced. Large requests are several
+   * transactions: what came before an error or the end of the signal stays, and the request can be sent again. Throws
+   * `not_found`, and `too_large` beyond 1,000,000 rows.
    */
-  writeHistory(run: RunOf, start: number, rows: readonly string[]): Promise<void>;
-  readHistory(page: HistoryPage): Promise<string[]>;
+  writeHistory(run: RunOf, start: number, rows: readonly string[], signal?: AbortSignal): Promise<void>;
+  readHistory(page: HistoryPage, reserve?: ReserveRows): Promise<string[]>;
 }
 
 const columns = "id, project_id, name, fields, history_rows, created_at, created_by, updated_at";
-const maxHistoryRows = 1_000_000;
 const maxFieldBytes = 16 * 1024 * 1024;
 
 export function openTrackingRuns(database: Database, now: () => bigint): TrackingRuns {
   return {
-    async upsert({ project_id, name, created_by }, fields) {
+    async upsert({ project_id, name, created_by }, fields, reserve) {
       if (checkName(name, "name").includes("/")) {
         throw new HeddleError("unprocessable", "name must not hold a slash", { loc: ["name"] });
       }
+      await reserveFields(project_id, name, reserve);
       return await database.transaction(async (statements) => {
         const found = await find(statements, project_id, name);
         const merged = storedText(JSON.stringify({ ...found?.fields, ...fields }));
@@ -89,64 +94,63 @@ export function openTrackingRuns(database: Database, now: () => bigint): Trackin
         return { run: runOf(row ?? {}), created: found === undefined };
       });
     },
-    get: async (projectId, name) => await find(database, projectId, name),
-    delete: async (projectId, name) =>
-      await database.transaction(async (statements) => {
-        const run = await find(statements, projectId, name);
-        if (run === undefined) return false;
-        await statements.run("DELETE FROM tracking_run_history WHERE run_id = $1", [run.id]);
-        await statements.run("DELETE FROM tracking_runs WHERE id = $1", [run.id]);
+    async get(projectId, name, reserve) {
+      await reserveFields(projectId, name, reserve);
+      return await find(database, projectId, name);
+    },
+    has: async (projectId, name) => (await findId(database, projectId, name)) !== undefined,
+    async delete(projectId, name) {
+      const known = await findId(database, projectId, name);
+      if (known === undefined) return false;
+      await deleteHistory(database, known);
+      return await database.transaction(async (statements) => {
+        const id = await findId(statements, projectId, name);
+        if (id === undefined) return false;
+        await statements.run("DELETE FROM tracking_run_history WHERE run_id = $1", [id]);
+        await statements.run("DELETE FROM tracking_runs WHERE id = $1", [id]);
         return true;
-      }),
-    async writeHistory({ project_id, name }, start, rows) {
-      if (start + rows.length > maxHistoryRows) {
-        throw new HeddleError("too_large", `a run has at most ${maxHistoryRows} rows of history`);
-      }
-      await database.transaction(async (statements) => {
-        const run = await find(statements, project_id, name);
-        if (run === undefined) throw new HeddleError("not_found", `no run ${name} in ${project_id}`);
-        await insertRows(statements, run.id, start, rows);
-        await statements.run(
-          `UPDATE tracking_runs SET updated_at = $2, history_rows =
-            (SELECT COALESCE(MAX(position) + 1, 0) FROM tracking_run_history WHERE run_id = $1) WHERE id = $1`,
-          [run.id, now()],
-        );
       });
     },
-    async readHistory({ project_id, name, start, limit }) {
-      const run = await find(database, project_id, name);
-      const rows = await database.rows(
-        `SELECT row_json FROM tracking_run_history WHERE run_id = $1 AND position >= $2 ORDER BY position LIMIT $3`,
-        [run?.id ?? "", BigInt(start), BigInt(limit)],
-      );
-      return rows.map((row) => originalText(textOf(row, "row_json")));
+    async writeHistory({ project_id, name }, start, rows, signal) {
+      const idOf = async (statements: Statements): Promise<string> => {
+        const id = await findId(statements, project_id, name);
+        if (id === undefined) throw new HeddleError("not_found", `no run ${name} in ${project_id}`);
+        return id;
+      };
+      await writeHistory(database, idOf, { start, rows, now: now(), ...(signal && { signal }) });
+    },
+    async readHistory({ project_id, name, ...page }, reserve) {
+      const id = await findId(database, project_id, name);
+      return id === undefined ? [] : await readHistory(database, id, page, reserve);
     },
   };
-}
 
-async function insertRows(
-  statements: Statements,
-  runId: string,
-  start: number,
-  rows: readonly string[],
-): Promise<void> {
-  let position = BigInt(start);
-  for (const some of batches(rows)) {
-    const p = new Parameters();
-    const values = some.map((row) => `(${p.bind(runId)}, ${p.bind(position++)}, ${p.bind(storedText(row))})`);
-    await statements.run(
-      `INSERT INTO tracking_run_history (run_id, position, row_json) VALUES ${values.join(", ")}
-        ON CONFLICT (run_id, position) DO UPDATE SET row_json = excluded.row_json`,
-      p.values,
-    );
+  async function reserveFields(projectId: string, name: string, reserve: ReserveRows | undefined): Promise<void> {
+    if (reserve === undefined) return;
+    const row = await findRow(database, "octet_length(fields) AS bytes", projectId, name);
+    await reserve(row === undefined ? 0 : Number(integerOf(row, "bytes")), 1);
   }
 }
 
 async function find(statements: Statements, projectId: string, name: string): Promise<TrackingRun | undefined> {
-  if (!isStorable(name) || isTooLong(name)) return undefined;
-  const sql = `SELECT ${columns} FROM tracking_runs WHERE project_id = $1 AND name = $2`;
-  const [row] = await statements.rows(sql, [projectId, name]);
+  const row = await findRow(statements, columns, projectId, name);
   return row && runOf(row);
+}
+
+async function findId(statements: Statements, projectId: string, name: string): Promise<string | undefined> {
+  const row = await findRow(statements, "id", projectId, name);
+  return row && textOf(row, "id");
+}
+
+async function findRow(
+  statements: Statements,
+  selected: string,
+  projectId: string,
+  name: string,
+): Promise<Row | undefined> {
+  if (!isStorable(name) || isTooLong(name)) return undefined;
+  const sql = `SELECT ${selected} FROM tracking_runs WHERE project_id = $1 AND name = $2`;
+  return (await statements.rows(sql, [projectId, name]))[0];
 }
 
 function runOf(row: Row): TrackingRun {

@@ -3,6 +3,7 @@ import type { Row, SqlValue, Statements } from "../database.js";
 import { integerOf } from "../database.js";
 import { isStorable } from "../names.js";
 import { Parameters } from "../parameters.js";
+import type { ReserveRows } from "../reserve.js";
 
 /** Absent: from the beginning, ascending. */
 export interface CursorPage {
@@ -11,6 +12,7 @@ export interface CursorPage {
   /** The most items, at least 1. */
   limit: number;
   order?: "asc" | "desc";
+  reserve?: ReserveRows;
 }
 
 export interface PageSource {
@@ -22,6 +24,8 @@ export interface PageSource {
   owner: [column: string, value: string];
   /** A further column that all items of the page have the same value in. */
   filter?: [column: string, value: string];
+  /** Expression of the bytes of a row whose texts may be large; without it rows are small. */
+  bytes?: string;
   /** Whether deleted items stay as rows with `deleted_at`; default true. */
   keepsDeleted?: boolean;
 }
@@ -32,8 +36,8 @@ export interface PageSource {
  */
 export async function readPage(
   statements: Statements,
-  { table, columns, position, owner: [column, owner], filter, keepsDeleted = true }: PageSource,
-  { after, limit, order = "asc" }: CursorPage,
+  { table, columns, position, owner: [column, owner], filter, bytes, keepsDeleted = true }: PageSource,
+  { after, limit, order = "asc", reserve }: CursorPage,
 ): Promise<{ rows: Row[]; hasMore: boolean }> {
   const p = new Parameters();
   const conditions = [`${column} = ${p.bind(owner)}`];
@@ -47,8 +51,13 @@ export async function readPage(
     const at = p.bind(integerOf(cursor, "position"));
     conditions.push(`${position} ${order === "asc" ? ">" : "<"} ${at}`);
   }
-  const sql = `SELECT ${columns} FROM ${table} WHERE ${conditions.join(" AND ")}
+  const where = `FROM ${table} WHERE ${conditions.join(" AND ")}
     ORDER BY ${position} ${order === "asc" ? "ASC" : "DESC"} LIMIT ${p.bind(BigInt(limit + 1))}`;
-  const rows = await statements.rows(sql, p.values);
+  if (reserve !== undefined) {
+    const sizes = await statements.rows(`SELECT ${bytes ?? "0"} AS bytes ${where}`, p.values);
+    const sum = sizes.reduce((total, row) => total + integerOf(row, "bytes"), 0n);
+    await reserve(Number(sum), sizes.length);
+  }
+  const rows = await statements.rows(`SELECT ${columns} ${where}`, p.values);
   return { rows: rows.slice(0, limit), hasMore: rows.length > limit };
 }

@@ -1,5 +1,5 @@
 import { GraphqlError } from "./graphql-error.js";
-import type { Arguments } from "./graphql-select.js";
+import type { Arguments } from "./graphql-document.js";
 
 /** A text that is not empty; undefined for anything else. */
 export function textIn(args: Arguments, name: string): string | undefined {

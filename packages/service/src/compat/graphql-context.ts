@@ -2,9 +2,11 @@ import { callerMay } from "@heddle/control-plane";
 import type { Caller, Role } from "@heddle/control-plane";
 import type { HttpRequest } from "@heddle/server-stub";
 import { projectIdRule, splitProject } from "../access/project-id.js";
+import { currentScope } from "../limits/request-scope.js";
 import { publicUrl } from "../public-url.js";
 import type { Services } from "../services.js";
 import { GraphqlError } from "./graphql-error.js";
+import { GraphqlWork } from "./graphql-work.js";
 import { signedPathOf } from "./wandb/signed-urls.js";
 import type { Grant } from "./wandb/signed-urls.js";
 
@@ -14,16 +16,21 @@ export interface GraphqlContext {
   caller: Caller;
   /** The entity where a request names none. */
   entity: string;
-  /** Returns the URL of a grant, which ends with the key of the caller. */
-  urlOf: (grant: Grant) => string;
+  /** Returns the field of the URL of a grant, which ends with the key of the caller: signed where it is selected. */
+  urlOf: (grant: Grant) => () => string;
+  /** What the request has used so far. */
+  work: GraphqlWork;
 }
 
 export function contextOf(services: Services, caller: Caller, request: HttpRequest): GraphqlContext {
   const entity = caller.owner ? services.config.defaultEntity : caller.entity;
   const { urlSignatures } = services.control;
-  const urlOf = (grant: Grant) =>
-    publicUrl(services.config, request) + signedPathOf(urlSignatures, caller.key_id, grant);
-  return { services, caller, entity, urlOf };
+  const work = new GraphqlWork(currentScope(), request.signal);
+  const urlOf = (grant: Grant) => () => {
+    work.charge("signature");
+    return publicUrl(services.config, request) + signedPathOf(urlSignatures, caller.key_id, grant);
+  };
+  return { services, caller, entity, urlOf, work };
 }
 
 /** Whether the caller has the right in the project, `entity/project`; false for text that is no project id. */

@@ -1,9 +1,8 @@
 import { HeddleError } from "@heddle/errors";
-import { readJsonBody } from "../routes/json-body.js";
 import type { KeyedRoute } from "../routes/route.js";
 import { contextOf } from "./graphql-context.js";
 import { runGraphql } from "./graphql.js";
-import type { Query } from "./graphql-select.js";
+import type { Query } from "./graphql-document.js";
 
 /** Of a body: wandb announces up to 10,000 files of an artifact in one. */
 const limits = { maxBytes: 8 * 1024 * 1024, maxValues: 250_000 };
@@ -17,10 +16,10 @@ export const graphqlRoute: KeyedRoute = {
   errors: "graphql",
   open:
     ({ services }) =>
-    async ({ http, caller }) => {
-      const query = queryOf(await readJsonBody(http, limits));
-      const response = await runGraphql(query, contextOf(services, caller, http));
-      return { status: 200, headers: { "content-type": "application/json" }, body: JSON.stringify(response) };
+    async ({ http, caller, json }) => {
+      const query = queryOf(await json(limits));
+      const body = await runGraphql(query, contextOf(services, caller, http));
+      return { status: 200, headers: { "content-type": "application/json" }, body };
     },
 };
 

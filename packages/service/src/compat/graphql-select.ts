@@ -1,120 +1,111 @@
-import { Kind, parse, valueFromASTUntyped } from "graphql";
-import type { DirectiveNode, DocumentNode, FieldNode, FragmentDefinitionNode, SelectionSetNode } from "graphql";
+import type { FieldNode, SelectionSetNode } from "graphql";
 import { GraphqlError } from "./graphql-error.js";
-
-/** What a field can be: a value, a list, an object of fields, or a function of the field's arguments that returns one. */
-export type Fields = Readonly<Record<string, unknown>>;
-
-/** The arguments of a field, with the values of variables in them. */
-export type Arguments = Readonly<Record<string, unknown>>;
-
-export interface Query {
-  query: string;
-  operationName?: string;
-  variables: Record<string, unknown>;
-}
-
-const maxTokens = 5000;
-const maxDepth = 20;
-/** Selected fields and fragments, each as often as it is applied to an object. */
-const maxNodes = 100_000;
+import { GraphqlOperation } from "./graphql-document.js";
+import type { Arguments, Merged, Query } from "./graphql-document.js";
+import type { GraphqlWork } from "./graphql-work.js";
+import { JsonPieces } from "./json-pieces.js";
 
 /**
- * Selects from `roots` what a query asks for. There is no schema: a field that an object does not have is null. Throws
- * {@link GraphqlError} for a query that cannot be read, that selects too much, or whose root field is unknown.
+ * What an object can be asked for: values, lists, objects of fields, and functions of the field's arguments that return one.
+ * A function runs where its field is selected, once for the same arguments.
  */
-export async function select(request: Query, roots: Fields): Promise<Record<string, unknown>> {
-  const document = read(request.query);
-  const operations = document.definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION);
-  const operation = operations.find(({ name }) => name?.value === request.operationName) ?? operations[0];
-  if (operation === undefined) throw new GraphqlError("the query has no operation");
-  const defaults = operation.variableDefinitions?.map(({ variable, defaultValue }) => [
-    variable.name.value,
-    defaultValue && valueFromASTUntyped(defaultValue),
-  ]);
-  const selection = new Selection(document, { ...Object.fromEntries(defaults ?? []), ...request.variables });
-  for (const { name } of selection.fieldsOf(operation.selectionSet, undefined, 0)) {
-    if (Object.hasOwn(roots, name.value)) continue;
-    throw new GraphqlError(`Heddle supports only ${Object.keys(roots).join(", ")} here, not ${name.value}`);
-  }
-  return (await selection.of(roots, operation.selectionSet, 0)) as Record<string, unknown>;
+export type Fields = Readonly<Record<string, unknown>>;
+
+export interface Roots {
+  query: Fields;
+  /** Each runs as often as it is selected, one after the other. */
+  mutation: Fields;
 }
 
-function read(query: string): DocumentNode {
-  try {
-    return parse(query, { noLocation: true, maxTokens });
-  } catch (error) {
-    throw new GraphqlError(error instanceof Error ? error.message : "the query cannot be read");
+/**
+ * Writes what a query selects from the roots. There is no schema: a field that an object does not have is null. Throws
+ * {@link GraphqlError} for a query that cannot be read or whose root field is unknown, and what `work` throws for one that
+ * selects too much.
+ */
+export async function select(request: Query, roots: Roots, work: GraphqlWork): Promise<JsonPieces> {
+  const operation = new GraphqlOperation(request);
+  const { kind } = operation;
+  if (kind === "subscription") throw new GraphqlError("subscriptions are not supported");
+  const root = roots[kind];
+  const fields = await operation.fields([operation.selection], undefined, 0, work);
+  for (const [{ name }] of fields.values()) {
+    if (Object.hasOwn(root, name.value)) continue;
+    throw new GraphqlError(`a ${kind} can select ${Object.keys(root).join(", ")} here, not ${name.value}`);
   }
+  const output = new JsonPieces();
+  output.raw('{"data":');
+  await new Selection(operation, work, output).members(root, fields, 0, kind === "mutation");
+  output.raw("}");
+  return output;
 }
 
 class Selection {
-  readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-  readonly #variables: Record<string, unknown>;
-  #nodes = 0;
+  readonly #operation: GraphqlOperation;
+  readonly #work: GraphqlWork;
+  readonly #output: JsonPieces;
+  /** What functions of an object have returned. */
+  readonly #known = new WeakMap<object, Map<string, unknown>>();
 
-  constructor({ definitions }: DocumentNode, variables: Record<string, unknown>) {
-    const fragments = definitions.filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION);
-    this.#fragments = new Map(fragments.map((fragment) => [fragment.name.value, fragment]));
-    this.#variables = variables;
+  constructor(operation: GraphqlOperation, work: GraphqlWork, output: JsonPieces) {
+    this.#operation = operation;
+    this.#work = work;
+    this.#output = output;
   }
 
-  async of(value: unknown, selected: SelectionSetNode | undefined, depth: number): Promise<unknown> {
+  async members(parent: object, fields: Map<string, Merged>, depth: number, isMutation = false): Promise<void> {
+    let separator = "{";
+    for (const [key, merged] of fields) {
+      await this.#work.respond(this.#output.raw(`${separator}${JSON.stringify(key)}:`));
+      separator = ",";
+      const [field] = merged;
+      const value = isMutation ? await this.#mutate(parent, field) : await this.#valueOf(parent, field);
+      const selections = merged.flatMap(({ selectionSet }) => selectionSet ?? []);
+      await this.#write(value, selections, depth + 1, field);
+    }
+    this.#output.raw(separator === "{" ? "{}" : "}");
+  }
+
+  async #write(value: unknown, selections: SelectionSetNode[], depth: number, field: FieldNode): Promise<void> {
+    await this.#work.pause();
     if (Array.isArray(value)) {
-      return await Promise.all(value.map(async (item: unknown) => await this.of(item, selected, depth)));
-    }
-    if (selected === undefined || typeof value !== "object" || value === null) return value;
-    const result: Record<string, unknown> = {};
-    for (const field of this.fieldsOf(selected, typeNameOf(value), depth)) {
-      const own: unknown = (value as Fields)[field.name.value];
-      const found: unknown =
-        typeof own === "function" ? await (own as (args: Arguments) => unknown)(this.#argumentsOf(field)) : own;
-      const key = field.alias?.value ?? field.name.value;
-      result[key] = (await this.of(found, field.selectionSet, depth + 1)) ?? null;
-    }
-    return result;
-  }
-
-  /** The fields of a selection, with those of its fragments, in order. */
-  *fieldsOf(selected: SelectionSetNode, type: string | undefined, depth: number): Generator<FieldNode> {
-    if (depth > maxDepth) throw new GraphqlError(`a query has at most ${maxDepth} levels`);
-    for (const node of selected.selections) {
-      if (++this.#nodes > maxNodes) throw new GraphqlError(`a query selects at most ${maxNodes} times`);
-      if (!this.#isIncluded(node.directives)) continue;
-      if (node.kind === Kind.FIELD) yield node;
-      else {
-        const fragment = node.kind === Kind.INLINE_FRAGMENT ? node : this.#fragments.get(node.name.value);
-        if (fragment === undefined) throw new GraphqlError("the query lacks a fragment that it uses");
-        if (appliesTo(fragment.typeCondition?.name.value, type)) {
-          yield* this.fieldsOf(fragment.selectionSet, type, depth + 1);
-        }
+      this.#output.raw("[");
+      for (const [at, item] of value.entries()) {
+        if (at > 0) this.#output.raw(",");
+        this.#work.charge("field");
+        await this.#write(item, selections, depth, field);
       }
-    }
+      this.#output.raw("]");
+    } else if (typeof value === "object" && value !== null) {
+      if (selections.length === 0) throw new GraphqlError(`${field.name.value} needs a selection of its fields`);
+      const fields = await this.#operation.fields(selections, typeNameOf(value), depth, this.#work);
+      await this.members(value, fields, depth);
+    } else await this.#work.respond(this.#output.scalar(value));
   }
 
-  #isIncluded(directives: readonly DirectiveNode[] | undefined): boolean {
-    return (directives ?? []).every(({ name, arguments: args = [] }) => {
-      const condition = args[0] && valueFromASTUntyped(args[0].value, this.#variables);
-      if (name.value === "include") return condition === true;
-      return name.value !== "skip" || condition !== true;
-    });
+  async #mutate(parent: object, field: FieldNode): Promise<unknown> {
+    this.#work.charge("mutation");
+    return await this.#call(parent, field);
   }
 
-  #argumentsOf({ arguments: args = [] }: FieldNode): Arguments {
-    return Object.fromEntries(
-      args.map(({ name, value }) => [name.value, valueFromASTUntyped(value, this.#variables) ?? undefined]),
-    );
+  async #valueOf(parent: object, field: FieldNode): Promise<unknown> {
+    const name = field.name.value;
+    if (!Object.hasOwn(parent, name)) return undefined;
+    const own = (parent as Fields)[name];
+    if (typeof own !== "function") return own;
+    const known = this.#known.get(parent) ?? new Map<string, unknown>();
+    this.#known.set(parent, known);
+    const identity = this.#operation.identityOf(field);
+    if (!known.has(identity)) known.set(identity, await this.#call(parent, field));
+    return known.get(identity);
   }
-}
 
-/** The types that share an interface with others: a fragment on one of them does not apply to the others. */
-const alternatives = new Set(["ArtifactSequence", "ArtifactPortfolio"]);
-
-function appliesTo(condition: string | undefined, type: string | undefined): boolean {
-  return condition === undefined || condition === type || !alternatives.has(condition);
+  async #call(parent: object, field: FieldNode): Promise<unknown> {
+    const resolve = (parent as Record<string, (args: Arguments) => unknown>)[field.name.value];
+    return await resolve?.(this.#operation.argumentsOf(field));
+  }
 }
 
 function typeNameOf(value: object): string | undefined {
-  const name: unknown = "__typename" in value ? value.__typename : undefined;
+  const name: unknown = Object.hasOwn(value, "__typename") ? (value as Fields)["__typename"] : undefined;
   return typeof name === "string" ? name : undefined;
 }

@@ -1,4 +1,5 @@
 import { FairShare } from "@heddle/fair-share";
+import { readSlots } from "@heddle/trace-store";
 import type { EngineShares } from "@heddle/trace-store";
 import type { Limits } from "./limit-settings.js";
 import { currentSharer } from "./request-scope.js";
@@ -13,6 +14,20 @@ export function openWorkingMemory({ workingMemoryBytes }: Limits): FairShare {
       key: `The requests of this key hold half of the ${workingMemoryBytes} bytes that all requests may hold (HEDDLE_WORKING_MEMORY)`,
       entity: `The requests of this entity hold three quarters of the ${workingMemoryBytes} bytes that all requests may hold (HEDDLE_WORKING_MEMORY)`,
       all: `All requests together hold the ${workingMemoryBytes} bytes that they may hold (HEDDLE_WORKING_MEMORY)`,
+    },
+  });
+}
+
+/** Slots of requests beside the spec that work on the main thread, a few milliseconds at a time. */
+export function openTurns({ readsPerKey, readsPerEntity }: Limits): FairShare {
+  return new FairShare({
+    capacity: readSlots,
+    perKey: readsPerKey,
+    perEntity: readsPerEntity,
+    messages: {
+      key: `This key has ${readsPerKey} requests running, which is its share (HEDDLE_READS_PER_KEY)`,
+      entity: `This entity has ${readsPerEntity} requests running, which is its share (HEDDLE_READS_PER_ENTITY)`,
+      all: "The service is busy with other requests",
     },
   });
 }

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { openTestService } from "../../test/test-service.js";
 import type { TestService } from "../../test/test-service.js";
 import { authenticate } from "../access/authenticate.js";
+import { openTurns } from "../limits/shares.js";
 import { problemOf } from "../problems.js";
 import { openRoutes, serveRoutes } from "../routes/serve-routes.js";
 import { metricsRoute } from "./metrics-route.js";
@@ -22,7 +23,8 @@ test("metrics of the service's own port are for admin keys that no project limit
   const { services } = service;
   const routes = openRoutes([metricsRoute], { services, docsDir: undefined, metrics: openMetrics("1.2.3") });
   const authenticateKey = (request: HttpRequest) => authenticate(services.control, readCredentials(request));
-  const send = toFetch(serveRoutes(routes, { authenticate: authenticateKey, onError: problemOf }, next));
+  const turns = openTurns(services.config.limits);
+  const send = toFetch(serveRoutes(routes, { authenticate: authenticateKey, onError: problemOf, turns }, next));
   const get = async (secret: string | undefined, init: RequestInit = {}, path = "/metrics") => {
     const headers = new Headers(secret === undefined ? {} : { authorization: `Bearer ${secret}` });
     return await send(new Request(`http://in-process${path}`, { ...init, headers }));

@@ -1,5 +1,7 @@
 import { Problem, securityHeaders } from "@heddle/server-stub";
 import type { HttpResponse, HttpServer } from "@heddle/server-stub";
+import { defaultLimits } from "../limits/limit-settings.js";
+import { openTurns } from "../limits/shares.js";
 import type { KeyedRoute } from "../routes/route.js";
 import { serveRoutes } from "../routes/serve-routes.js";
 import type { Metrics } from "./metrics.js";
@@ -19,7 +21,8 @@ export function metricsServer(metrics: Metrics): HttpServer {
   const route = { ...metricsRoute, access: "public" } as const;
   const handle = async () => await metricsResponse(metrics);
   const onError = (error: unknown) => (error instanceof Problem ? error : undefined);
-  return serveRoutes([{ route, handle }], { authenticate: noKeys, onError }, async () => unknown);
+  const options = { authenticate: noKeys, onError, turns: openTurns(defaultLimits) };
+  return serveRoutes([{ route, handle }], options, async () => unknown);
 }
 
 async function metricsResponse(metrics: Metrics): Promise<HttpResponse> {

@@ -11,6 +11,6 @@ test("values are counted without those inside of strings", () => {
 
 test("a text with too many values is refused before it is parsed", () => {
   expect(() => parseJson(`[${"0,".repeat(1000)}`, 1000, "the body")).toThrow(/at most 1000 values/);
-  expect(() => parseJson("[", 1000, "the body")).toThrow("the body must be JSON");
+  expect(() => parseJson("[", 1000, "the body")).toThrow("the body is not JSON");
   expect(parseJson('{"__proto__":1}', 10, "the body")).toEqual(JSON.parse('{"__proto__":1}'));
 });

@@ -1,5 +1,7 @@
-import { decodeText, Problem, readBody } from "@heddle/server-stub";
+import { HeddleError } from "@heddle/errors";
+import { decodeText, readBody } from "@heddle/server-stub";
 import type { HttpRequest } from "@heddle/server-stub";
+import { currentScope } from "../limits/request-scope.js";
 import { countValues } from "./json-values.js";
 
 export interface JsonBodyLimits {
@@ -9,19 +11,36 @@ export interface JsonBodyLimits {
   maxValues: number;
 }
 
-/** Reads a body as JSON, whatever its media type. Throws 400, 413 and 415. */
-export async function readJsonBody(request: HttpRequest, limits: JsonBodyLimits): Promise<unknown> {
-  return parseJson(decodeText(await readBody(request, limits.maxBytes)), limits.maxValues, "the body");
+/** Bytes that a parsed value takes next to its text. */
+const valueBytes = 64;
+
+/**
+ * Reads a body as JSON, whatever its media type; `turn` is waited for before it is parsed. Throws as {@link parseJson}
+ * does, and 400, 413 and 415.
+ */
+export async function readJsonBody(
+  request: HttpRequest,
+  { maxBytes, maxValues }: JsonBodyLimits,
+  turn: () => Promise<unknown>,
+): Promise<unknown> {
+  const bytes = await readBody(request, maxBytes);
+  await turn();
+  const text = decodeText(bytes);
+  const values = countValues(text, maxValues);
+  await currentScope()?.hold(text.length + values * valueBytes);
+  return parseCounted(text, values, maxValues, "the body");
 }
 
-/** Parses JSON of bounded size. Throws 400, and 413 before anything is parsed. */
+/** Parses JSON of bounded size. Throws `invalid`, and `too_large` before anything is parsed. */
 export function parseJson(text: string, maxValues: number, what: string): unknown {
-  if (countValues(text, maxValues) > maxValues) {
-    throw new Problem(413, `Request too large: ${what} has at most ${maxValues} values`);
-  }
+  return parseCounted(text, countValues(text, maxValues), maxValues, what);
+}
+
+function parseCounted(text: string, values: number, maxValues: number, what: string): unknown {
+  if (values > maxValues) throw new HeddleError("too_large", `${what} has at most ${maxValues} values`);
   try {
     return JSON.parse(text);
   } catch {
-    throw new Problem(400, `${what} must be JSON`);
+    throw new HeddleError("invalid", `${what} is not JSON`);
   }
 }

@@ -3,6 +3,7 @@ import type { HttpRequest, HttpResponse } from "@heddle/server-stub";
 import type { Metrics } from "../observability/metrics.js";
 import type { Services } from "../services.js";
 import type { ErrorForm } from "./error-forms.js";
+import type { JsonBodyLimits } from "./json-body.js";
 
 /** What routes are made of. */
 export interface Site {
@@ -21,6 +22,11 @@ export interface RouteRequest {
 
 export interface KeyedRequest extends RouteRequest {
   caller: Caller;
+  /**
+   * Reads the body as JSON, and waits for the turn of the key: few requests work at the same time. Throws 400, 413, 415,
+   * 429 and 503.
+   */
+  json: (limits: JsonBodyLimits) => Promise<unknown>;
 }
 
 export type RouteHandler<Request> = (request: Request) => Promise<HttpResponse>;

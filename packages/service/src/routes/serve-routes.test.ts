@@ -3,6 +3,8 @@ import { ClientDisconnected, Problem } from "@heddle/server-stub";
 import type { HttpRequest, HttpServer } from "@heddle/server-stub";
 import { toFetch } from "@heddle/server-stub/fetch";
 import { beforeEach, expect, test } from "vitest";
+import { defaultLimits } from "../limits/limit-settings.js";
+import { openTurns } from "../limits/shares.js";
 import { serveRoutes } from "./serve-routes.js";
 import type { OpenedRoute } from "./serve-routes.js";
 
@@ -39,6 +41,7 @@ const routes: OpenedRoute[] = [
 const server = serveRoutes(
   routes,
   {
+    turns: openTurns(defaultLimits),
     async authenticate(request) {
       const key = request.header("authorization");
       if (key === undefined) throw new Problem(401, "No API key");

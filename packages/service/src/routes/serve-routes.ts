@@ -1,10 +1,13 @@
 import type { Caller } from "@heddle/control-plane";
 import { hasRole } from "@heddle/control-plane";
+import type { FairShare, Release } from "@heddle/fair-share";
 import { ClientDisconnected, errorResponse, Problem, securityHeaders } from "@heddle/server-stub";
 import type { HttpRequest, HttpResponse, HttpServer, Sink } from "@heddle/server-stub";
 import { authorize, forbidden } from "../access/authorize.js";
-import { enterRoute } from "../limits/request-scope.js";
+import { currentSharer, enterRoute } from "../limits/request-scope.js";
 import { errorForms } from "./error-forms.js";
+import { readJsonBody } from "./json-body.js";
+import type { JsonBodyLimits } from "./json-body.js";
 import { pathOf, pathPattern } from "./path-pattern.js";
 import type { PathPattern } from "./path-pattern.js";
 import type { KeyAccess, KeyedRequest, Route, RouteHandler, Site } from "./route.js";
@@ -13,6 +16,8 @@ export interface RouteOptions {
   authenticate: (request: HttpRequest) => Promise<Caller>;
   /** Returns what an error means to the client; undefined is a 500. */
   onError: (error: unknown) => Problem | undefined;
+  /** Slots of requests that work on the main thread. */
+  turns: FairShare;
 }
 
 /** A route and what serves it. */
@@ -61,8 +66,11 @@ async function respond(
   { route, patterns, handle }: Served,
   path: string,
   request: HttpRequest,
-  { authenticate, onError }: RouteOptions,
+  { authenticate, onError, turns }: RouteOptions,
 ): Promise<HttpResponse | undefined> {
+  let turn: Release | undefined;
+  const json = async (limits: JsonBodyLimits): Promise<unknown> =>
+    await readJsonBody(request, limits, async () => (turn = await turns.acquire(currentSharer(), 1, request.signal)));
   try {
     const params = firstOf(patterns, (pattern) => pattern(path));
     if (params === undefined) return undefined;
@@ -71,12 +79,14 @@ async function respond(
     const { access } = route;
     const caller = typeof access === "string" ? undefined : await authenticate(request);
     if (typeof access !== "string") checkAccess(route.id, access, params, caller as Caller);
-    const response = await handle({ http: request, params, caller: caller as Caller });
+    const response = await handle({ http: request, params, caller: caller as Caller, json });
     return withoutBody(request, { ...response, headers: { ...securityHeaders, ...response.headers } });
   } catch (error) {
     const problem = error instanceof ClientDisconnected ? disconnected : (onError(error) ?? unexpected);
     const unread = route.streamed === true && request.method !== "GET" && request.method !== "HEAD";
     return withoutBody(request, errorResponse(problem, errorForms[route.errors](problem), { unread }));
+  } finally {
+    turn?.();
   }
 }
 

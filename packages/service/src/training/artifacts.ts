@@ -5,6 +5,7 @@ import type { TrainingHandlers } from "@heddle/server-stub/training";
 import { byteRange } from "../artifacts/byte-range.js";
 import { readContent } from "../artifacts/read-content.js";
 import { storeContent } from "../artifacts/store-content.js";
+import { reserveForResponse } from "../limits/request-scope.js";
 import type { Caller, Services } from "../services.js";
 import { wireArtifact, wireArtifactVersion } from "../wire/artifact.js";
 import { wirePage } from "../wire/training-model.js";
@@ -72,7 +73,8 @@ export function artifactHandlers(services: Services): TrainingHandlers<Caller>["
     },
 
     async listArtifactVersions({ params: { entity, project, name }, query }) {
-      const page = await artifacts.page({ project_id: `${entity}/${project}`, name, ...query });
+      const reserve = reserveForResponse(["limit"]);
+      const page = await artifacts.page({ project_id: `${entity}/${project}`, name, reserve, ...query });
       return wirePage(page.versions.map(wireArtifactVersion), page.has_more);
     },
 

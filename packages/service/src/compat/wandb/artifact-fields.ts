@@ -3,14 +3,29 @@ import { formatTime } from "@heddle/trace-model";
 import { filesOf } from "../../artifacts/write-directory.js";
 import { textIn } from "../arguments.js";
 import type { GraphqlContext } from "../graphql-context.js";
-import type { Arguments, Fields } from "../graphql-select.js";
+import type { Arguments } from "../graphql-document.js";
+import type { Fields } from "../graphql-select.js";
+import type { GraphqlWork } from "../graphql-work.js";
 import { encodeId } from "./ids.js";
 import { wandbDigest } from "./manifest.js";
 
 const mostInPage = 1000;
+/** Of a file in memory, on average. */
+const fileBytes = 400;
+
+/** Counts what was read of a version. */
+export async function countVersion<Version extends ArtifactVersion | undefined>(
+  work: GraphqlWork,
+  reading: Promise<Version>,
+): Promise<Version> {
+  const version = await reading;
+  await work.reserve((version?.metadata.length ?? 0) + (version?.description.length ?? 0), 1);
+  return version;
+}
 
 export function collectionFields(context: GraphqlContext, collection: ArtifactCollection): Fields {
-  const { artifacts } = context.services.control;
+  const { services, work } = context;
+  const { artifacts } = services.control;
   const { id, project_id, name, type, created_at } = collection;
   return {
     ...namedCollection(project_id, name),
@@ -22,18 +37,21 @@ export function collectionFields(context: GraphqlContext, collection: ArtifactCo
     tags: { edges: [] },
     state: "READY",
     async artifactMembership(args: Arguments) {
-      const version = await artifacts.get(project_id, name, textIn(args, "aliasName"));
+      const version = await countVersion(work, artifacts.get(project_id, name, textIn(args, "aliasName")));
       return version && membershipFields(context, version);
     },
     async artifacts(args: Arguments) {
       const after = textIn(args, "after");
       const order = "desc" as const;
-      const page = await artifacts.page({ project_id, name, limit: limitOf(args), order, ...(after && { after }) });
+      const { reserve } = work;
+      const asked = { project_id, name, limit: limitOf(args), order, reserve, ...(after && { after }) };
+      const page = await artifacts.page(asked);
       const edges = page.versions.map((version) => ({
         version: `v${version.index}`,
         node: versionFields(context, version),
       }));
-      return connection(edges, page.has_more ? page.versions.at(-1)?.id : undefined);
+      const next = page.has_more ? page.versions.at(-1)?.id : undefined;
+      return connection(edges.length, async () => ({ edges, next }));
     },
   };
 }
@@ -65,7 +83,7 @@ export function membershipFields(context: GraphqlContext, version: ArtifactVersi
 }
 
 export function versionFields(context: GraphqlContext, version: ArtifactVersion): Fields {
-  const { services, urlOf } = context;
+  const { urlOf } = context;
   const ofVersion = { project_id: version.project_id, version_id: version.id };
   const collection = namedCollection(version.project_id, version.collection);
   const fileNode = ({ path, md5, size_bytes }: ArtifactFile) => ({
@@ -107,37 +125,73 @@ export function versionFields(context: GraphqlContext, version: ArtifactVersion)
       id: encodeId("ArtifactManifest", version.id),
       file: { directUrl: urlOf({ kind: "version-manifest", ...ofVersion }) },
     },
-    async files(args: Arguments) {
-      const after = textIn(args, "after");
+    files(args: Arguments) {
       const names = Array.isArray(args["names"]) ? new Set(args["names"]) : undefined;
-      const limit = limitOf(args);
-      const page = { version_id: version.id, limit: limit + 1, ...(after && { after: decodeCursor(after) }) };
-      const found =
-        names === undefined
-          ? await services.control.artifacts.listFiles(page)
-          : (await allFiles(context, version)).filter(({ path }) => names.has(path));
-      const files = names === undefined ? found.slice(0, limit) : found;
-      const more = found.length > files.length ? encodeCursor(files.at(-1)?.path ?? "") : undefined;
-      return connection(
-        files.map((file) => ({ node: fileNode(file) })),
-        more,
-      );
+      const read =
+        names === undefined ? () => filePage(context, version, args) : () => namedFiles(context, version, names);
+      return connection(names === undefined ? version.file_count : undefined, async () => {
+        const { files, next } = await read();
+        return { edges: files.map((file) => ({ node: fileNode(file) })), next };
+      });
     },
   };
 }
 
-/** One page of a list; `next` is the cursor of the page after it. */
-function connection(edges: unknown[], next: string | undefined): Fields {
+interface Page {
+  edges: unknown[];
+  /** The cursor of the page after it. */
+  next: string | undefined;
+}
+
+/** One page of a list, which is read when something of it is selected. Without a total, the page has all there is. */
+function connection(total: number | undefined, read: () => Promise<Page>): Fields {
+  let page: Promise<Page> | undefined;
+  const once = async (): Promise<Page> => await (page ??= read());
   return {
-    totalCount: edges.length,
-    pageInfo: { __typename: "PageInfo", endCursor: next ?? null, hasNextPage: next !== undefined },
-    edges,
+    totalCount: async () => total ?? (await once()).edges.length,
+    async pageInfo() {
+      const { next } = await once();
+      return { __typename: "PageInfo", endCursor: next ?? null, hasNextPage: next !== undefined };
+    },
+    edges: async () => (await once()).edges,
   };
 }
 
-async function allFiles({ services }: GraphqlContext, version: ArtifactVersion): Promise<ArtifactFile[]> {
+interface FilePage {
+  files: ArtifactFile[];
+  next?: string | undefined;
+}
+
+async function filePage(
+  { services, work }: GraphqlContext,
+  { id }: ArtifactVersion,
+  args: Arguments,
+): Promise<FilePage> {
+  const after = textIn(args, "after");
+  const limit = limitOf(args);
+  await work.reserve(limit * fileBytes, limit);
+  const found = await services.control.artifacts.listFiles({
+    version_id: id,
+    limit: limit + 1,
+    ...(after && { after: decodeCursor(after) }),
+  });
+  const files = found.slice(0, limit);
+  return { files, next: found.length > limit ? encodeCursor(files.at(-1)?.path ?? "") : undefined };
+}
+
+async function namedFiles(context: GraphqlContext, version: ArtifactVersion, names: Set<unknown>): Promise<FilePage> {
+  context.work.charge("field", names.size);
+  return { files: (await allFiles(context, version)).filter(({ path }) => names.has(path)) };
+}
+
+/** All files of a version, which are counted before they are read. */
+export async function allFiles({ services, work }: GraphqlContext, version: ArtifactVersion): Promise<ArtifactFile[]> {
+  await work.reserve(version.file_count * fileBytes, version.file_count);
   const files: ArtifactFile[] = [];
-  for await (const file of filesOf(services, version)) files.push(file);
+  for await (const file of filesOf(services, version)) {
+    files.push(file);
+    await work.pause();
+  }
   return files;
 }
 

@@ -1,24 +1,33 @@
-import type { ArtifactDraft, ArtifactFile, ArtifactVersion } from "@heddle/control-plane";
+import type { ArtifactContent, ArtifactDraft, ArtifactVersion } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import { ensureProject } from "../../access/authorize.js";
-import { filesOf } from "../../artifacts/write-directory.js";
+import { parseJson } from "../../routes/json-body.js";
 import { objectIn, objectsIn, projectIn, requiredText, textIn } from "../arguments.js";
 import { may, requireWrite } from "../graphql-context.js";
 import type { GraphqlContext } from "../graphql-context.js";
 import { GraphqlError } from "../graphql-error.js";
-import type { Arguments, Fields } from "../graphql-select.js";
-import { versionFields } from "./artifact-fields.js";
+import type { Arguments } from "../graphql-document.js";
+import type { Fields } from "../graphql-select.js";
+import { allFiles, countVersion, versionFields } from "./artifact-fields.js";
 import { decodeId, encodeId } from "./ids.js";
 import { hexMd5, readManifest, wandbDigest } from "./manifest.js";
 
+/** As many as a version has. */
+const mostAliases = 100;
+/** Of a file in memory, on average, with the fields that are selected of it. */
+const fileBytes = 600;
+/** Of a manifest with as many files as a version has. */
+const mostManifestValues = 250_000;
+const digestsAtOnce = 500;
+
 /** What logging, using, labelling and deleting artifacts needs. */
 export function artifactMutations(context: GraphqlContext): Fields {
-  const { services, urlOf, caller } = context;
+  const { services, urlOf, caller, work } = context;
   const { artifacts } = services.control;
 
   /** The version of an id in a project that the caller may write to. Unknown and foreign ids look the same. */
   async function writableVersion(id: unknown): Promise<ArtifactVersion> {
-    const version = await artifacts.byId(decodeId("Artifact", id));
+    const version = await versionById(id);
     if (version !== undefined && may(context, version.project_id, "read")) {
       requireWrite(context, version.project_id);
       return version;
@@ -26,7 +35,10 @@ export function artifactMutations(context: GraphqlContext): Fields {
     throw new GraphqlError("no such artifact");
   }
 
+  const versionById = async (id: unknown) => await countVersion(work, artifacts.byId(decodeId("Artifact", id)));
+
   async function writableDraft(id: unknown): Promise<ArtifactDraft> {
+    work.charge("statement");
     const draft = await artifacts.drafts.get(decodeId("Artifact", id));
     if (draft !== undefined && may(context, draft.project_id, "write")) return draft;
     throw new GraphqlError("no such artifact, or it was committed");
@@ -34,11 +46,9 @@ export function artifactMutations(context: GraphqlContext): Fields {
 
   /** The newest version if it has the files that the client is about to send. */
   async function sameAsNewest(projectId: string, name: string, digest: string | undefined) {
-    const newest = await artifacts.get(projectId, name);
+    const newest = await countVersion(work, artifacts.get(projectId, name));
     if (newest === undefined || digest === undefined) return undefined;
-    const files: ArtifactFile[] = [];
-    for await (const file of filesOf(services, newest)) files.push(file);
-    return wandbDigest(files) === digest ? newest : undefined;
+    return wandbDigest(await allFiles(context, newest)) === digest ? newest : undefined;
   }
 
   const manifestFields = ({ id, project_id }: ArtifactDraft): Fields => ({
@@ -55,7 +65,12 @@ export function artifactMutations(context: GraphqlContext): Fields {
   async function eachAlias(args: Arguments, change: (version: ArtifactVersion, alias: string) => Promise<unknown>) {
     const input = objectIn(args, "input");
     const version = await writableVersion(input["artifactID"]);
-    for (const given of objectsIn(input, "aliases")) await change(version, requiredText(given, "alias"));
+    const aliases = objectsIn(input, "aliases");
+    if (aliases.length > mostAliases) throw new HeddleError("too_large", `at most ${mostAliases} aliases at once`);
+    for (const given of aliases) {
+      await change(version, requiredText(given, "alias"));
+      await work.pause();
+    }
     return { success: true };
   }
 
@@ -69,7 +84,7 @@ export function artifactMutations(context: GraphqlContext): Fields {
         : [];
       const name = typeof first === "string" ? first : requiredText(input, "artifactCollectionName");
       const aliases = objectsIn(input, "aliases").flatMap((given) => textIn(given, "alias") ?? []);
-      const newest = await artifacts.get(projectId, name);
+      const newest = await countVersion(work, artifacts.get(projectId, name));
       const artifactSequence = {
         latestArtifact: newest === undefined ? null : { id: encodeId("Artifact", newest.id) },
       };
@@ -105,45 +120,56 @@ export function artifactMutations(context: GraphqlContext): Fields {
 
     async createArtifactFiles(args: Arguments) {
       const files = objectsIn(objectIn(args, "input"), "artifactFiles");
-      const edges = await Promise.all(
-        files.map(async (file) => {
-          const draft = await writableDraft(file["artifactID"]);
-          const md5 = hexMd5(requiredText(file, "md5"));
-          if (md5 === undefined) throw new GraphqlError("md5 must be 16 bytes in base64");
-          const { project_id } = draft;
-          const isStored = (await artifacts.findContentsByMd5(project_id, [md5])).has(md5);
-          const node = {
-            name: textIn(file, "name"),
-            storagePath: `${project_id}/${md5}`,
-            uploadUrl: isStored ? null : urlOf({ kind: "content", project_id, md5 }),
-            uploadHeaders: [],
-            uploadMultipartUrls: null,
-            artifact: { id: file["artifactID"] },
-          };
-          return { node };
-        }),
-      );
+      await work.reserve(files.length * fileBytes, files.length);
+      const drafts = new Map<unknown, ArtifactDraft>();
+      for (const { artifactID: id } of files) {
+        if (!drafts.has(id)) drafts.set(id, await writableDraft(id));
+        await work.pause();
+      }
+      const digests = new Map<string, string[]>();
+      const asked = files.map((file) => {
+        const md5 = hexMd5(requiredText(file, "md5"));
+        if (md5 === undefined) throw new GraphqlError("md5 must be 16 bytes in base64");
+        const { project_id = "" } = drafts.get(file["artifactID"]) ?? {};
+        const ofProject = digests.get(project_id);
+        if (ofProject === undefined) digests.set(project_id, [md5]);
+        else ofProject.push(md5);
+        return { file, md5, project_id };
+      });
+      const stored = new Map<string, Map<string, ArtifactContent>>();
+      for (const [project, some] of digests) stored.set(project, await findContents(project, some));
+      const edges = asked.map(({ file, md5, project_id }) => ({
+        node: {
+          name: textIn(file, "name"),
+          storagePath: `${project_id}/${md5}`,
+          uploadUrl: stored.get(project_id)?.has(md5) === true ? null : urlOf({ kind: "content", project_id, md5 }),
+          uploadHeaders: [],
+          uploadMultipartUrls: null,
+          artifact: { id: file["artifactID"] },
+        },
+      }));
       return { files: { edges } };
     },
 
     async commitArtifact(args: Arguments) {
       const id = objectIn(args, "input")["artifactID"];
-      const committed = await artifacts.byId(decodeId("Artifact", id));
+      const committed = await versionById(id);
       if (committed !== undefined) return { artifact: versionFields(context, await writableVersion(id)) };
       const draft = await writableDraft(id);
-      if (draft.manifest === undefined) throw new GraphqlError("the manifest was not sent");
-      const { manifest, created_at: _, ...fields } = draft;
-      const { version } = await artifacts.commit({
-        ...fields,
-        files: await contentOf(draft, readManifest(manifest ?? "")),
-      });
+      const manifest = await artifacts.drafts.getManifest(draft.id, work.reserve);
+      if (manifest === undefined) throw new GraphqlError("the manifest was not sent");
+      const { created_at: _, ...fields } = draft;
+      const files = readManifest(parseJson(manifest, mostManifestValues, "the manifest"));
+      work.charge("row", files.length);
+      await work.pause();
+      const { version } = await artifacts.commit({ ...fields, files: await contentOf(draft, files) });
       await artifacts.drafts.delete(draft.id);
       return { artifact: versionFields(context, version) };
     },
 
     /** Which run uses which artifact is not kept. */
     async useArtifact(args: Arguments) {
-      const version = await artifacts.byId(decodeId("Artifact", objectIn(args, "input")["artifactID"]));
+      const version = await versionById(objectIn(args, "input")["artifactID"]);
       if (version === undefined || !may(context, version.project_id, "read"))
         throw new GraphqlError("no such artifact");
       return { artifact: versionFields(context, version) };
@@ -178,9 +204,20 @@ export function artifactMutations(context: GraphqlContext): Fields {
     },
   };
 
+  /** What the project has of the contents, by MD5. */
+  async function findContents(projectId: string, digests: readonly string[]): Promise<Map<string, ArtifactContent>> {
+    const found = new Map<string, ArtifactContent>();
+    for (let from = 0; from < digests.length; from += digestsAtOnce) {
+      const some = digests.slice(from, from + digestsAtOnce);
+      for (const [md5, content] of await artifacts.findContentsByMd5(projectId, some)) found.set(md5, content);
+      await work.pause();
+    }
+    return found;
+  }
+
   /** The content of each file of a manifest. Throws `unprocessable` for one that was not sent. */
   async function contentOf(draft: ArtifactDraft, files: readonly { path: string; md5: string }[]) {
-    const stored = await artifacts.findContentsByMd5(
+    const stored = await findContents(
       draft.project_id,
       files.map(({ md5 }) => md5),
     );

@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import { readJsonBody } from "../../routes/json-body.js";
+import { reserveForStream } from "../../limits/request-scope.js";
 import type { KeyedRoute } from "../../routes/route.js";
 import type { Services } from "../../services.js";
 
@@ -18,9 +18,9 @@ export const fileStreamRoute: KeyedRoute = {
   errors: "object",
   open:
     ({ services }) =>
-    async ({ http, params: { entity, project, run = "" }, caller }) => {
+    async ({ http, params: { entity, project, run = "" }, caller, json }) => {
       const named = { project_id: `${entity}/${project}`, name: run, created_by: caller.user_id };
-      await store(services, named, streamOf(await readJsonBody(http, limits)));
+      await store(services, named, streamOf(await json(limits)), http.signal);
       return { status: 200, headers: { "content-type": "application/json" }, body: "{}" };
     },
 };
@@ -35,16 +35,18 @@ async function store(
   { control: { trackingRuns } }: Services,
   run: { project_id: string; name: string; created_by: string },
   { files, isComplete, exitCode }: RunStream,
+  signal: AbortSignal,
 ): Promise<void> {
-  if ((await trackingRuns.get(run.project_id, run.name)) === undefined) {
+  if (!(await trackingRuns.has(run.project_id, run.name))) {
     throw new HeddleError("not_found", `no run ${run.name} in ${run.project_id}`);
   }
   const history = files["wandb-history.jsonl"];
-  if (history !== undefined) await trackingRuns.writeHistory(run, history.offset, history.content);
+  if (history !== undefined) await trackingRuns.writeHistory(run, history.offset, history.content, signal);
   const summary = files["wandb-summary.json"]?.content.at(-1);
   const state = isComplete ? (exitCode === undefined || exitCode === 0 ? "finished" : "failed") : undefined;
   if (summary === undefined && state === undefined) return;
-  await trackingRuns.upsert(run, { ...(summary !== undefined && { summary }), ...(state !== undefined && { state }) });
+  const fields = { ...(summary !== undefined && { summary }), ...(state !== undefined && { state }) };
+  await trackingRuns.upsert(run, fields, reserveForStream());
 }
 
 function streamOf(body: unknown): RunStream {

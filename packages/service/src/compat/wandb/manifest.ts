@@ -17,8 +17,7 @@ export function manifestOf(files: readonly ArtifactFile[]): string {
 export function wandbDigest(files: readonly ArtifactFile[]): string {
   const hash = createHash("md5").update("wandb-artifact-manifest-v1\n");
   const sorted = files.toSorted((a, b) => (a.path < b.path ? -1 : 1));
-  for (const { path, md5 } of sorted) hash.update(`${path}:${base64Md5(md5)}\n`);
-  return hash.digest("hex");
+  return hash.update(sorted.map(({ path, md5 }) => `${path}:${base64Md5(md5)}\n`).join("")).digest("hex");
 }
 
 export interface ManifestFile {
@@ -28,8 +27,8 @@ export interface ManifestFile {
 }
 
 /** Reads a manifest that a client sent. Throws `invalid`, and `unsupported` for references to other stores. */
-export function readManifest(text: string): ManifestFile[] {
-  const contents = contentsOf(text);
+export function readManifest(manifest: unknown): ManifestFile[] {
+  const contents = contentsOf(manifest);
   return Object.entries(contents).map(([path, entry]) => {
     const { digest, ref } = (entry ?? {}) as { digest?: unknown; ref?: unknown };
     if (ref !== undefined && ref !== null) {
@@ -41,13 +40,7 @@ export function readManifest(text: string): ManifestFile[] {
   });
 }
 
-function contentsOf(text: string): object {
-  let manifest: unknown;
-  try {
-    manifest = JSON.parse(text);
-  } catch {
-    throw new HeddleError("invalid", "the manifest is not JSON");
-  }
+function contentsOf(manifest: unknown): object {
   const contents: unknown =
     typeof manifest === "object" && manifest !== null && "contents" in manifest ? manifest.contents : undefined;
   if (typeof contents === "object" && contents !== null) return contents;

@@ -1,17 +1,18 @@
 import type { TrackingRun } from "@heddle/control-plane";
 import { formatTime } from "@heddle/trace-model";
 import type { GraphqlContext } from "../graphql-context.js";
-import type { Arguments, Fields } from "../graphql-select.js";
+import type { Arguments } from "../graphql-document.js";
+import type { Fields } from "../graphql-select.js";
 import { encodeId } from "./ids.js";
 
 const mostRows = 10_000;
 
-export function runFields({ services }: GraphqlContext, run: TrackingRun): Fields {
+export function runFields({ services, work }: GraphqlContext, run: TrackingRun): Fields {
   const { project_id, name, fields, history_rows } = run;
   const slash = project_id.indexOf("/");
   const [entity, project] = [project_id.slice(0, slash), project_id.slice(slash + 1)];
   const read = async (start: number, limit: number) =>
-    await services.control.trackingRuns.readHistory({ project_id, name, start, limit });
+    await services.control.trackingRuns.readHistory({ project_id, name, start, limit }, work.reserve);
   return {
     __typename: "Run",
     id: encodeId("Run", run.id),

@@ -3,7 +3,8 @@ import { ensureProject } from "../../access/authorize.js";
 import { objectIn, projectIn, requiredText, textIn, textsIn } from "../arguments.js";
 import { requireWrite } from "../graphql-context.js";
 import type { GraphqlContext } from "../graphql-context.js";
-import type { Arguments, Fields } from "../graphql-select.js";
+import type { Arguments } from "../graphql-document.js";
+import type { Fields } from "../graphql-select.js";
 import { encodeId } from "./ids.js";
 import { runFields } from "./run-fields.js";
 
@@ -17,7 +18,7 @@ export function runMutations(context: GraphqlContext): Fields {
       requireWrite(context, projectId);
       await ensureProject(control, projectId);
       const named = { project_id: projectId, name: requiredText(input, "name"), created_by: context.caller.user_id };
-      const { run, created } = await control.trackingRuns.upsert(named, fieldsOf(input));
+      const { run, created } = await control.trackingRuns.upsert(named, fieldsOf(input), context.work.reserve);
       return { bucket: runFields(context, run), inserted: created };
     },
 
@@ -26,7 +27,7 @@ export function runMutations(context: GraphqlContext): Fields {
       const input = objectIn(args, "input");
       const projectId = projectIn(input, context.entity);
       requireWrite(context, projectId);
-      const run = await control.trackingRuns.get(projectId, textIn(input, "runName") ?? "");
+      const run = await control.trackingRuns.get(projectId, textIn(input, "runName") ?? "", context.work.reserve);
       return { runID: run === undefined ? null : encodeId("Run", run.id), uploadHeaders: [], files: [] };
     },
   };

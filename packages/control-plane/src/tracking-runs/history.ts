@@ -1,0 +1,123 @@
+import { setImmediate } from "node:timers/promises";
+import { HeddleError } from "@heddle/errors";
+import type { Database, Statements } from "../database.js";
+import { integerOf, textOf } from "../database.js";
+import { batches, Parameters } from "../parameters.js";
+import type { ReserveRows } from "../reserve.js";
+import { originalText, storedText } from "../stored-text.js";
+
+const maxHistoryRows = 1_000_000;
+/** Of one transaction, and of one read: as long as it lasts, no other statement of the process runs. */
+const slice = { rows: 500, length: 262_144 };
+
+/**
+ * Stores rows in one transaction after the other, so that others get their turn; those before an error stay. `idOf` finds
+ * the run, and throws where it is not there any more.
+ */
+export async function writeHistory(
+  database: Database,
+  idOf: (statements: Statements) => Promise<string>,
+  { start, rows, now, signal }: { start: number; rows: readonly string[]; now: bigint; signal?: AbortSignal },
+): Promise<void> {
+  if (start + rows.length > maxHistoryRows) {
+    throw new HeddleError("too_large", `a run has at most ${maxHistoryRows} rows of history`);
+  }
+  for (let from = 0; ;) {
+    const to = sliceEnd(from, rows.length, (at) => rows[at]?.length ?? 0);
+    await database.transaction(async (statements) => {
+      const id = await idOf(statements);
+      await insertRows(statements, id, start + from, rows.slice(from, to));
+      await statements.run(
+        `UPDATE tracking_runs SET updated_at = $2, history_rows =
+          (SELECT COALESCE(MAX(position) + 1, 0) FROM tracking_run_history WHERE run_id = $1) WHERE id = $1`,
+        [id, now],
+      );
+    });
+    if (to >= rows.length) return;
+    from = to;
+    await setImmediate();
+    signal?.throwIfAborted();
+  }
+}
+
+async function insertRows(
+  statements: Statements,
+  runId: string,
+  start: number,
+  rows: readonly string[],
+): Promise<void> {
+  let position = BigInt(start);
+  for (const some of batches(rows)) {
+    const p = new Parameters();
+    const values = some.map((row) => `(${p.bind(runId)}, ${p.bind(position++)}, ${p.bind(storedText(row))})`);
+    await statements.run(
+      `INSERT INTO tracking_run_history (run_id, position, row_json) VALUES ${values.join(", ")}
+        ON CONFLICT (run_id, position) DO UPDATE SET row_json = excluded.row_json`,
+      p.values,
+    );
+  }
+}
+
+/** Reads rows slice by slice, each after it was reserved. */
+export async function readHistory(
+  database: Database,
+  runId: string,
+  { start, limit }: { start: number; limit: number },
+  reserve: ReserveRows = async () => {},
+): Promise<string[]> {
+  const found: string[] = [];
+  for (let next = BigInt(start); found.length < limit;) {
+    const sizes = await database.rows(
+      `SELECT position, octet_length(row_json) AS bytes FROM tracking_run_history
+        WHERE run_id = $1 AND position >= $2 ORDER BY position LIMIT $3`,
+      [runId, next, BigInt(Math.min(slice.rows, limit - found.length))],
+    );
+    const bytesAt = (at: number): number => Number(integerOf(sizes[at] ?? {}, "bytes"));
+    for (let from = 0; from < sizes.length;) {
+      const to = sliceEnd(from, sizes.length, bytesAt);
+      const some = sizes.slice(from, to);
+      await reserve(
+        some.reduce((sum, _, at) => sum + bytesAt(from + at), 0),
+        some.length,
+      );
+      const rows = await database.rows(
+        `SELECT row_json FROM tracking_run_history
+          WHERE run_id = $1 AND position BETWEEN $2 AND $3 ORDER BY position`,
+        [runId, integerOf(some[0] ?? {}, "position"), integerOf(some.at(-1) ?? {}, "position")],
+      );
+      found.push(...rows.map((row) => originalText(textOf(row, "row_json"))));
+      from = to;
+      await setImmediate();
+    }
+    const last = sizes.at(-1);
+    if (last === undefined || sizes.length < slice.rows) break;
+    next = integerOf(last, "position") + 1n;
+  }
+  return found;
+}
+
+/** Deletes the rows of a run slice by slice. */
+export async function deleteHistory(database: Database, runId: string): Promise<void> {
+  for (;;) {
+    const [last] = await database.rows(
+      `SELECT MAX(position) AS position FROM
+        (SELECT position FROM tracking_run_history WHERE run_id = $1 ORDER BY position LIMIT $2) AS slice`,
+      [runId, BigInt(slice.rows)],
+    );
+    const position = last?.["position"];
+    if (typeof position !== "bigint") return;
+    await database.run("DELETE FROM tracking_run_history WHERE run_id = $1 AND position <= $2", [runId, position]);
+    await setImmediate();
+  }
+}
+
+/** The end of the slice that begins at `from`: it has at least one row. */
+function sliceEnd(from: number, end: number, lengthAt: (at: number) => number): number {
+  let length = 0;
+  let to = from;
+  while (to < end && to - from < slice.rows && (to === from || length + lengthAt(to) <= slice.length)) {
+    length += lengthAt(to);
+    to++;
+  }
+  return to;
+}

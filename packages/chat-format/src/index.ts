@@ -1,6 +1,8 @@
 export { contentText } from "./chat-messages.js";
 export { endsInReasoning, reasoningStream } from "./reasoning.js";
 export type { ReasoningStream, ReasoningTags } from "./reasoning.js";
+export { chatThreadLoad } from "./chat-threads.js";
+export type { SharedWork } from "./chat-threads.js";
 export { openChatTemplate } from "./template.js";
 export { renderTemplate } from "./template-render.js";
 export type { ChatRequest, ChatTemplate, ChatTemplateOptions, OutputFormat } from "./template.js";

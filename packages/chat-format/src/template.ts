@@ -1,7 +1,10 @@
 import type { Loc } from "@heddle/errors";
 import { HeddleError } from "@heddle/errors";
-import { templateMessages, templateTools } from "./chat-messages.js";
-import { isJsonObject } from "@heddle/durable-files";
+import type { ChatRendering } from "./chat-rendering.js";
+import { renderChat } from "./chat-rendering.js";
+import type { SharedWork } from "./chat-threads.js";
+import { encodeInThread, renderInThread } from "./chat-threads.js";
+import { isLarger } from "./json-size.js";
 import type { ReasoningTags } from "./reasoning.js";
 import { reasoningTags } from "./reasoning.js";
 import { toolCallFormat } from "./tool-calls/detect-format.js";
@@ -10,10 +13,7 @@ import type { ToolCallFormat } from "./tool-calls/tool-call.js";
 import { chooseTemplate, maxTemplateLength, readChatTemplates } from "./template-files.js";
 import type { TemplateLimits } from "./template-limits.js";
 import { templateLimits } from "./template-limits.js";
-import { renderTemplate } from "./template-render.js";
-import { renderInThread } from "./template-thread.js";
-import { templateTraits } from "./template-traits.js";
-import type { Tokenizer } from "./tokenizer.js";
+import type { EncodeOptions, Tokenizer } from "./tokenizer.js";
 
 /** A submitted conversation, not validated yet. */
 export interface ChatRequest {
@@ -45,11 +45,13 @@ export interface ChatTemplate {
   readonly tokenizer: Tokenizer;
   /**
    * Renders and tokenizes a request. Rejects with `invalid` or `unsupported` and the location or the message of the
-   * template, and with `too_large` for a text over the limits.
+   * template, with `too_large` for a text over the limits, and with `rate_limited` or `busy` when too many wait.
    */
-  render(request: ChatRequest): Promise<RenderedChat>;
+  render(request: ChatRequest, work?: SharedWork): Promise<RenderedChat>;
   /** Renders a request without tokenizing it. */
-  renderText(request: ChatRequest): Promise<string>;
+  renderText(request: ChatRequest, work?: SharedWork): Promise<string>;
+  /** Tokenizes texts as the tokenizer does, long ones in a thread. */
+  encode(texts: readonly string[], options?: EncodeOptions, work?: SharedWork): Promise<Int32Array[]>;
   /** What the template of a request tells about the text that the model writes. */
   outputFormat(request: Pick<ChatRequest, "template" | "tools">): OutputFormat;
 }
@@ -63,8 +65,10 @@ export interface OutputFormat {
 }
 
 export interface ChatTemplateOptions {
-  /** The directory is part of this package: its template is rendered in the calling thread. */
+  /** The directory is part of this package: small requests are rendered with its template in the calling thread. */
   trusted?: boolean;
+  /** For whom the template is used, where a request does not say it. */
+  work?: SharedWork | undefined;
   /** Maximum time of a rendering in a worker thread, in milliseconds. Default 5,000. */
   timeMs?: number;
   limits?: Partial<TemplateLimits>;
@@ -72,27 +76,27 @@ export interface ChatTemplateOptions {
   now?: () => Date;
 }
 
+/** Characters and elements of a request that is rendered in the calling thread. */
+const maxInlineRequest = 64 * 1024;
+/** Characters that are tokenized in the calling thread. */
+const maxInlineText = 2048;
+
 /**
  * Opens the chat template of a model directory. A directory without a template can only render templates of requests.
  */
 export async function openChatTemplate(
   directory: string,
   tokenizer: Tokenizer,
-  { trusted = false, timeMs = 5000, limits: given = {}, now = () => new Date() }: ChatTemplateOptions = {},
+  {
+    trusted = false,
+    timeMs = 5000,
+    limits: given = {},
+    now = () => new Date(),
+    work: ownWork = {},
+  }: ChatTemplateOptions = {},
 ): Promise<ChatTemplate> {
   const templates = await readChatTemplates(directory);
   const limits = { ...templateLimits, ...given };
-
-  async function run(source: string, variables: Record<string, unknown>): Promise<string> {
-    if (!trusted || ![...templates.values()].includes(source)) {
-      return renderInThread({ source, variables, now: now().getTime(), limits }, { timeMs });
-    }
-    try {
-      return renderTemplate(source, variables, { now: now(), limits });
-    } catch (error) {
-      throw new HeddleError("invalid", `chat template: ${error instanceof Error ? error.message : String(error)}`);
-    }
-  }
 
   function isSpecial(tag: string): boolean {
     const id = tokenizer.idOf(tag);
@@ -103,31 +107,45 @@ export async function openChatTemplate(
     return template ?? chooseTemplate(templates, { tools: hasTools({ tools }) });
   }
 
-  async function renderText(request: ChatRequest): Promise<string> {
-    const { addGenerationPrompt = true, continueFinalMessage = false, locs = {} } = request;
+  async function renderText(request: ChatRequest, work: SharedWork = ownWork): Promise<string> {
+    const { messages, tools, documents, kwargs, locs = {} } = request;
+    const { addGenerationPrompt = true, continueFinalMessage = false } = request;
     if (addGenerationPrompt && continueFinalMessage) {
       throw new HeddleError("invalid", "a prompt cannot both begin a new message and continue the last one", {
         loc: ["continueFinalMessage"],
       });
     }
-    const tools = templateTools(request.tools, locs.tools);
     const source = sourceOf(request);
     if (source.length > maxTemplateLength) {
       throw new HeddleError("too_large", `the chat template has more than ${maxTemplateLength} characters`, {
         loc: ["template"],
       });
     }
-    const messages = templateMessages(request.messages, { traits: templateTraits(source), loc: locs.messages });
-    const variables = {
-      ...tokenizer.specialTokens,
-      ...extraVariables(request.kwargs),
-      messages: continueFinalMessage ? appendMarker(messages) : messages,
-      tools,
-      documents: documentList(request.documents),
-      add_generation_prompt: addGenerationPrompt,
+    const conversation = { messages, tools, documents, kwargs };
+    const rendering: ChatRendering = {
+      source,
+      specialTokens: tokenizer.specialTokens,
+      ...conversation,
+      addGenerationPrompt,
+      continueFinalMessage,
+      locs,
+      now: now().getTime(),
+      limits,
     };
-    const text = await run(source, variables);
-    return continueFinalMessage ? cutAtMarker(text, locs.messages ?? ["messages"]) : text;
+    const inline = trusted && [...templates.values()].includes(source) && !isLarger(conversation, maxInlineRequest);
+    return inline ? renderChat(rendering) : await renderInThread(rendering, { timeMs, work });
+  }
+
+  async function encode(
+    texts: readonly string[],
+    options: EncodeOptions = {},
+    work: SharedWork = ownWork,
+  ): Promise<Int32Array[]> {
+    if (isLarger(texts, maxInlineText)) {
+      const ids = await encodeInThread({ directory, texts, options }, work);
+      if (ids !== undefined) return ids;
+    }
+    return texts.map((text) => tokenizer.encode(text, options));
   }
 
   return {
@@ -140,66 +158,16 @@ export async function openChatTemplate(
       const tags = [reasoning.open, reasoning.close, ...(toolCalls && hasTools(request) ? tagsOf(toolCalls) : [])];
       return { toolCalls, reasoning, specialTags: tags.some(isSpecial) };
     },
-    async render(request) {
-      const text = await renderText(request);
+    async render(request, work) {
+      const text = await renderText(request, work);
       const { addSpecialTokens, maxTokens } = request;
-      return { text, ids: tokenizer.encode(text, { addSpecialTokens, maxTokens }) };
+      const [ids = new Int32Array()] = await encode([text], { addSpecialTokens, maxTokens }, work);
+      return { text, ids };
     },
+    encode,
   };
 }
 
 function hasTools({ tools }: Pick<ChatRequest, "tools">): boolean {
   return Array.isArray(tools) && tools.length > 0;
-}
-
-const reservedVariables = ["messages", "tools", "documents", "add_generation_prompt", "namespace"];
-
-function extraVariables(kwargs: unknown): Record<string, unknown> {
-  if (kwargs === undefined || kwargs === null) return {};
-  if (!isJsonObject(kwargs))
-    throw new HeddleError("invalid", "the variables for the chat template must be an object", { loc: ["kwargs"] });
-  const taken = reservedVariables.find((name) => Object.hasOwn(kwargs, name));
-  if (taken === undefined) return kwargs;
-  throw new HeddleError(
-    "invalid",
-    `${taken} cannot be a variable for the chat template: the request has a field of that name`,
-    {
-      loc: ["kwargs", taken],
-    },
-  );
-}
-
-function documentList(documents: unknown): unknown[] | null {
-  if (documents === undefined || documents === null) return null;
-  if (Array.isArray(documents)) return documents;
-  throw new HeddleError("invalid", "documents must be a list", { loc: ["documents"] });
-}
-
-/** The trailing space is missing from the rendered text if the template trims messages. */
-const continuationMarker = "\u{F0000}heddle:the message continues\u{F0000} ";
-
-function appendMarker(messages: Record<string, unknown>[]): Record<string, unknown>[] {
-  return messages.map((message, index) =>
-    index === messages.length - 1 ? { ...message, content: markedContent(message["content"]) } : message,
-  );
-}
-
-function markedContent(content: unknown): unknown {
-  if (!Array.isArray(content)) return String(content) + continuationMarker;
-  return content.map((part: { text: string }, at) =>
-    at === content.length - 1 ? { ...part, text: part.text + continuationMarker } : part,
-  );
-}
-
-function cutAtMarker(text: string, loc: Loc): string {
-  const at = text.lastIndexOf(continuationMarker.trimEnd());
-  if (at < 0) {
-    throw new HeddleError(
-      "invalid",
-      "the chat template does not contain the last message unchanged, so it cannot be continued",
-      { loc },
-    );
-  }
-  const trimmed = !text.startsWith(continuationMarker, at);
-  return trimmed ? text.slice(0, at).trimEnd() : text.slice(0, at);
 }

@@ -6,10 +6,10 @@ import { bytesOfToken, addsPrefixSpace, spellingOf, withoutPrefixSpace } from ".
 import type { Vocabulary } from "./vocabulary.js";
 import { readVocabulary } from "./vocabulary.js";
 
-interface EncodeOptions {
-  addSpecialTokens?: boolean;
-  continued?: boolean;
-  maxTokens?: number;
+export interface EncodeOptions {
+  addSpecialTokens?: boolean | undefined;
+  continued?: boolean | undefined;
+  maxTokens?: number | undefined;
 }
 
 export interface Tokenizer {

@@ -41,15 +41,16 @@ export function openCompletions(services: Used): Completions {
       ),
   });
 
-  async function runOf({ body: request, access, requestId, sharer }: CompletionRequest): Promise<CompletionRun> {
+  async function runOf(asked: CompletionRequest & { created: number }): Promise<CompletionRun> {
+    const { body: request, access, requestId, created, sharer, signal } = asked;
     if (request.model === undefined) throw new HeddleError("unprocessable", "Field required", { loc: ["model"] });
     const model = await models.resolve(request.model, access);
     const text = await texts.of(model.base);
-    const plan = await samplingPlan(request, model, text);
+    const plan = await samplingPlan(request, model, text, { sharer, signal });
     refuseFields(request, plan, training.sampler);
     return {
       id: `chatcmpl-${request.request_id ?? requestId ?? randomUUID()}`,
-      created: Math.floor(Date.now() / 1000),
+      created: Math.floor(created / 1000),
       request,
       model,
       plan: { ...plan, generate: { ...plan.generate, sharer } },
@@ -59,12 +60,27 @@ export function openCompletions(services: Used): Completions {
     };
   }
 
+  /** Rendering and tokenizing are work, too: a request waits for its share before them. */
+  async function begin(request: CompletionRequest & { created: number }) {
+    const { sharer, signal, body } = request;
+    const release = await slots.acquire(sharer, body.n, signal, body.priority);
+    try {
+      return { run: await runOf(request), release };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
   /** Undefined for a completion that is not recorded. */
-  function callOf(run: CompletionRun, { record }: CompletionRequest): CallIdentity | undefined {
+  function callOf(
+    run: CompletionRun,
+    { record, created }: CompletionRequest & { created: number },
+  ): CallIdentity | undefined {
     if (record === undefined || !(run.request.store ?? config.completions.record)) return undefined;
     const projectId = run.model.trained?.model.project_id ?? record.baseProject;
     if (!record.mayWrite(projectId)) return undefined;
-    return { id: newId(), project_id: projectId, user_id: record.userId, started_at: BigInt(Date.now()) * 1000n };
+    return { id: newId(), project_id: projectId, user_id: record.userId, started_at: BigInt(created) * 1000n };
   }
 
   /** What ends with a run, however it ends. */
@@ -105,10 +121,12 @@ export function openCompletions(services: Used): Completions {
   }
 
   return {
-    async create(request: CompletionRequest): Promise<CompletionResponse> {
-      const run = await runOf(request);
+    async create(given: CompletionRequest): Promise<CompletionResponse> {
+      const request = { ...given, created: Date.now() };
+      const { run, release } = await begin(request).catch((error: unknown) => {
+        throw given.signal.aborted ? new HeddleError("aborted", "the client disconnected") : error;
+      });
       const call = callOf(run, request);
-      const release = await slots.acquire(request.sharer, run.request.n, request.signal, run.request.priority);
       const end = ending(run, call, release);
       const identity = call && { callId: call.id };
       if (run.request.stream) return { body: streamOf(run, request.signal, end), ...identity };

@@ -1,5 +1,5 @@
 import { endsInReasoning } from "@heddle/chat-format";
-import type { OutputFormat } from "@heddle/chat-format";
+import type { OutputFormat, SharedWork } from "@heddle/chat-format";
 import { HeddleError } from "@heddle/errors";
 import type { Schemas } from "@heddle/server-stub/training";
 import { withWireLoc } from "./wire-loc.js";
@@ -25,11 +25,12 @@ export async function renderPrompt(
   request: ChatRequest,
   contextLength: number,
   { template }: TextModel,
+  work: SharedWork,
 ): Promise<Prompt> {
   const { truncate_prompt_tokens: kept } = request;
   const { text, ids } = await withWireLoc(async () => {
     try {
-      return await template.render({
+      const conversation = {
         messages: request.messages,
         tools: request.tools,
         documents: request.documents,
@@ -39,7 +40,8 @@ export async function renderPrompt(
         template: request.chat_template,
         addSpecialTokens: request.add_special_tokens,
         maxTokens: kept === undefined ? contextLength : contextLength * truncatedContexts,
-      });
+      };
+      return await template.render(conversation, work);
     } catch (error) {
       throw renderError(error, request, contextLength);
     }

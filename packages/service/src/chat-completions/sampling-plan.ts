@@ -1,3 +1,4 @@
+import type { SharedWork } from "@heddle/chat-format";
 import { HeddleError } from "@heddle/errors";
 import type { Schemas } from "@heddle/server-stub/training";
 import type { GenerateRequest } from "@heddle/training";
@@ -25,11 +26,12 @@ export async function samplingPlan(
   request: ChatRequest,
   { contextLength, weights }: ServedModel,
   text: TextModel,
+  work: SharedWork,
 ): Promise<SamplingPlan> {
   checkCombinations(request);
   const choice = toolChoice(request);
   const constraint = outputConstraint(request, choice);
-  const prompt = await renderPrompt(request, contextLength, text);
+  const prompt = await renderPrompt(request, contextLength, text, work);
   const maxTokens = maxTokensOf(request, prompt.ids.length, contextLength);
   const { seed, use_beam_search, repetition_detection: repetition } = request;
   const generate: GenerateRequest = {
@@ -48,7 +50,7 @@ export async function samplingPlan(
     presencePenalty: request.presence_penalty,
     logitBias: request.logit_bias && logitBias(request.logit_bias),
     allowedTokenIds: request.allowed_token_ids,
-    badWords: request.bad_words && badWords(request.bad_words, text),
+    badWords: request.bad_words && (await badWords(request.bad_words, text, work)),
     stop: typeof request.stop === "string" ? [request.stop] : request.stop,
     stopTokenIds: request.stop_token_ids,
     includeStop: request.include_stop_str_in_output,
@@ -115,11 +117,10 @@ function logitBias(given: Readonly<Record<string, number>>): Map<number, number>
 }
 
 /** A word is spelt by other tokens where a space precedes it. */
-function badWords(words: readonly string[], { tokenizer }: TextModel): Int32Array[] {
-  return words.flatMap((word) => {
-    const spellings = [word, ` ${word.trimStart()}`].map((text) => tokenizer.encode(text, { continued: true }));
-    return spellings.filter(({ length }) => length > 0);
-  });
+async function badWords(words: readonly string[], { template }: TextModel, work: SharedWork): Promise<Int32Array[]> {
+  const spellings = words.flatMap((word) => [word, ` ${word.trimStart()}`]);
+  const encoded = await template.encode(spellings, { continued: true }, work);
+  return encoded.filter(({ length }) => length > 0);
 }
 
 function invalid(field: string, message: string): HeddleError {

@@ -72,6 +72,7 @@ async function commonInput(run: Run, metrics: Record<string, number>): Promise<T
     workDirectory: directory.work,
     seed: seedOf(job),
     signal,
+    sharer: sharerOf(job),
     reported,
     onTrained: async (trainer) => {
       probe = await probeTrainer(services.training, start.from, { trainer, signal });
@@ -84,6 +85,11 @@ async function commonInput(run: Run, metrics: Record<string, number>): Promise<T
       await finish(run, event.data, { metrics, isUntrained, probe });
     },
   };
+}
+
+/** All training of a project shares as one key. */
+function sharerOf({ project_id: projectId }: TrainingJobRecord): { key: string; entity: string } {
+  return { key: `training in ${projectId}`, entity: projectId.slice(0, projectId.indexOf("/")) };
 }
 
 async function report(

@@ -13,7 +13,9 @@ export async function openBaseModel({
   engine,
   from,
   adapter,
-}: Pick<TrainingJob, "engine" | "from" | "adapter">): Promise<{
+  sharer,
+  signal,
+}: Pick<TrainingJob, "engine" | "from" | "adapter" | "sharer" | "signal">): Promise<{
   info: BaseModelInfo;
   training: TrainingCapabilities;
   /** Maximum number of tokens of a sequence of this job. */
@@ -33,7 +35,10 @@ export async function openBaseModel({
     throw new HeddleError("unsupported", `The model ${name} cannot be trained here.`, { loc: ["from", "baseModel"] });
   }
   const tokenizer = await openTokenizer(info.directory);
-  const template = await openChatTemplate(info.directory, tokenizer, { trusted: isBundledModel(name) });
+  const template = await openChatTemplate(info.directory, tokenizer, {
+    trusted: isBundledModel(name),
+    work: { sharer, signal },
+  });
   const { training } = info;
   const maxSequenceTokens = (adapter && training.lora?.maxSequenceTokens) ?? training.maxSequenceTokens;
   return { info, training, maxSequenceTokens, template };

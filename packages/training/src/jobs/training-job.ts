@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import type { SharedWork } from "@heddle/chat-format";
 import { HeddleError } from "@heddle/errors";
 import type { LoraConfig } from "../lora-config.js";
 import type { Trainer, TrainingEngine, WeightsRef } from "../port.js";
@@ -25,6 +26,8 @@ export interface TrainingJob {
   /** Seed of every random choice of the job. Unsigned 32-bit integer. */
   seed: number;
   signal?: AbortSignal;
+  /** For whom its conversations are rendered and tokenized, in threads that all share. */
+  sharer?: SharedWork["sharer"];
   /** Called with the trainer of the new checkpoint before it is closed; not by a run that finds the checkpoint complete. */
   onTrained?: (trainer: Trainer) => Promise<void>;
   /**

@@ -35,7 +35,10 @@ export async function trajectorySequences(
   const builders: SequenceBuilder[] = [];
   let current: SequenceBuilder | undefined;
   for (const history of histories) {
-    const read = readTurns(history, known, { withoutLogprobs: options.allowTrainingWithoutLogprobs ?? false });
+    const read = await readTurns(history, known, {
+      withoutLogprobs: options.allowTrainingWithoutLogprobs ?? false,
+      template,
+    });
     reasons.push(...read.reasons);
     if (read.turns.length === 0) continue;
     const trained = read.turns.flatMap(({ loc, trained }) => (trained ? [{ loc, ...trained }] : []));
@@ -70,8 +73,8 @@ async function renderSequence(
   try {
     return await templateSequence(turns, { template, tools, kwargs, loc });
   } catch (error) {
-    // A failure of the engine is not a property of the trajectory.
-    if (!(error instanceof HeddleError) || error.code === "failed") throw error;
+    // A failure of the engine, or a lack of capacity, is not a property of the trajectory.
+    if (!(error instanceof HeddleError) || !["invalid", "unsupported", "too_large"].includes(error.code)) throw error;
     return { code: "template", loc: error.loc ?? loc, message: error.message };
   }
 }

@@ -1,6 +1,6 @@
 import type { Loc } from "@heddle/errors";
 import type { TokenSequence } from "../port.js";
-import type { ChatRequest, ChatTemplate, Tokenizer } from "@heddle/chat-format";
+import type { ChatRequest, ChatTemplate } from "@heddle/chat-format";
 import { isJsonObject } from "@heddle/durable-files";
 import { listAt, invalidAt, objectAt } from "./field-checks.js";
 
@@ -31,8 +31,8 @@ export async function supervisedSequence(
   const pieces =
     options.assistantTurns === "last"
       ? await lastTurn(messages, render, locs.messages)
-      : await allTurns(messages, render, { tokenizer: template.tokenizer, loc: locs.messages });
-  const sequence = tokenized(pieces, template.tokenizer);
+      : await allTurns(messages, render, { template, loc: locs.messages });
+  const sequence = await tokenized(pieces, template);
   return { ...sequence, tooLong: sequence.tokens.length > maxTokens };
 }
 
@@ -67,7 +67,7 @@ async function lastTurn(messages: unknown[], render: Render, loc: Loc): Promise<
 async function allTurns(
   messages: unknown[],
   render: Render,
-  { tokenizer, loc }: { tokenizer: Tokenizer; loc: Loc },
+  { template, loc }: { template: ChatTemplate; loc: Loc },
 ): Promise<Piece[]> {
   const turns = messages.flatMap((message, index) => (isAssistant(message) ? [index] : []));
   const last = turns.at(-1);
@@ -83,7 +83,7 @@ async function allTurns(
     const { before, after } = await textAround(messages, index, render, loc);
     const shared = commonPrefix(full, before);
     const start = turnStart(full, { opening, from: at, shared });
-    const closing = turnEnd(after.slice(0, commonPrefix(after, ending)), tokenizer);
+    const closing = await turnEnd(after.slice(0, commonPrefix(after, ending)), template);
     const end = full.length - after.length + closing.length;
     if (!full.endsWith(after) || start < at || end < start) {
       throw invalidAt([...loc, index], "the chat template does not contain this turn unchanged");
@@ -125,8 +125,9 @@ function turnStart(full: string, { opening, from, shared }: { opening: string; f
 }
 
 /** Returns the text up to the last control token: `<|im_end|>` of `<|im_end|>\n`. */
-function turnEnd(after: string, tokenizer: Tokenizer): string {
-  const ids = tokenizer.encode(after, { continued: true });
+async function turnEnd(after: string, template: ChatTemplate): Promise<string> {
+  const { tokenizer } = template;
+  const [ids = new Int32Array()] = await template.encode([after], { continued: true });
   const last = ids.findLastIndex((id) => tokenizer.specialIds.has(id) || tokenizer.eosIds.includes(id));
   const end = Buffer.concat([...ids.subarray(0, last + 1)].map((id) => tokenizer.tokenBytes(id))).toString();
   return after.startsWith(end) ? end : "";
@@ -143,8 +144,12 @@ function isAssistant(message: unknown): boolean {
 }
 
 /** Tokenizes each piece separately, because a model continues after the tokens of a prompt. */
-function tokenized(pieces: Piece[], tokenizer: Tokenizer): TokenSequence {
-  const parts = pieces.map(({ text }, index) => tokenizer.encode(text, { continued: index > 0 }));
+async function tokenized(pieces: Piece[], template: ChatTemplate): Promise<TokenSequence> {
+  const [first, ...others] = pieces.map(({ text }) => text);
+  const parts = [
+    ...(first === undefined ? [] : await template.encode([first])),
+    ...(await template.encode(others, { continued: true })),
+  ];
   const length = parts.reduce((sum, ids) => sum + ids.length, 0);
   const tokens = new Int32Array(length);
   const mask = new Uint8Array(length);

@@ -41,7 +41,7 @@ export async function templateSequence(
     }
     let between = text.slice(at, found);
     if (tokenizer.decode(ids.subarray(0, 8)).startsWith("<think>")) between = between.replace(emptyThoughts, "");
-    const context = tokenizer.encode(between, { continued: index > 0 });
+    const [context = new Int32Array()] = await template.encode([between], { continued: index > 0 });
     sequence.context(context[0] === before ? context.subarray(1) : context);
     sequence.trained(ids, logprobs);
     before = ids.at(-1);

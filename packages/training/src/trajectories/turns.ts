@@ -1,3 +1,4 @@
+import type { ChatTemplate } from "@heddle/chat-format";
 import type { Loc } from "@heddle/errors";
 import { contentText } from "@heddle/chat-format";
 import { listAt, invalidAt, objectAt } from "./field-checks.js";
@@ -24,14 +25,14 @@ export interface Turn {
  * messages with the same fields, are trained if their log-probabilities were recorded; with `withoutLogprobs`, all
  * assistant turns are.
  */
-export function readTurns(
+export async function readTurns(
   { loc, messagesAndChoices }: History,
   known: KnownTokens,
-  { withoutLogprobs }: { withoutLogprobs: boolean },
-): { turns: Turn[]; reasons: Reason[] } {
+  { withoutLogprobs, template }: { withoutLogprobs: boolean; template: ChatTemplate },
+): Promise<{ turns: Turn[]; reasons: Reason[] }> {
   const reasons: Reason[] = [];
   let choices = 0;
-  const turns = messagesAndChoices.map((value, index): Turn => {
+  const readTurn = async (value: unknown, index: number): Promise<Turn> => {
     const at = [...loc, "messages_and_choices", index];
     const element = objectAt(value, at);
     const choice = "message" in element;
@@ -50,7 +51,7 @@ export function readTurns(
       if (choice) reasons.push({ code: "no_logprobs", loc: at, message: "the choice has no log-probabilities" });
       return turn;
     }
-    const learned = tokens ?? encodedContent(message, at, known, reasons);
+    const learned = tokens ?? (await encodedContent(message, at, template, reasons));
     if (!learned) return turn;
     if (learned.ids.length === 0) {
       reasons.push({ code: "no_tokens", loc: at, message: "no token was sampled" });
@@ -60,7 +61,9 @@ export function readTurns(
     const recorded = tokens && prompt !== undefined && prompt !== null;
     const promptIds = recorded ? readIds(prompt, [...at, "prompt_token_ids"], known) : undefined;
     return { ...turn, trained: { tokens: learned, promptIds } };
-  });
+  };
+  const turns: Turn[] = [];
+  for (const [index, value] of messagesAndChoices.entries()) turns.push(await readTurn(value, index));
   const last = turns.findLastIndex(({ trained }) => trained);
   if (last < 0 && reasons.length === 0) {
     const message =
@@ -78,12 +81,12 @@ function choiceMessage(value: unknown, loc: Loc): Record<string, unknown> {
 }
 
 /** Returns the tokens of the content, with unknown log-probabilities, for a message without recorded tokens. */
-function encodedContent(
+async function encodedContent(
   message: Record<string, unknown>,
   loc: Loc,
-  { tokenizer }: KnownTokens,
+  template: ChatTemplate,
   reasons: Reason[],
-): SampledTokens | undefined {
+): Promise<SampledTokens | undefined> {
   const calls = message["tool_calls"] ?? message["function_call"];
   if (calls !== undefined && calls !== null && !(Array.isArray(calls) && listAt(calls, loc).length === 0)) {
     const message = "tool calls without recorded tokens cannot be trained";
@@ -91,6 +94,6 @@ function encodedContent(
     return undefined;
   }
   const { text } = contentText(message["content"], [...loc, "content"]);
-  const ids = tokenizer.encode(text, { continued: true });
+  const [ids = new Int32Array()] = await template.encode([text], { continued: true });
   return { ids, logprobs: new Float64Array(ids.length).fill(Number.NaN), reported: false };
 }

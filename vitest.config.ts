@@ -33,7 +33,7 @@ const deep = [
   "packages/service/test/{attacks,faults}/**/*.test.ts",
   "packages/service/test/{command-line,one-writer,remote-backends,stories}.test.ts",
   "packages/service/test/conformance/conformance.test.ts",
-  "packages/service/test/hostile/values.test.ts",
+  "packages/service/test/hostile/{computing,values}.test.ts",
   "tools/src/dev/regenerate.test.ts",
   "tools/src/spec-diff/spec-diff.test.ts",
 ];

@@ -30,7 +30,11 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
     const decoded = await runStepsWithPauses(decodeTraces(traces));
     await services.store.yieldToCommits();
     const { calls, rejected } = await runStepsWithPauses(
-      spansToCalls(decoded, { project_id: fallback, sessionThreads: config.otlpSessionThreads }),
+      spansToCalls(decoded, {
+        project_id: fallback,
+        sessionThreads: config.otlpSessionThreads,
+        received_us: BigInt(Date.now()) * 1000n,
+      }),
     );
     const parts: CompleteCall[] = [];
     for (const [projectId, ofProject] of callsByProject(calls)) {

@@ -1,4 +1,3 @@
-import { HeddleError } from "@heddle/errors";
 import type { AttributeBranch } from "./attribute-node.js";
 import type { PresentSource, Sources } from "./source-path.js";
 import { maxValueNesting } from "./value-json.js";
@@ -6,48 +5,42 @@ import { maxValueNesting } from "./value-json.js";
 /** What follows from the keys of attributes. */
 export interface AttributeLayout {
   root: AttributeBranch;
-  /** Why the keys cannot be unfolded; the root then holds them as they are. */
-  problem: string | undefined;
+  /** Whether a key has a value and further keys below it: what becomes of these depends on the value. */
+  overlaps: boolean;
+  /** Keys with more segments than values may nest; they are not unfolded. */
+  tooDeep: readonly string[];
   /** Which of some sources can be there, so that each span looks at these only. */
   present: Map<Sources, PresentSource[]>;
 }
 
+/** Unfolds keys at their dots. Of a repeated key the last value counts. */
 export function layoutOf(keys: readonly string[]): AttributeLayout {
-  try {
-    return { root: unfoldedKeys(keys), problem: undefined, present: new Map() };
-  } catch (error) {
-    if (!(error instanceof HeddleError)) throw error;
-    const root = { children: new Map(keys.map((key, index) => [key, index])) };
-    return { root, problem: error.message, present: new Map() };
-  }
-}
-
-/** Of a repeated key the last value counts. One key cannot be both a value and the parent of others. */
-function unfoldedKeys(keys: readonly string[]): AttributeBranch {
   const root: AttributeBranch = { children: new Map() };
+  const tooDeep: string[] = [];
+  let overlaps = false;
   for (const [index, key] of keys.entries()) {
     const segments = key.split(".");
     const last = segments.pop() ?? "";
-    if (segments.length > maxValueNesting) throw new HeddleError("invalid", `the attribute ${key} is too deep`);
+    if (segments.length > maxValueNesting) {
+      if (!root.children.has(key)) tooDeep.push(key);
+      root.children.set(key, index);
+      continue;
+    }
     let { children } = root;
     for (const segment of segments) {
       let next = children.get(segment);
-      if (typeof next === "number") throw conflict(key);
-      if (next === undefined) {
-        next = { children: new Map() };
+      if (typeof next !== "object") {
+        overlaps ||= next !== undefined;
+        next = { own: next, children: new Map() };
         children.set(segment, next);
       }
       children = next.children;
     }
-    if (typeof children.get(last) === "object") throw conflict(key);
-    children.set(last, index);
+    const there = children.get(last);
+    if (typeof there === "object") {
+      overlaps = true;
+      there.own = index;
+    } else children.set(last, index);
   }
-  return root;
-}
-
-function conflict(key: string): HeddleError {
-  return new HeddleError(
-    "invalid",
-    `the attribute ${key} conflicts with another one: a key cannot hold both a value and further keys`,
-  );
+  return { root, overlaps, tooDeep, present: new Map() };
 }

@@ -5,6 +5,8 @@ export type AttributeNode = number | AttributeBranch;
 
 export interface AttributeBranch {
   children: Map<string, AttributeNode>;
+  /** The value of the key itself, which cannot be an object or list of its children. */
+  own?: number | undefined;
   template?: Template;
 }
 
@@ -14,9 +16,10 @@ interface Template {
   indexes: number[];
 }
 
-/** The JSON text of a node; keys 0, 1, … n make a list. */
+/** The JSON text of a node; keys 0, 1, … n make a list. Of a branch with a value of its own that value. */
 export function nodeJson(node: AttributeNode, values: readonly JsonText[]): JsonText {
   if (typeof node === "number") return values[node] ?? "null";
+  if (node.own !== undefined) return values[node.own] ?? "null";
   const { pieces, indexes } = (node.template ??= templateOf(node));
   let result = pieces[0] ?? "";
   for (let index = 0; index < indexes.length; index++) {
@@ -26,7 +29,24 @@ export function nodeJson(node: AttributeNode, values: readonly JsonText[]): Json
 }
 
 export function isList({ children }: AttributeBranch): boolean {
-  return children.has("0") && [...children.keys()].every((_, index) => children.has(String(index)));
+  return (
+    children.has("0") && [...children].every(([, node], index) => children.has(String(index)) && !hasOwnValue(node))
+  );
+}
+
+/**
+ * Whether the keys below a node stay dotted next to it, since it has a value of its own: `a` and `a.b` become members
+ * `a` and `a.b`.
+ */
+export function hasOwnValue(node: AttributeNode): node is AttributeBranch & { own: number } {
+  return typeof node === "object" && node.own !== undefined;
+}
+
+/** The members that a node of this name makes in the object that holds it. */
+export function* membersOf(name: string, node: AttributeNode): Generator<[name: string, node: AttributeNode]> {
+  if (!hasOwnValue(node)) return yield [name, node];
+  yield [name, node.own];
+  for (const [key, child] of node.children) yield* membersOf(`${name}.${key}`, child);
 }
 
 function templateOf(branch: AttributeBranch): Template {
@@ -42,11 +62,14 @@ function write(node: AttributeNode, template: Template): void {
     return;
   }
   const list = isList(node);
-  const names = [...node.children.keys()].map((name, index) => (list ? String(index) : name));
+  const { children } = node;
+  const members = list
+    ? [...children.keys()].map((_, index): [string, AttributeNode] => ["", children.get(String(index)) ?? 0])
+    : [...children].flatMap(([name, child]) => [...membersOf(name, child)]);
   text(list ? "[" : "{", template);
-  for (const [index, name] of names.entries()) {
+  for (const [index, [name, child]] of members.entries()) {
     text((index === 0 ? "" : ",") + (list ? "" : `${JSON.stringify(name)}:`), template);
-    write(node.children.get(name) ?? 0, template);
+    write(child, template);
   }
   text(list ? "]" : "}", template);
 }

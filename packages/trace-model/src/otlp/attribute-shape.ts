@@ -1,7 +1,7 @@
 import { layoutOf } from "./attribute-layout.js";
 import type { AttributeLayout } from "./attribute-layout.js";
 
-/** Memory budget of all shapes, in approximate bytes. */
+/** Memory budget of the shapes of an export, in approximate bytes. */
 const maxSize = 8_000_000;
 
 /**
@@ -71,14 +71,17 @@ export function keysOf(shape: AttributeShape): string[] {
   return keys.toReversed();
 }
 
-let budget = { left: maxSize };
-let empty = new AttributeShape(budget);
+/** The shapes of one export. New keys cannot fill the memory: all shapes are dropped when the budget is spent. */
+export class AttributeShapes {
+  #budget = { left: maxSize };
+  #empty = new AttributeShape(this.#budget);
 
-/** The shape without keys. New keys cannot fill the memory: all shapes are dropped when the budget is spent. */
-export function emptyShape(): AttributeShape {
-  if (budget.left < 0) {
-    budget = { left: maxSize };
-    empty = new AttributeShape(budget);
+  /** The shape without keys. */
+  get empty(): AttributeShape {
+    if (this.#budget.left < 0) {
+      this.#budget = { left: maxSize };
+      this.#empty = new AttributeShape(this.#budget);
+    }
+    return this.#empty;
   }
-  return empty;
 }

@@ -4,6 +4,7 @@ import { readable, storable } from "../json/storable.js";
 import { findRefs } from "../refs/find.js";
 import { nodeJson } from "./attribute-node.js";
 import type { AttributeLayout } from "./attribute-layout.js";
+import { resolveOverlaps } from "./overlapping-keys.js";
 import type { Attributes } from "./traces.js";
 import { maxValueNesting, valueJson } from "./value-json.js";
 import type { AttributeValue } from "./value-json.js";
@@ -19,10 +20,7 @@ export interface AttributeTree {
   storableAsIs: boolean;
 }
 
-/**
- * A text that holds a JSON object or list becomes that value, written as it was. Where keys conflict (see `problem` of
- * the layout) they stay flat.
- */
+/** A text that holds a JSON object or list becomes that value, written as it was. */
 export function attributeTree({ shape, values }: Attributes): AttributeTree {
   const tree = { layout: shape.layout, values: [] as JsonText[], storableAsIs: true };
   for (const value of values) {
@@ -31,6 +29,8 @@ export function attributeTree({ shape, values }: Attributes): AttributeTree {
     tree.values.push(json);
     tree.storableAsIs &&= embedded === undefined ? isValueStorableAsIs(value) : isStorableAsIs(embedded);
   }
+  const { layout } = tree;
+  if (layout.overlaps) tree.layout = { ...layout, root: resolveOverlaps(layout.root, tree.values), present: new Map() };
   return tree;
 }
 
@@ -38,13 +38,13 @@ export function treeJson({ layout, values }: AttributeTree): JsonText {
   return nodeJson(layout.root, values);
 }
 
-/** A shorter text is neither a ref nor a number too large for the store. */
+/** A shorter text is neither a ref nor a number too large for the store; an object may repeat a key. */
 const shortest = 19;
 
 /** Whether the value is storable as it is, provided that no text in it has lone surrogates. */
 function isValueStorableAsIs(value: AttributeValue): boolean {
   if (typeof value === "string") return !value.startsWith("weave:");
-  return value.json.length < shortest || isStorableAsIs(value.json);
+  return (value.json.length < shortest && !value.json.includes("{")) || isStorableAsIs(value.json);
 }
 
 function isStorableAsIs(json: JsonText): boolean {

@@ -1,9 +1,19 @@
 import { HeddleError } from "@heddle/errors";
 import type { AttributeShape } from "./attribute-shape.js";
+import { Decoding } from "./decoding.js";
 import { ProtobufReader } from "./protobuf-reader.js";
 import { emptyResource, emptySpan, noAttributes } from "./traces.js";
-import type { Attributes, ScannedResource, ScannedScope, ScannedTraces, Span, SpanEvent, SpanLink } from "./traces.js";
-import { jsonNumber, maxValueNesting, textJson, valueJson } from "./value-json.js";
+import type {
+  Attributes,
+  ScannedResource,
+  ScannedScope,
+  ScannedTraces,
+  Scope,
+  Span,
+  SpanEvent,
+  SpanLink,
+} from "./traces.js";
+import { jsonNumber, maxValueNesting, textJson, tooDeep, valueJson } from "./value-json.js";
 import type { AttributeValue } from "./value-json.js";
 import type { WorkBudget } from "./work-budget.js";
 
@@ -11,23 +21,26 @@ import type { WorkBudget } from "./work-budget.js";
 
 /** Counts the spans of an ExportTraceServiceRequest. Throws `invalid` unless at least its frame can be read. */
 export function scanProtobufTraces(bytes: Uint8Array, budget: WorkBudget): ScannedTraces {
-  const reader = new ProtobufReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), budget);
+  const decoding = new Decoding(budget);
+  const reader = new ProtobufReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), decoding);
   const traces: ScannedTraces = { resources: [], wellFormed: true, work: () => budget.work };
   for (let field = reader.next(); field; field = reader.next()) {
-    if (field === 1) traces.resources.push(resourceSpans(reader.message(), budget));
+    if (field === 1) traces.resources.push(resourceSpans(reader.message()));
     else reader.skip();
   }
   return traces;
 }
 
-function resourceSpans(reader: ProtobufReader, budget: WorkBudget): ScannedResource {
-  const result: ScannedResource = { ...emptyResource(), scopes: [] };
+function resourceSpans(reader: ProtobufReader): ScannedResource {
+  const { decoding } = reader;
+  const result: ScannedResource = { ...emptyResource(decoding.shapes), scopes: [] };
   for (let field = reader.next(); field; field = reader.next()) {
     if (field === 1) resource(reader.message(), result);
     // 1000 is the name scopes had before 1.0.
-    else if (field === 2 || field === 1000) result.scopes.push(scopeSpans(reader.message(), budget));
+    else if (field === 2 || field === 1000) result.scopes.push(scopeSpans(reader.message()));
     else reader.skip();
   }
+  result.unreadable = decoding.takeProblems();
   return result;
 }
 
@@ -39,15 +52,16 @@ function resource(reader: ProtobufReader, result: ScannedResource): void {
   }
 }
 
-function scopeSpans(reader: ProtobufReader, budget: WorkBudget): ScannedScope {
+function scopeSpans(reader: ProtobufReader): ScannedScope {
+  const { decoding } = reader;
   const result: ScannedScope = { name: "", version: "", spans: [] };
   for (let field = reader.next(); field; field = reader.next()) {
     if (field === 1) scope(reader.message(), result);
     else if (field === 2) {
-      budget.countSpans(1);
+      decoding.budget.countSpans(1);
       const message = reader.message();
       result.spans.push(() => {
-        budget.startSpan();
+        decoding.startSpan();
         return span(message);
       });
     } else reader.skip();
@@ -55,16 +69,18 @@ function scopeSpans(reader: ProtobufReader, budget: WorkBudget): ScannedScope {
   return result;
 }
 
-function scope(reader: ProtobufReader, result: { name: string; version: string }): void {
+function scope(reader: ProtobufReader, result: Scope): void {
   for (let field = reader.next(); field; field = reader.next()) {
     if (field === 1) result.name = reader.string();
     else if (field === 2) result.version = reader.string();
+    else if (field === 3) attribute(reader, (result.attributes ??= noAttributes(reader.decoding.shapes)));
     else reader.skip();
   }
 }
 
 function span(reader: ProtobufReader): Span {
-  const result = emptySpan();
+  const { decoding } = reader;
+  const result = emptySpan(decoding.shapes);
   for (let field = reader.next(); field; field = reader.next()) {
     if (field === 1) result.trace_id = reader.hex();
     else if (field === 2) result.span_id = reader.hex();
@@ -75,16 +91,31 @@ function span(reader: ProtobufReader): Span {
     else if (field === 7) result.start_us = reader.microseconds();
     else if (field === 8) result.end_us = reader.microseconds();
     else if (field === 9) attribute(reader, result.attributes);
-    else if (field === 11) result.events.push(event(reader.message()));
-    else if (field === 13) result.links.push(link(reader.message()));
-    else if (field === 15) status(reader.message(), result.status);
+    else if (field === 11) result.events.push(part("event", reader, emptyEvent(decoding), event));
+    else if (field === 13) result.links.push(part("link", reader, emptyLink(decoding), link));
+    else if (field === 15) part("status", reader, result.status, status);
     else reader.skip();
+  }
+  result.unreadable = decoding.takeProblems();
+  return result;
+}
+
+/** A message of which what cannot be read is left out. */
+function part<T>(name: string, reader: ProtobufReader, result: T, read: (from: ProtobufReader, result: T) => void): T {
+  const message = reader.message();
+  try {
+    read(message, result);
+  } catch (error) {
+    reader.decoding.failed(error, `${name}: `);
   }
   return result;
 }
 
-function event(reader: ProtobufReader): SpanEvent {
-  const result: SpanEvent = { name: "", time_us: 0n, attributes: noAttributes(), dropped_attributes_count: 0 };
+function emptyEvent({ shapes }: Decoding): SpanEvent {
+  return { name: "", time_us: 0n, attributes: noAttributes(shapes), dropped_attributes_count: 0 };
+}
+
+function event(reader: ProtobufReader, result: SpanEvent): void {
   for (let field = reader.next(); field; field = reader.next()) {
     if (field === 1) result.time_us = reader.microseconds();
     else if (field === 2) result.name = reader.string();
@@ -92,18 +123,20 @@ function event(reader: ProtobufReader): SpanEvent {
     else if (field === 4) result.dropped_attributes_count = reader.int32();
     else reader.skip();
   }
-  return result;
 }
 
-function link(reader: ProtobufReader): SpanLink {
-  const result: SpanLink = {
+function emptyLink({ shapes }: Decoding): SpanLink {
+  return {
     trace_id: "",
     span_id: "",
     trace_state: "",
-    attributes: noAttributes(),
+    attributes: noAttributes(shapes),
     dropped_attributes_count: 0,
     flags: 0,
   };
+}
+
+function link(reader: ProtobufReader, result: SpanLink): void {
   for (let field = reader.next(); field; field = reader.next()) {
     if (field === 1) result.trace_id = reader.hex();
     else if (field === 2) result.span_id = reader.hex();
@@ -113,7 +146,6 @@ function link(reader: ProtobufReader): SpanLink {
     else if (field === 6) result.flags = reader.fixed32();
     else reader.skip();
   }
-  return result;
 }
 
 function status(reader: ProtobufReader, result: Span["status"]): void {
@@ -128,15 +160,24 @@ const nothing: AttributeValue = { json: "null" };
 
 function attribute(reader: ProtobufReader, attributes: Attributes): void {
   const outer = reader.enter();
+  const { end, decoding } = reader;
   const { shape, values } = attributes;
+  decoding.key = "";
   let next: AttributeShape | undefined;
   let value = nothing;
-  for (let field = reader.next(); field; field = reader.next()) {
-    if (field === 1) next = shapeWithKey(shape, reader);
-    else if (field === 2) value = anyValue(reader, 0);
-    else reader.skip();
+  try {
+    for (let field = reader.next(); field; field = reader.next()) {
+      if (field === 1) {
+        next = shapeWithKey(shape, reader);
+        decoding.key = next.key;
+      } else if (field === 2) value = anyValue(reader, 0);
+      else reader.skip();
+    }
+  } catch (error) {
+    decoding.valueFailed(error);
+    value = nothing;
   }
-  reader.leave(outer);
+  reader.abandon(end, outer);
   attributes.shape = next ?? shape.with("");
   values.push(value);
 }
@@ -148,9 +189,15 @@ function shapeWithKey(shape: AttributeShape, reader: ProtobufReader): AttributeS
 }
 
 function anyValue(reader: ProtobufReader, depth: number): AttributeValue {
-  if (depth > maxValueNesting) throw new HeddleError("invalid", "an attribute value is nested too deep");
+  const { decoding } = reader;
+  if (depth > maxValueNesting) {
+    decoding.valueFailed(new HeddleError("invalid", tooDeep));
+    reader.skip();
+    return nothing;
+  }
   const outer = reader.enter();
   let result = nothing;
+  let unknown = 0;
   for (let field = reader.next(); field; field = reader.next()) {
     if (field === 1) result = reader.string();
     else if (field === 2) result = { json: reader.int32() === 0 ? "false" : "true" };
@@ -159,9 +206,15 @@ function anyValue(reader: ProtobufReader, depth: number): AttributeValue {
     else if (field === 5) result = { json: list(reader, depth + 1) };
     else if (field === 6) result = { json: map(reader, depth + 1) };
     else if (field === 7) result = reader.base64();
-    else reader.skip();
+    else {
+      reader.skip();
+      unknown = field;
+    }
   }
   reader.leave(outer);
+  if (unknown > 0 && result === nothing) {
+    decoding.valueFailed(new HeddleError("invalid", `field ${unknown} is no kind of value`));
+  }
   return result;
 }
 

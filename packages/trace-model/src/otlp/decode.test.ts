@@ -139,10 +139,82 @@ describe("protobuf", () => {
     ]);
   });
 
-  test("a value nested beyond reason costs only its span", () => {
+  test("a value nested beyond reason is null, and nothing else", () => {
     let value = message([3, 0, 1]);
     for (let depth = 0; depth < 2000; depth++) value = message([5, 2, message([1, 2, value])]);
-    expect(decode(request(message(attribute("deep", value)))).rejected).toHaveLength(1);
+    const text = message([1, 2, "x"]);
+    const span = onlySpan(decode(request(message(attribute("deep", value), attribute("other", text)))));
+    expect(valuesByKey(span)).toEqual({ deep: { json: `${"[".repeat(65)}null${"]".repeat(65)}` }, other: "x" });
+    expect(span?.unreadable).toEqual(["attribute deep: values nested more than 64 deep are not read"]);
+  });
+
+  test("a value that cannot be read is null, and nothing else", () => {
+    const text = message([1, 2, "x"]);
+    const broken: Array<[string, Buffer]> = [
+      ["wrong type", message([1, 0, 5])],
+      ["truncated", Buffer.from([0x0a, 0x7f])],
+      ["nested", message([5, 2, message([1, 2, message([1, 2, "a"], [4, 0, 1])])])],
+      ["kind", message([9, 0, 5])],
+    ];
+    const span = onlySpan(
+      decode(request(message(...broken.map(([key, value]) => attribute(key, value)), attribute("other", text)))),
+    );
+    const expected = Object.fromEntries(broken.map(([key]) => [key, { json: "null" }]));
+    expect(valuesByKey(span)).toEqual({ ...expected, other: "x" });
+    expect(span?.unreadable).toEqual([
+      "attribute wrong type: protobuf: wire type 0 instead of 2",
+      "attribute truncated: protobuf: the message is truncated",
+      "attribute nested: protobuf: wire type 0 instead of 1",
+      "attribute kind: field 9 is no kind of value",
+    ]);
+  });
+
+  test("bytes that are no UTF-8 are replaced and named, U+FFFD itself is not", () => {
+    const bad = Buffer.from([0x61, 0xff, 0x62]).toString("latin1");
+    const latin = (text: string) => Buffer.from(text, "latin1");
+    const span = onlySpan(
+      decode(
+        request(
+          message(attribute("bad", message([1, 2, latin(bad)])), attribute("good", message([1, 2, "\ufffd"])), [
+            5,
+            2,
+            latin(bad),
+          ]),
+        ),
+      ),
+    );
+    expect(valuesByKey(span)).toEqual({ bad: "a\ufffdb", good: "\ufffd" });
+    expect(span?.name).toBe("a\ufffdb");
+    expect(span?.unreadable).toEqual(Array(2).fill("bytes that are no UTF-8 in the text a\ufffdb"));
+  });
+
+  test("a broken event, link or status costs what of it cannot be read", () => {
+    const truncated = Buffer.from([0x0a, 0x7f]);
+    const span = onlySpan(
+      decode(
+        request(
+          message(
+            [11, 2, Buffer.concat([message([2, 2, "e"]), truncated])],
+            [13, 2, truncated],
+            [15, 2, Buffer.concat([message([3, 0, 2]), truncated])],
+            [5, 2, "name"],
+          ),
+        ),
+      ),
+    );
+    expect(span).toMatchObject({
+      name: "name",
+      events: [{ name: "e" }],
+      links: [{ span_id: "" }],
+      status: { code: 2 },
+    });
+    expect(span?.unreadable?.map((problem) => problem.split(":")[0])).toEqual(["event", "link", "status"]);
+  });
+
+  test("attributes of a scope are kept", () => {
+    const scope = message([1, 2, "lib"], [3, 2, message([1, 2, "a"], [2, 2, message([1, 2, "x"])])]);
+    const traces = decode(message([1, 2, message([2, 2, message([1, 2, scope], [2, 2, message()])])]));
+    expect(traces.resources[0]?.scopes[0]).toMatchObject({ name: "lib", attributes: { values: ["x"] } });
   });
 
   test("a truncated request is refused", () => {
@@ -229,16 +301,113 @@ describe("JSON", () => {
   });
 
   test("a broken span does not disturb its neighbours", () => {
-    const traces = decodeJson(
-      jsonRequest({ name: "a" }, { name: 1 }, { traceId: "not hex" }, { startTimeUnixNano: "soon" }, 5, { name: "b" }),
-    );
+    const traces = decodeJson(jsonRequest({ name: "a" }, { traceId: "not hex" }, 5, { spanId: 7 }, { name: "b" }));
     expect(traces.resources[0]?.scopes[0]?.spans.map(({ name }) => name)).toEqual(["a", "b"]);
     expect(traces.rejected.map((span) => span.message)).toEqual([
-      "name is no text",
       "traceId is not written in hex digits",
-      "startTimeUnixNano is not an integer",
       "expected an object",
+      "spanId is no text",
     ]);
+  });
+
+  test.each<[unknown, string, string?]>([
+    [{ intValue: "abc" }, "intValue is not an integer"],
+    [{ intValue: 1.5 }, "intValue is not an integer"],
+    [{ intValue: true }, "intValue is not an integer"],
+    [{ intValue: "9".repeat(21) }, "intValue is not an integer"],
+    [{ int_value: "" }, "intValue is not an integer"],
+    [{ doubleValue: "abc" }, "doubleValue is no number"],
+    [{ doubleValue: "" }, "doubleValue is no number"],
+    [{ doubleValue: "1e999" }, "doubleValue is no number"],
+    [{ boolValue: "yes" }, "boolValue is neither true nor false"],
+    [{ bytesValue: "a b" }, "bytesValue is no base64"],
+    [{ stringValue: { a: 1 } }, "stringValue is no text"],
+    [{ fooValue: 1 }, "fooValue is no kind of value"],
+    ["bare text", "expected an object"],
+    [[1], "expected an object"],
+    [{ arrayValue: [1] }, "expected an object"],
+    [{ arrayValue: { values: {} } }, "values is no list"],
+    [{ kvlistValue: { values: [{ key: 5 }] } }, "key is no text"],
+    [{ arrayValue: { values: [{ intValue: "abc" }, { intValue: 2 }] } }, "intValue is not an integer", "[null,2]"],
+    [
+      { kvlistValue: { values: [{ key: "k", value: { intValue: "abc" } }] } },
+      "intValue is not an integer",
+      '{"k":null}',
+    ],
+  ])("the value %j is null and named, and nothing else", (value, problem, json = "null") => {
+    const attributes = ["bad", "good"].map((key) => ({ key, value: key === "bad" ? value : { stringValue: "x" } }));
+    const span = onlySpan(decodeJson(jsonRequest({ attributes })));
+    expect(valuesByKey(span)).toEqual({ bad: { json }, good: "x" });
+    expect(span?.unreadable).toEqual([`attribute bad: ${problem}`]);
+  });
+
+  test("so is one nested beyond reason", () => {
+    let value: unknown = { intValue: 1 };
+    for (let depth = 0; depth < 500; depth++) value = { arrayValue: { values: [value] } };
+    const span = onlySpan(decodeJson(jsonRequest({ attributes: [{ key: "deep", value }] })));
+    expect(valuesByKey(span)).toEqual({ deep: { json: `${"[".repeat(65)}null${"]".repeat(65)}` } });
+    expect(span?.unreadable).toEqual(["attribute deep: values nested more than 64 deep are not read"]);
+  });
+
+  test.each<[object, string, object?]>([
+    [{ name: 1 }, "name is no text"],
+    [{ kind: "SPAN_KIND_OTHER" }, "kind is none of UNSPECIFIED, INTERNAL, SERVER, CLIENT, PRODUCER, CONSUMER"],
+    [{ startTimeUnixNano: "abc" }, "startTimeUnixNano is not an integer"],
+    [{ endTimeUnixNano: "-5" }, "endTimeUnixNano is no time since 1970 in nanoseconds"],
+    [{ parentSpanId: "not hex" }, "parentSpanId is not written in hex digits"],
+    [{ attributes: { a: 1 } }, "attributes is no list"],
+    [{ attributes: [5] }, "attributes has items that are no objects"],
+    [{ attributes: [{ key: 5, value: { intValue: 1 } }] }, "key is no text"],
+    [{ events: "none" }, "events is no list"],
+    [{ events: [null, { name: "e" }] }, "events has items that are no objects", { events: [{ name: "e" }] }],
+    [{ events: [{ name: 5, timeUnixNano: "1000" }] }, "name is no text", { events: [{ name: "", time_us: 1n }] }],
+    [
+      { links: [{ traceId: "?", spanId: "ab" }] },
+      "traceId is not written in hex digits",
+      { links: [{ span_id: "ab" }] },
+    ],
+    [{ status: "bad" }, "status is no object"],
+    [{ status: { code: [], message: "m" } }, "code is none of UNSET, OK, ERROR", { status: { code: 0, message: "m" } }],
+  ])("%j costs only itself", (fields, problem, expected = {}) => {
+    const span = onlySpan(decodeJson(jsonRequest({ traceState: "kept", ...fields })));
+    expect(span).toMatchObject({ trace_state: "kept", ...expected });
+    expect(span?.unreadable).toEqual([problem]);
+  });
+
+  test("what cannot be read of a resource or a scope costs no span", () => {
+    const attributes = [
+      { key: "n", value: { intValue: "abc" } },
+      { key: "a", value: { stringValue: "x" } },
+    ];
+    const scopeSpans = [{ scope: { name: 5, attributes }, spans: [{ name: "a" }] }];
+    const { resources } = decodeJson(JSON.stringify({ resourceSpans: [{ resource: { attributes }, scopeSpans }] }));
+    expect(resources[0]?.attributes.values).toEqual([{ json: "null" }, "x"]);
+    expect(resources[0]?.scopes[0]).toMatchObject({ name: "", attributes: { values: [{ json: "null" }, "x"] } });
+    expect(resources[0]?.unreadable).toEqual([
+      "attribute n: intValue is not an integer",
+      "attribute n: intValue is not an integer",
+      "name is no text",
+    ]);
+  });
+
+  test("few problems of a span are kept, and none of a span that is rejected", () => {
+    const attributes = Array.from({ length: 100 }, () => ({ key: "k".repeat(1000), value: { intValue: "abc" } }));
+    const traces = decodeJson(jsonRequest({ attributes }, { attributes, spanId: "?" }, { name: "b" }));
+    const [first, second] = traces.resources[0]?.scopes[0]?.spans ?? [];
+    expect(first?.unreadable).toHaveLength(5);
+    expect(first?.unreadable?.[0]?.length).toBeLessThan(200);
+    expect(second?.unreadable).toBeUndefined();
+  });
+
+  test("ids in base64, and times in two halves, are read as what they are", () => {
+    const traceId = Buffer.alloc(16, 0xab).toString("base64");
+    const spanId = Buffer.alloc(8, 0xfb).toString("base64");
+    const time = { low: -1, high: 1 };
+    const span = onlySpan(
+      decodeJson(jsonRequest({ traceId, spanId, parentSpanId: "AAAAAAAAAAA=", startTimeUnixNano: time })),
+    );
+    expect(span).toMatchObject({ trace_id: "ab".repeat(16), span_id: "fb".repeat(8), parent_span_id: "0".repeat(16) });
+    expect(span?.start_us).toBe((2n ** 33n - 1n) / 1000n);
   });
 
   test.each(["", "[]", "{", '{"resourceSpans":{}}', "null"])("%s is refused", (body) => {

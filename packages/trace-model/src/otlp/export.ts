@@ -1,13 +1,14 @@
 import { HeddleError } from "@heddle/errors";
+import { firstCharacters } from "../json/code-points.js";
 import { scanJsonTraces } from "./decode-json.js";
 import { scanProtobufTraces } from "./decode-protobuf.js";
-import { attempt } from "./rejection.js";
+import { attempt, maxMessages } from "./rejection.js";
 import type { Steps } from "./steps.js";
 import type { RejectedSpan, ResourceSpans, ScannedTraces, Traces } from "./traces.js";
 import { defaultExportLimits, WorkBudget } from "./work-budget.js";
 import type { ExportLimits } from "./work-budget.js";
 
-const maxMessages = 20;
+const maxMessageLength = 500;
 
 /**
  * Reads the resources of an OTLP export request and counts its spans, which are decoded by {@link decodeTraces}. Throws
@@ -28,8 +29,8 @@ export function* decodeTraces({ resources, wellFormed }: ScannedTraces): Steps<T
   for (const { scopes, ...resource } of resources) {
     const decoded: ResourceSpans = { ...resource, scopes: [] };
     traces.resources.push(decoded);
-    for (const { name, version, spans } of scopes) {
-      const scope: ResourceSpans["scopes"][number] = { name, version, spans: [] };
+    for (const { spans, ...origin } of scopes) {
+      const scope: ResourceSpans["scopes"][number] = { ...origin, spans: [] };
       decoded.scopes.push(scope);
       for (const decode of spans) {
         const span = attempt(decode, traces.rejected);
@@ -41,25 +42,29 @@ export function* decodeTraces({ resources, wellFormed }: ScannedTraces): Steps<T
   return traces;
 }
 
-/** The response to an export in the encoding of the request; empty when every span was accepted. */
+/**
+ * The response to an export in the encoding of the request; empty when every span was accepted whole. A partial success
+ * that rejects no span names parts of spans that are not stored.
+ */
 export function encodeTracesResponse(
   rejected: readonly RejectedSpan[],
   mediaType: string,
 ): { bytes: Uint8Array; mediaType: string } {
   const count = rejected.reduce((sum, { spans = 1 }) => sum + spans, 0);
   const json = encodingOf(mediaType) === "json";
-  const errorMessage = rejected
+  const partial = rejected.length > 0;
+  const errorMessage = [...rejected.filter(({ spans }) => spans !== 0), ...rejected.filter(({ spans }) => spans === 0)]
     .slice(0, maxMessages)
-    .map(({ message }) => message)
+    .map(({ message }) => firstCharacters(message, maxMessageLength))
     .join("; ");
   if (json) {
-    const response = count > 0 ? { partialSuccess: { rejectedSpans: count, errorMessage } } : {};
+    const response = partial ? { partialSuccess: { rejectedSpans: count, errorMessage } } : {};
     return { bytes: Buffer.from(JSON.stringify(response)), mediaType: "application/json" };
   }
   const text = Buffer.from(errorMessage);
-  const partial = Buffer.concat([Buffer.from([0x08, ...varint(count), 0x12, ...varint(text.length)]), text]);
-  const bytes = Buffer.concat([Buffer.from([0x0a, ...varint(partial.length)]), partial]);
-  return { bytes: count > 0 ? bytes : Buffer.alloc(0), mediaType: "application/x-protobuf" };
+  const fields = Buffer.concat([Buffer.from([0x08, ...varint(count), 0x12, ...varint(text.length)]), text]);
+  const bytes = Buffer.concat([Buffer.from([0x0a, ...varint(fields.length)]), fields]);
+  return { bytes: partial ? bytes : Buffer.alloc(0), mediaType: "application/x-protobuf" };
 }
 
 function encodingOf(mediaType: string): "json" | "protobuf" {

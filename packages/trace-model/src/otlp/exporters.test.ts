@@ -188,6 +188,25 @@ describe.each(encodings)("spans of the JavaScript exporter in %s", (...encoding)
   });
 });
 
+test.each(encodings)(
+  "what of stored spans is not stored is a partial success without rejected spans in %s",
+  (...encoding) => {
+    const [, serializer, mediaType] = encoding;
+    const { bytes } = encodeTracesResponse(
+      [
+        { message: "a part", spans: 0 },
+        { message: "x".repeat(10_000), spans: 0 },
+      ],
+      mediaType,
+    );
+    const { partialSuccess } = serializer.deserializeResponse(bytes);
+    expect(Number(partialSuccess?.rejectedSpans)).toBe(0);
+    expect(partialSuccess?.errorMessage).toBe(`a part; ${"x".repeat(500)}`);
+    const both = encodeTracesResponse([{ message: "a part", spans: 0 }, { message: "a span" }], mediaType);
+    expect(serializer.deserializeResponse(both.bytes).partialSuccess?.errorMessage).toBe("a span; a part");
+  },
+);
+
 test("both encodings of the same spans give the same calls", () => {
   const spans = exportedSpans();
   const [one, other] = encodings.map((encoding) => callsOf(spans, encoding));

@@ -4,68 +4,29 @@ import { jsonType, objectEntries, stringValue } from "../json/members.js";
 import type { JsonText } from "../json/scan.js";
 import { safe, tokenBuckets } from "../usage/buckets.js";
 import type { TokenBuckets } from "../usage/buckets.js";
-import { usageAttributes } from "../usage/senders.js";
 import { usageRow } from "../usage/usage.js";
 import type { UsageRow } from "../usage/usage.js";
 import { isList } from "./attribute-node.js";
+import { senderAttributes } from "./sender-attributes.js";
 import { first, sources } from "./sources.js";
 import type { Hit, SpanData } from "./sources.js";
 import type { Sources } from "./source-path.js";
 import { textJson } from "./value-json.js";
 
-/* Which attributes mean what. */
-
-const inputSources = sources(
-  "ai.prompt",
-  "gen_ai.prompt",
-  "input.value",
-  "mlflow.spanInputs",
-  "gen_ai.input.messages",
-  "pydantic_ai.all_messages",
-  "traceloop.entity.input",
-  "gcp.vertex.agent.tool_call_args",
-  "gcp.vertex.agent.llm_request",
-  "events.gen_ai.user.message",
-  "input",
-  "inputs",
+const inputSources = sources(...senderAttributes.inputs);
+const outputSources = sources(...senderAttributes.output);
+const attributeSources = Object.entries(senderAttributes.attributes).map(
+  ([name, names]) => [name, sources(...names)] as const,
 );
-
-const outputSources = sources(
-  "ai.response",
-  "gen_ai.completion",
-  "output.value",
-  "gen_ai.output.messages",
-  "mlflow.spanOutputs",
-  "final_result",
-  "gen_ai.content.completion",
-  "traceloop.entity.output",
-  "gcp.vertex.agent.tool_response",
-  "gcp.vertex.agent.llm_response",
-  "events.gen_ai.choice",
-  "output",
-  "outputs",
-);
-
-const attributeSources: ReadonlyArray<readonly [string, Sources]> = [
-  ["system", sources("gen_ai.system", "llm.system", "gen_ai.system_instructions", "system_prompt")],
-  ["kind", sources("weave.span.kind", "traceloop.span.kind", "openinference.span.kind")],
-  ["model", sources("gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "ai.model.id")],
-  ["provider", sources("llm.provider", "ai.model.provider")],
-  ["model_parameters", sources("gen_ai.request", "llm.invocation_parameters")],
-  ["agent", sources("gen_ai.agent.name")],
-  ["tools", sources("gen_ai.agent.tools")],
-  ["operation", sources("gen_ai.operation.name")],
-];
-
-const inputTokens = sources(...usageAttributes.input.input_tokens);
-const promptTokens = sources(...usageAttributes.input.prompt_tokens);
-const outputTokens = sources(...usageAttributes.output.output_tokens);
-const completionTokens = sources(...usageAttributes.output.completion_tokens);
-const totalTokens = sources(...usageAttributes.total);
-const cacheReadTokens = sources(...usageAttributes.cache_read);
-const cacheCreationTokens = sources(...usageAttributes.cache_creation);
-const reasoningTokens = sources(...usageAttributes.reasoning);
-const ownSources = sources("wandb.attributes");
+const inputTokens = sources(...senderAttributes.usage.input.input_tokens);
+const promptTokens = sources(...senderAttributes.usage.input.prompt_tokens);
+const outputTokens = sources(...senderAttributes.usage.output.output_tokens);
+const completionTokens = sources(...senderAttributes.usage.output.completion_tokens);
+const totalTokens = sources(...senderAttributes.usage.total);
+const cacheReadTokens = sources(...senderAttributes.usage.cache_read);
+const cacheCreationTokens = sources(...senderAttributes.usage.cache_creation);
+const reasoningTokens = sources(...senderAttributes.usage.reasoning);
+const ownSources = sources(...senderAttributes.own);
 
 /** The data of a model call in a span, as JSON texts of the call's fields. */
 export interface SpanContent {
@@ -134,13 +95,18 @@ function membersJson(object: JsonText, members: Members): JsonText {
   return withMembers(object, Object.fromEntries(members));
 }
 
-function unwrappedInput({ name, value }: Hit): JsonText {
-  const lone = (name === "input" || name === "inputs") && jsonType(value) === "object";
-  return lone ? value : `{${textJson(name)}:${value}}`;
+function unwrappedInput(hit: Hit): JsonText {
+  const lone = (hit.name === "input" || hit.name === "inputs") && jsonType(hit.value) === "object";
+  return lone ? hit.value : wrapped(hit);
 }
 
-function unwrappedOutput({ name, value }: Hit): JsonText {
-  return name === "output" || name === "outputs" ? value : `{${textJson(name)}:${value}}`;
+function unwrappedOutput(hit: Hit): JsonText {
+  return hit.name === "output" || hit.name === "outputs" ? hit.value : wrapped(hit);
+}
+
+function wrapped({ name, value, others = [] }: Hit): JsonText {
+  const rest = others.map(([other, text]) => `,${textJson(other)}:${text}`);
+  return `{${textJson(name)}:${value}${rest.join("")}}`;
 }
 
 function modelOf(recognised: Members): string {

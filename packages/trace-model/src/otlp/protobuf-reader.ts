@@ -1,4 +1,7 @@
+import { isUtf8 } from "node:buffer";
 import { HeddleError } from "@heddle/errors";
+import { firstCharacters } from "../json/code-points.js";
+import type { Decoding } from "./decoding.js";
 import type { WorkBudget } from "./work-budget.js";
 
 /**
@@ -11,10 +14,12 @@ export class ProtobufReader {
   #end: number;
   #wireType = 0;
   readonly #budget: WorkBudget;
+  readonly decoding: Decoding;
 
-  constructor(bytes: Buffer, budget: WorkBudget, from = 0, to: number = bytes.length) {
+  constructor(bytes: Buffer, decoding: Decoding, from = 0, to: number = bytes.length) {
     this.#bytes = bytes;
-    this.#budget = budget;
+    this.decoding = decoding;
+    this.#budget = decoding.budget;
     this.#at = from;
     this.#end = to;
   }
@@ -42,7 +47,7 @@ export class ProtobufReader {
   message(): ProtobufReader {
     const from = this.#delimited();
     this.#budget.spend(9);
-    return new ProtobufReader(this.#bytes, this.#budget, from, this.#at);
+    return new ProtobufReader(this.#bytes, this.decoding, from, this.#at);
   }
 
   /** Goes into a nested message; `leave` with the result continues after it. */
@@ -60,9 +65,25 @@ export class ProtobufReader {
     this.#end = outer;
   }
 
+  /** Where the message ends that was entered last. */
+  get end(): number {
+    return this.#end;
+  }
+
+  /** Leaves a message that cannot be read any further, with all that were entered in it. */
+  abandon(end: number, outer: number): void {
+    this.#at = end;
+    this.#end = outer;
+  }
+
+  /** Bytes that are no UTF-8 become U+FFFD. */
   string(): string {
     const from = this.#delimited();
-    return this.#bytes.toString("utf8", from, this.#at);
+    const text = this.#bytes.toString("utf8", from, this.#at);
+    if (text.includes("\ufffd") && !isUtf8(this.#bytes.subarray(from, this.#at))) {
+      this.decoding.unreadable(`bytes that are no UTF-8 in the text ${firstCharacters(text, 100)}`);
+    }
+    return text;
   }
 
   /** Reads a text if it is this one. */

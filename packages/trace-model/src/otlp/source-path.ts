@@ -1,17 +1,20 @@
 import type { AttributeNode } from "./attribute-node.js";
 
-/** A path in the attributes, also into a JSON value in them. Without a path: the events that the name names. */
+/**
+ * A path in the attributes, also into a JSON value in them; with `events` the attributes of these events, each name by
+ * itself, or the path in those of the first that has it.
+ */
 export interface Source {
   name: string;
   path?: readonly string[];
+  events?: readonly string[];
 }
 
 /** The first one that is present wins. */
 export type Sources = readonly Source[];
 
-/** A source that the keys of a span allow: a node, and what is left of the path below it. No node means events. */
-export interface PresentSource {
-  name: string;
-  node?: AttributeNode;
-  rest: readonly string[];
-}
+/** A source that the keys of a span allow: events, or a node and what is left of the path below it. */
+export type PresentSource = { name: string } & (
+  | { events: readonly string[]; path: readonly string[] | undefined }
+  | { events?: undefined; node: AttributeNode; rest: readonly string[] }
+);

@@ -1,35 +1,47 @@
-import { stringValue } from "../json/members.js";
+import { arrayItems, stringMember, stringValue } from "../json/members.js";
 import type { JsonText } from "../json/scan.js";
 import { leafAt } from "../query/leaf.js";
 import type { AttributeLayout } from "./attribute-layout.js";
-import { nodeJson } from "./attribute-node.js";
+import { hasOwnValue, membersOf, nodeJson } from "./attribute-node.js";
 import type { AttributeNode } from "./attribute-node.js";
 import type { AttributeTree } from "./attribute-tree.js";
 import type { PresentSource, Source, Sources } from "./source-path.js";
 
-/** A span as far as sources look into it; the attributes of its events are JSON texts. */
+/** An event as far as sources look into it: its attributes are a JSON text. */
+interface EventData {
+  name: string;
+  attributes: JsonText;
+}
+
 export interface SpanData {
   tree: AttributeTree;
-  events: ReadonlyArray<{ name: string; attributes: JsonText }>;
+  events: readonly EventData[];
 }
 
 export interface Hit {
   name: string;
   value: JsonText;
+  /** What belongs to it under names of its own. */
+  others?: ReadonlyArray<readonly [name: string, value: JsonText]>;
 }
 
 const eventPrefix = "events.";
 
-/** Dotted paths in the attributes; `events.…` are the events of that name. */
+/** Reads names as of `senderAttributes`. */
 export function sources(...names: string[]): Sources {
-  return names.map((name) => (name.startsWith(eventPrefix) ? { name } : { name, path: name.split(".") }));
+  return names.map((name): Source => {
+    const [event = "", attribute] = name.split("#");
+    if (attribute !== undefined) return { name: attribute, events: [event], path: attribute.split(".") };
+    if (name.startsWith(eventPrefix)) return { name, events: name.slice(eventPrefix.length).split("+") };
+    return { name, path: name.split(".") };
+  });
 }
 
 /** The value of the first source that is there; null counts as absent. */
-export function first(candidates: Sources, { tree, events }: SpanData): Hit | undefined {
-  for (const { name, node, rest } of presentOf(candidates, tree.layout)) {
-    const value = node === undefined ? eventContent(name, events) : valueAt(node, rest, tree);
-    if (value !== undefined) return { name, value };
+export function first(candidates: Sources, data: SpanData): Hit | undefined {
+  for (const source of presentOf(candidates, data.tree.layout)) {
+    const hit = source.events === undefined ? attributeHit(source, data.tree) : eventsHit(source, data.events);
+    if (hit !== undefined) return hit;
   }
   return undefined;
 }
@@ -40,18 +52,45 @@ export function firstText(candidates: Sources, data: SpanData): string | undefin
   return json === undefined ? undefined : (stringValue(json) ?? json) || undefined;
 }
 
-function valueAt(node: AttributeNode, rest: readonly string[], { values }: AttributeTree): JsonText | undefined {
-  const json = nodeJson(node, values);
-  if (rest.length > 0) return leafAt(json, rest);
-  return json === "null" ? undefined : json;
+/** Events that the attribute `events` lists, as Logfire writes messages. */
+export function listedEvents({ layout, values }: AttributeTree): EventData[] {
+  const node = layout.root.children.get("events");
+  if (node === undefined) return [];
+  return arrayItems(nodeJson(node, values)).flatMap((attributes) => {
+    const name = stringMember(attributes, "event.name");
+    return name === undefined ? [] : [{ name, attributes }];
+  });
 }
 
-/** A list of the attributes of each event of a name, also when there is but one. */
-function eventContent(source: string, events: SpanData["events"]): JsonText | undefined {
-  if (events.length === 0) return undefined;
-  const name = source.slice(eventPrefix.length);
-  const contents = events.filter((event) => event.name === name).map(({ attributes }) => attributes);
-  return contents.length > 0 ? `[${contents.join(",")}]` : undefined;
+function attributeHit(
+  { name, node, rest }: PresentSource & { events?: undefined },
+  { values }: AttributeTree,
+): Hit | undefined {
+  const json = nodeJson(node, values);
+  const value = rest.length > 0 ? leafAt(json, rest) : json;
+  if (value === undefined || value === "null") return undefined;
+  if (!hasOwnValue(node)) return { name, value };
+  const below = [...node.children].flatMap(([key, child]) => [...membersOf(`${name}.${key}`, child)]);
+  return { name, value, others: below.map(([member, child]) => [member, nodeJson(child, values)] as const) };
+}
+
+function eventsHit(
+  { name, events, path }: PresentSource & { events: readonly string[] },
+  all: readonly EventData[],
+): Hit | undefined {
+  if (all.length === 0) return undefined;
+  if (path !== undefined) {
+    for (const { attributes } of all.filter((event) => events.includes(event.name))) {
+      const value = leafAt(attributes, path);
+      if (value !== undefined) return { name, value };
+    }
+    return undefined;
+  }
+  const [hit, ...others] = events.flatMap((event) => {
+    const contents = all.filter((one) => one.name === event).map(({ attributes }) => attributes);
+    return contents.length > 0 ? [[`${eventPrefix}${event}`, `[${contents.join(",")}]`] as const] : [];
+  });
+  return hit && { name: hit[0], value: hit[1], others };
 }
 
 function presentOf(candidates: Sources, layout: AttributeLayout): PresentSource[] {
@@ -63,13 +102,15 @@ function presentOf(candidates: Sources, layout: AttributeLayout): PresentSource[
   return present;
 }
 
-function located({ name, path }: Source, { root }: AttributeLayout): PresentSource | undefined {
-  if (path === undefined) return { name, node: undefined, rest: [] };
+function located({ name, path, events }: Source, { root }: AttributeLayout): PresentSource | undefined {
+  if (events !== undefined) return { name, events, path };
   let node: AttributeNode = root;
-  for (const [index, segment] of path.entries()) {
-    if (typeof node === "number") return { name, node, rest: path.slice(index) };
-    const child = node.children.get(segment);
-    if (child === undefined) return undefined;
+  for (const [index, segment] of (path ?? []).entries()) {
+    if (typeof node === "number") return { name, node, rest: path?.slice(index) ?? [] };
+    const child: AttributeNode | undefined = node.children.get(segment);
+    if (child === undefined) {
+      return node.own === undefined ? undefined : { name, node: node.own, rest: path?.slice(index) ?? [] };
+    }
     node = child;
   }
   return { name, node, rest: [] };

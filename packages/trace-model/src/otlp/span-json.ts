@@ -2,7 +2,7 @@ import type { JsonText } from "../json/scan.js";
 import { formatTime } from "../time.js";
 import { attributeTree, treeJson } from "./attribute-tree.js";
 import { spanKinds, statusCodes } from "./traces.js";
-import type { Attributes, ResourceSpans, Span, SpanEvent, SpanLink } from "./traces.js";
+import type { Attributes, ResourceSpans, Scope, Span, SpanEvent, SpanLink } from "./traces.js";
 import { textJson } from "./value-json.js";
 
 /**
@@ -17,15 +17,21 @@ export interface SpanPart {
 /** The whole span as it is kept under `attributes.otel_span`; the parts are JSON texts. */
 export function spanJson(
   span: Span,
-  parts: { attributes: JsonText; events: readonly SpanPart[]; links: readonly SpanPart[]; origin: JsonText },
+  parts: {
+    parentId: string | undefined;
+    attributes: JsonText;
+    events: readonly SpanPart[];
+    links: readonly SpanPart[];
+    origin: JsonText;
+  },
 ): JsonText {
-  const { trace_id, span_id, parent_span_id, status } = span;
+  const { trace_id, span_id, status } = span;
   const code = statusCodes[status.code] ?? "UNSET";
   return (
     `{"name":${textJson(span.name)}` +
     `,"context":{"trace_id":"${trace_id}","span_id":"${span_id}","trace_state":${textJson(span.trace_state)}}` +
     `,"kind":"${spanKinds[span.kind] ?? "UNSPECIFIED"}"` +
-    `,"parent_id":${parent_span_id === "" ? "null" : `"${parent_span_id}"`}` +
+    `,"parent_id":${parts.parentId === undefined ? "null" : `"${parts.parentId}"`}` +
     `,"start_time":"${formatTime(span.start_us)}","end_time":"${formatTime(span.end_us)}"` +
     `,"status":{"code":"${code}","message":${textJson(status.message)}}` +
     `,"attributes":${parts.attributes}` +
@@ -34,8 +40,13 @@ export function spanJson(
 }
 
 /** The members that are the same for all spans of a scope. */
-export function originJson(resource: JsonText, scope: { name: string; version: string }): JsonText {
-  return `"resource":${resource},"scope":{"name":${textJson(scope.name)},"version":${textJson(scope.version)}}`;
+export function originPart(resource: SpanPart, { name, version, attributes }: Scope): SpanPart {
+  const content = attributes && attributesPart(attributes);
+  const scope = `{"name":${textJson(name)},"version":${textJson(version)}${content ? `,"attributes":${content.json}` : ""}}`;
+  return {
+    json: `"resource":${resource.json},"scope":${scope}`,
+    storableAsIs: resource.storableAsIs && content?.storableAsIs !== false,
+  };
 }
 
 /** The resource a span came from. */
@@ -64,7 +75,6 @@ export function linkPart(link: SpanLink): SpanPart {
   return { json, storableAsIs };
 }
 
-/** Attributes of what surrounds a span: where they conflict they stay flat, as that is no reason to lose the span. */
 function attributesPart(attributes: Attributes): SpanPart {
   const tree = attributeTree(attributes);
   return { json: treeJson(tree), storableAsIs: tree.storableAsIs };

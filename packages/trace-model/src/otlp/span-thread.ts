@@ -1,13 +1,13 @@
 import type { CallStart } from "../calls/part.js";
 import { hasAtMost } from "../json/code-points.js";
+import { senderAttributes } from "./sender-attributes.js";
 import { firstText, sources } from "./sources.js";
 import type { SpanData } from "./sources.js";
 
-const vertexSessions = sources("gcp.vertex.agent.session_id");
-const threadIds = sources("wandb.thread_id");
-const turnMarks = sources("wandb.is_turn");
-/** Sessions and conversations of OpenTelemetry's own conventions. */
-const sessions = sources("session.id", "gen_ai.conversation.id");
+const vertexSessions = sources(...senderAttributes.vertex_session);
+const threadIds = sources(...senderAttributes.thread_id);
+const turnMarks = sources(...senderAttributes.is_turn);
+const sessions = sources(...senderAttributes.session);
 
 /** As the wire limits thread ids. Cut ones could fall together. */
 const maxThreadId = 256;
@@ -21,7 +21,7 @@ export interface SpanThread {
 
 /**
  * Reads the thread of a span. The session of Vertex AI wins over `wandb.thread_id`, and both win over the sessions of
- * OpenTelemetry, which count only with `sessionThreads`. Every span of a Vertex session is a turn, one of an explicit
+ * conventions and senders, which count only with `sessionThreads`. Every span of a Vertex session is a turn, one of an explicit
  * thread only when `wandb.is_turn` says so, and one of a session when nothing of the session is above it.
  */
 export function spanThread(data: SpanData, isRoot: boolean, sessionThreads: boolean): SpanThread {

@@ -46,10 +46,6 @@ function callOf(values: Record<string, unknown>, more: Partial<Span> = {}) {
   return { start, end, attributes: own, otel_span };
 }
 
-function messages(...spans: Span[]): string[] {
-  return runSteps(spansToCalls(traces(spans), { project_id: "acme/demo" })).rejected.map(({ message }) => message);
-}
-
 describe("inputs and output", () => {
   test.each([
     [{ "ai.prompt": "a", "gen_ai.prompt": "b" }, '{"ai.prompt":"a"}'],
@@ -328,22 +324,117 @@ describe("sessions of OpenTelemetry are threads", () => {
 
 describe("spans that cannot be stored", () => {
   test.each([
-    ["a key that is both leaf and parent", span({ a: 1, "a.b": 2 }), /span work: the attribute a.b conflicts/],
-    ["the same the other way round", span({ "a.b": 2, a: 1 }), /the attribute a conflicts/],
     ["no trace id", span({}, { trace_id: "" }), /trace id must be 16 bytes/],
     ["a trace id of zeros", span({}, { trace_id: "0".repeat(32) }), /trace id/],
     ["a short span id", span({}, { span_id: "00f067" }), /span id must be 8 bytes/],
     ["a span id of zeros", span({}, { span_id: "0".repeat(16) }), /span id/],
-    ["a long parent id", span({}, { parent_span_id: "00".repeat(16) }), /parent span id/],
-    ["a time after 2299", span({}, { end_us: 2n ** 64n / 1000n }), /years 1900 to 2299/],
-    ["a key of a thousand parts", span({ [".".repeat(1000)]: 1 }), /too deep/],
+    ["an end after 2299", span({}, { end_us: 2n ** 64n / 1000n }), /years 1900 to 2299/],
+    ["a start after 2299", span({}, { start_us: 2n ** 64n / 1000n }), /years 1900 to 2299/],
   ])("%s", (_, bad, message) => {
-    expect(messages(span(), bad, span())).toEqual([expect.stringMatching(message)]);
+    const { calls, rejected } = runSteps(spansToCalls(traces([span(), bad, span()]), { project_id: "acme/demo" }));
+    expect(rejected).toEqual([{ message: expect.stringMatching(message) as unknown }]);
+    expect(calls).toHaveLength(2);
+  });
+});
+
+describe("what of a span cannot be used costs only itself", () => {
+  const start = span().start_us;
+  test.each<[string, Span, RegExp, object]>([
+    [
+      "a long parent id",
+      span({}, { parent_span_id: "ab".repeat(16) }),
+      /parent span id must be 8/,
+      { parent_id: undefined },
+    ],
+    [
+      "Langfuse's start after 2299",
+      span({ "langfuse.startTime": "2300-01-01" }),
+      /attribute langfuse.startTime is outside the years 1900 to 2299/,
+      { started_at: start },
+    ],
+    [
+      "Langfuse's end that is no time",
+      span({ "langfuse.endTime": "soon" }),
+      /attribute langfuse.endTime is no time/,
+      { ended_at: start + 1_000_000n },
+    ],
+    [
+      "an end before the start",
+      span({}, { end_us: 5n }),
+      /ends before it starts/,
+      { started_at: start, ended_at: start },
+    ],
+    [
+      "a key of a thousand parts",
+      span({ [".".repeat(1000)]: 1 }),
+      /attribute \.{100} is too deep/,
+      { id: span().span_id },
+    ],
+    [
+      "what the decoder could not read",
+      span({}, { unreadable: ["name is no text"] }),
+      /^span work: name is no text$/,
+      {},
+    ],
+  ])("%s", (_, bad, message, expected) => {
+    const { calls, rejected } = runSteps(spansToCalls(traces([bad]), { project_id: "acme/demo" }));
+    expect(rejected).toEqual([{ message: expect.stringMatching(message) as unknown, spans: 0 }]);
+    expect({ ...calls[0]?.end, ...calls[0]?.start }).toMatchObject(expected);
   });
 
-  test("conflicts around a span do not cost the span", () => {
-    const event = { name: "e", time_us: 0n, attributes: attributes({ a: 1, "a.b": 2 }), dropped_attributes_count: 0 };
-    expect(callOf({}, { events: [event] }).otel_span).toMatchObject({ events: [{ attributes: { a: 1, "a.b": 2 } }] });
+  test("a key that is too deep to be unfolded is kept as it is", () => {
+    const key = "a.".repeat(10_000);
+    const { calls } = runSteps(spansToCalls(traces([span({ [key]: "x", b: 1 })]), { project_id: "acme/demo" }));
+    expect(JSON.parse(calls[0]?.start.attributes ?? "")).toMatchObject({ [key]: "x", b: 1 });
+  });
+
+  test("keys with a value and further keys below them are kept, wherever they are", () => {
+    const both = { error: "timeout", "error.type": "E", x: '{"a":1}', "x.b": 2 };
+    const kept = { error: "timeout", "error.type": "E", x: { a: 1, b: 2 } };
+    const links = [{ ...event("", both), trace_id: "", span_id: "", trace_state: "", flags: 0 }];
+    const scopes = [
+      {
+        name: "",
+        version: "",
+        attributes: attributes(both),
+        spans: [span(both, { events: [event("e", both)], links })],
+      },
+    ];
+    const resources = [{ ...emptyResource(), attributes: attributes(both), scopes }];
+    const { calls, rejected } = runSteps(spansToCalls({ resources, rejected: [] }, { project_id: "acme/demo" }));
+    expect(rejected).toEqual([]);
+    expect(JSON.parse(calls[0]?.start.attributes ?? "")).toMatchObject({
+      ...kept,
+      otel_span: {
+        attributes: kept,
+        events: [{ attributes: kept }],
+        links: [{ attributes: kept }],
+        resource: { attributes: kept },
+        scope: { attributes: kept },
+      },
+    });
+  });
+
+  test("a span without any time started when it was received", () => {
+    const bare = span({}, { start_us: 0n, end_us: 0n });
+    const { calls } = runSteps(spansToCalls(traces([bare]), { project_id: "acme/demo", received_us: 7n }));
+    expect([calls[0]?.start.started_at, calls[0]?.end.ended_at]).toEqual([7n, 7n]);
+    expect(callOf({}, { start_us: 0n }).start?.started_at).toBe(span().end_us);
+  });
+
+  test("a parent of zeros is none", () => {
+    const { start, otel_span } = callOf({ "session.id": "s" }, { parent_span_id: "0".repeat(16) });
+    expect(start).toMatchObject({ parent_id: undefined, turn_id: span().span_id });
+    expect(otel_span).toMatchObject({ parent_id: null });
+  });
+
+  test("messages are few, and spans that are lost come first", () => {
+    const flawed = Array.from({ length: 100 }, () => span({}, { end_us: 5n }));
+    const { rejected } = runSteps(
+      spansToCalls(traces([...flawed, span({}, { span_id: "" })]), { project_id: "acme/demo" }),
+    );
+    expect(rejected).toHaveLength(21);
+    expect(rejected[0]?.message).toMatch(/span id/);
   });
 });
 

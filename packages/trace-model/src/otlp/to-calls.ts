@@ -1,27 +1,29 @@
 import { HeddleError } from "@heddle/errors";
 import type { CallEnd, CallStart } from "../calls/part.js";
+import { firstCharacters } from "../json/code-points.js";
 import type { JsonText } from "../json/scan.js";
-import { fromNanoseconds, isStorableTime, parseTime } from "../time.js";
 import { keysOf } from "./attribute-shape.js";
 import { attributeTree, treeJson } from "./attribute-tree.js";
 import { spanContent } from "./mapping.js";
 import { opObjectId, spanOpName } from "./op-object.js";
-import { attempt } from "./rejection.js";
-import { firstText, sources } from "./sources.js";
+import { attempt, warn } from "./rejection.js";
+import { senderAttributes } from "./sender-attributes.js";
+import { firstText, listedEvents, sources } from "./sources.js";
 import type { SpanData } from "./sources.js";
 import type { Steps } from "./steps.js";
 import type { Sources } from "./source-path.js";
+import { checkIds, parentOf } from "./span-ids.js";
+import { spanTimes } from "./span-times.js";
 import { spanThread, topsOfSessions } from "./span-thread.js";
-import { eventPart, linkPart, originJson, resourcePart, spanJson } from "./span-json.js";
+import { eventPart, linkPart, originPart, resourcePart, spanJson } from "./span-json.js";
 import type { Attributes, RejectedSpan, ResourceSpans, Span, Traces } from "./traces.js";
 
-const displayNames = sources("wandb.display_name");
-const runIds = sources("wandb.wb_run_id");
-const runSteps = sources("wandb.wb_run_step");
-const lastRunSteps = sources("wandb.wb_run_step_end");
-/** Langfuse's own times win over those of the span. */
-const startTimes = sources("langfuse.startTime");
-const endTimes = sources("langfuse.endTime");
+const displayNames = sources(...senderAttributes.display_name);
+const runIds = sources(...senderAttributes.wb_run_id);
+const runSteps = sources(...senderAttributes.wb_run_step);
+const lastRunSteps = sources(...senderAttributes.wb_run_step_end);
+const levels = sources(...senderAttributes.level);
+const statusMessages = sources(...senderAttributes.status_message);
 
 /**
  * A complete call made from a span. `op_name` is still a name: the caller stores the op object `opObjectId` and puts in
@@ -36,32 +38,38 @@ export interface SpanCall {
 /**
  * Turns spans into calls, one in each step. The project is named by the resource (`wandb.entity` and `wandb.project`), else by
  * `project_id`. Throws `invalid` when there are spans and none of them has a project; otherwise spans that cannot
- * be stored are listed in `rejected`, together with those the decoder gave up on. Sessions of OpenTelemetry are threads
- * unless `sessionThreads` is false.
+ * be stored are listed in `rejected`, together with those the decoder gave up on, and behind them what of stored spans
+ * could not be read. Sessions of OpenTelemetry are threads unless `sessionThreads` is false. A span without any time
+ * started at `received_us`.
  */
 export function* spansToCalls(
   traces: Traces,
-  options: { project_id?: string; sessionThreads?: boolean } = {},
+  options: { project_id?: string; sessionThreads?: boolean; received_us?: bigint } = {},
 ): Steps<{ calls: SpanCall[]; rejected: RejectedSpan[] }> {
   const calls: SpanCall[] = [];
   const undecided: CallStart[] = [];
   const rejected = [...traces.rejected];
+  const warnings: RejectedSpan[] = [];
   const homeless = traces.resources.filter((resource) => !projectOf(resource, options.project_id));
   if (spanCount(homeless) > 0 && spanCount(homeless) === spanCount(traces.resources)) {
     throw new HeddleError("invalid", noProject);
   }
   for (const resource of traces.resources) {
-    const { json, storableAsIs } = resourcePart(resource);
+    const origin = resourcePart(resource);
+    warn("resource", resource.unreadable ?? [], warnings);
     const projectId = projectOf(resource, options.project_id);
     const wbRunId = attributeText(resource.attributes, "wandb.wb_run_id");
     for (const scope of resource.scopes) {
+      const { json, storableAsIs } = originPart(origin, scope);
       const context: Context = {
         project_id: projectId,
         wb_run_id: wbRunId,
-        origin: originJson(json, scope),
+        origin: json,
         storableAsIs: storableAsIs && traces.wellFormed === true,
         sessionThreads: options.sessionThreads ?? true,
         undecided,
+        receivedAt: options.received_us ?? 0n,
+        warnings,
       };
       for (const span of scope.spans) {
         const call = attempt(() => spanCall(span, context), rejected);
@@ -72,7 +80,7 @@ export function* spansToCalls(
   }
   const starts = undecided.length === 0 ? [] : calls.map(({ start }) => start);
   for (const start of topsOfSessions(undecided, starts)) start.turn_id = start.id;
-  return { calls, rejected };
+  return { calls, rejected: [...rejected, ...warnings] };
 }
 
 function spanCount(resources: readonly ResourceSpans[]): number {
@@ -91,6 +99,9 @@ interface Context {
   /** No text around the spans needs a second look (see `CallStart`), and all are well formed. */
   storableAsIs: boolean;
   sessionThreads: boolean;
+  receivedAt: bigint;
+  /** Takes what could not be read of spans that are stored. */
+  warnings: RejectedSpan[];
   /** Takes the spans of which only the whole export says whether they are turns. */
   undecided: CallStart[];
 }
@@ -99,31 +110,32 @@ function spanCall(span: Span, context: Context): SpanCall {
   const { project_id } = context;
   if (!project_id) throw new HeddleError("invalid", `span ${span.name}: ${noProject}`);
   checkIds(span);
+  const { parentId, problem: parentProblem } = parentOf(span);
   const tree = attributeTree(span.attributes);
-  const { problem } = tree.layout;
-  if (problem !== undefined) throw new HeddleError("invalid", `span ${span.name}: ${problem}`);
   const events = span.events.map(eventPart);
   const links = span.links.map(linkPart);
-  const data: SpanData = { tree, events };
-  const startedAt = overriddenTime(startTimes, data) ?? span.start_us;
-  const endedAt = overriddenTime(endTimes, data) ?? (span.end_us || span.start_us);
-  if (!isStorableTime(startedAt) || !isStorableTime(endedAt)) {
-    throw new HeddleError("invalid", `span ${span.name}: its times are outside the years 1900 to 2299`);
+  const listed = listedEvents(tree);
+  const data: SpanData = { tree, events: listed.length === 0 ? events : [...events, ...listed] };
+  const { startedAt, endedAt, problem: timeProblem } = spanTimes(span, data, context.receivedAt);
+  const { tooDeep } = tree.layout;
+  if (span.unreadable || parentProblem || timeProblem || tooDeep.length > 0) {
+    const deep = tooDeep.map((key) => `the attribute ${firstCharacters(key, 100)} is too deep to be unfolded`);
+    warn(`span ${span.name}`, [...(span.unreadable ?? []), parentProblem, timeProblem, ...deep], context.warnings);
   }
   const attributes = treeJson(tree);
-  const otelSpan = spanJson(span, { attributes, events, links, origin: context.origin });
+  const otelSpan = spanJson(span, { parentId, attributes, events, links, origin: context.origin });
   const content = spanContent(data, attributes, otelSpan);
   const storableAsIs =
     context.storableAsIs && tree.storableAsIs && [...events, ...links].every((part) => part.storableAsIs)
       ? true
       : undefined;
   const opName = spanOpName(span.name);
-  const thread = spanThread(data, span.parent_span_id === "", context.sessionThreads);
+  const thread = spanThread(data, parentId === undefined, context.sessionThreads);
   const start: CallStart = {
     project_id,
     id: span.span_id,
     trace_id: span.trace_id,
-    parent_id: span.parent_span_id || undefined,
+    parent_id: parentId,
     op_name: opName,
     started_at: startedAt,
     display_name: firstText(displayNames, data)?.slice(0, 1024),
@@ -143,7 +155,7 @@ function spanCall(span: Span, context: Context): SpanCall {
     started_at: startedAt,
     output: content.output,
     summary: content.summary,
-    exception: exceptionOf(span),
+    exception: exceptionOf(span, data),
     wb_run_step_end: runStep(lastRunSteps, data),
     storableAsIs,
     usage: content.usage,
@@ -152,29 +164,14 @@ function spanCall(span: Span, context: Context): SpanCall {
   return { start, end, opObjectId: opObjectId(opName) };
 }
 
-const noTraceId = "0".repeat(32);
-const noSpanId = "0".repeat(16);
-
-function checkIds({ name, trace_id, span_id, parent_span_id }: Span): void {
-  if (trace_id.length !== 32 || trace_id === noTraceId) {
-    throw new HeddleError("invalid", `span ${name}: the trace id must be 16 bytes, not all zero`);
-  }
-  if (span_id.length !== 16 || span_id === noSpanId) {
-    throw new HeddleError("invalid", `span ${name}: the span id must be 8 bytes, not all zero`);
-  }
-  if (parent_span_id !== "" && parent_span_id.length !== 16) {
-    throw new HeddleError("invalid", `span ${name}: the parent span id must be 8 bytes`);
-  }
-}
-
 /** A failed span always carries an exception, since that is what makes the call's status an error. */
-function exceptionOf({ status, events }: Span): string | undefined {
-  if (status.code !== 2) return undefined;
+function exceptionOf({ status, events }: Span, data: SpanData): string | undefined {
+  if (status.code !== 2 && firstText(levels, data) !== "ERROR") return undefined;
   if (status.message !== "") return status.message;
   const event = events.find(({ name }) => name === "exception");
   const type = event && attributeText(event.attributes, "exception.type");
   const message = event && attributeText(event.attributes, "exception.message");
-  return [type, message].filter(Boolean).join(": ") || "error";
+  return [type, message].filter(Boolean).join(": ") || (firstText(statusMessages, data) ?? "error");
 }
 
 /** The project that a resource names, else the other one. */
@@ -200,12 +197,4 @@ function runId(projectId: string, id: string | undefined): string | undefined {
 function runStep(candidates: Sources, data: SpanData): number | undefined {
   const value = Number(firstText(candidates, data));
   return Number.isSafeInteger(value) && value >= 0 ? value : undefined;
-}
-
-/** ISO text, unix nanoseconds as a whole number, or unix seconds with a fraction. */
-function overriddenTime(candidates: Sources, data: SpanData): bigint | undefined {
-  const value = firstText(candidates, data);
-  if (value === undefined) return undefined;
-  if (/^\d{14,20}$/.test(value)) return fromNanoseconds(BigInt(value));
-  return parseTime(value);
 }

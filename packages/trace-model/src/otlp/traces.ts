@@ -1,4 +1,4 @@
-import { emptyShape } from "./attribute-shape.js";
+import { AttributeShapes } from "./attribute-shape.js";
 import type { AttributeShape } from "./attribute-shape.js";
 import type { AttributeValue } from "./value-json.js";
 
@@ -39,25 +39,34 @@ export interface Span {
   events: SpanEvent[];
   links: SpanLink[];
   status: { code: number; message: string };
+  /** What of it could not be read, and why. */
+  unreadable?: string[] | undefined;
+}
+
+/** The instrumentation that made spans. */
+export interface Scope {
+  name: string;
+  version: string;
+  attributes?: Attributes;
 }
 
 export interface ResourceSpans {
   attributes: Attributes;
   dropped_attributes_count: number;
-  scopes: Array<{ name: string; version: string; spans: Span[] }>;
+  scopes: Array<Scope & { spans: Span[] }>;
+  /** As of {@link Span}. */
+  unreadable?: string[] | undefined;
 }
 
 /** A span that cannot be stored, or several; the message says which and why. */
 export interface RejectedSpan {
   message: string;
-  /** How many; default 1. */
+  /** How many; default 1. 0 where only a part of a span is not stored. */
   spans?: number;
 }
 
 /** Spans that were counted, and not decoded yet. */
-export interface ScannedScope {
-  name: string;
-  version: string;
+export interface ScannedScope extends Scope {
   /** Each returns one span, or throws `invalid`. */
   spans: Array<() => Span>;
 }
@@ -88,11 +97,11 @@ export interface Traces {
 export const spanKinds = ["UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER"];
 export const statusCodes = ["UNSET", "OK", "ERROR"];
 
-export function noAttributes(): Attributes {
-  return { shape: emptyShape(), values: [] };
+export function noAttributes(shapes = new AttributeShapes()): Attributes {
+  return { shape: shapes.empty, values: [] };
 }
 
-export function emptySpan(): Span {
+export function emptySpan(shapes?: AttributeShapes): Span {
   return {
     trace_id: "",
     span_id: "",
@@ -102,13 +111,13 @@ export function emptySpan(): Span {
     kind: 0,
     start_us: 0n,
     end_us: 0n,
-    attributes: noAttributes(),
+    attributes: noAttributes(shapes),
     events: [],
     links: [],
     status: { code: 0, message: "" },
   };
 }
 
-export function emptyResource(): ResourceSpans {
-  return { attributes: noAttributes(), dropped_attributes_count: 0, scopes: [] };
+export function emptyResource(shapes?: AttributeShapes): ResourceSpans {
+  return { attributes: noAttributes(shapes), dropped_attributes_count: 0, scopes: [] };
 }

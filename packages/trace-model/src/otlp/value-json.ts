@@ -4,8 +4,9 @@ import type { JsonText } from "../json/scan.js";
 /** Text stays text, as it may hold JSON of its own; every other value is kept as JSON text, exact to the digit. */
 export type AttributeValue = string | { json: JsonText };
 
-/** Values of values of values…: what a request may nest before a span is refused. */
+/** Values of values of values…: what is nested deeper is not read. */
 export const maxValueNesting = 64;
+export const tooDeep = `values nested more than ${maxValueNesting} deep are not read`;
 
 /** A value as JSON text. */
 export function valueJson(value: AttributeValue): string {

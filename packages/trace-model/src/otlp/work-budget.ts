@@ -9,6 +9,13 @@ export interface ExportLimits {
 
 export const defaultExportLimits: ExportLimits = { maxSpans: 20_000 };
 
+/** A span has more than one span may have: reading on would cost as much again. */
+export class SpanTooLarge extends HeddleError {
+  constructor() {
+    super("invalid", "a span has too many attributes, events and links");
+  }
+}
+
 /** Units of work for each span that an export may have, and for one span alone. A span of 20 attributes takes 150. */
 const workPerSpan = 100;
 const maxSpanWork = 200_000;
@@ -44,9 +51,7 @@ export class WorkBudget {
         `Request too large: an export has at most ${this.#maxSpans} spans${this.#setting} with ${workPerSpan} fields each on average`,
       );
     }
-    if (this.#work > this.#spanLimit) {
-      throw new HeddleError("invalid", "a span has too many attributes, events and links");
-    }
+    if (this.#work > this.#spanLimit) throw new SpanTooLarge();
   }
 
   countSpans(spans: number): void {

@@ -43,10 +43,10 @@ export function hasOwnValue(node: AttributeNode): node is AttributeBranch & { ow
 }
 
 /** The members that a node of this name makes in the object that holds it. */
-export function* membersOf(name: string, node: AttributeNode): Generator<[name: string, node: AttributeNode]> {
-  if (!hasOwnValue(node)) return yield [name, node];
-  yield [name, node.own];
-  for (const [key, child] of node.children) yield* membersOf(`${name}.${key}`, child);
+export function membersOf(name: string, node: AttributeNode): Array<[name: string, node: AttributeNode]> {
+  if (!hasOwnValue(node)) return [[name, node]];
+  const below = [...node.children].flatMap(([key, child]) => membersOf(`${name}.${key}`, child));
+  return [[name, node.own], ...below];
 }
 
 function templateOf(branch: AttributeBranch): Template {
@@ -65,7 +65,7 @@ function write(node: AttributeNode, template: Template): void {
   const { children } = node;
   const members = list
     ? [...children.keys()].map((_, index): [string, AttributeNode] => ["", children.get(String(index)) ?? 0])
-    : [...children].flatMap(([name, child]) => [...membersOf(name, child)]);
+    : [...children].flatMap(([name, child]) => membersOf(name, child));
   text(list ? "[" : "{", template);
   for (const [index, [name, child]] of members.entries()) {
     text((index === 0 ? "" : ",") + (list ? "" : `${JSON.stringify(name)}:`), template);

@@ -47,7 +47,7 @@ function isValueStorableAsIs(value: AttributeValue): boolean {
   return (value.json.length < shortest && !value.json.includes("{")) || isStorableAsIs(value.json);
 }
 
-function isStorableAsIs(json: JsonText): boolean {
+export function isStorableAsIs(json: JsonText): boolean {
   return storable(json).text === json && findRefs(json).length === 0;
 }
 

@@ -24,8 +24,7 @@ function valueOf(name: string, content: unknown, depth: number, decoding: Decodi
   if (depth > maxValueNesting) throw new HeddleError("invalid", tooDeep);
   switch (name) {
     case "stringValue":
-      if (typeof content === "object") throw new HeddleError("invalid", `${name} is no text`);
-      return String(content);
+      return scalarText(content);
     case "bytesValue":
       return base64(content);
     case "boolValue":
@@ -50,18 +49,24 @@ function valueOf(name: string, content: unknown, depth: number, decoding: Decodi
   }
 }
 
+function scalarText(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (typeof content === "number" || typeof content === "boolean") return String(content);
+  throw new HeddleError("invalid", "stringValue is no text");
+}
+
 function boolean(content: unknown): string {
   if (content === true || content === "true") return "true";
   if (content === false || content === "false") return "false";
   throw new HeddleError("invalid", "boolValue is neither true nor false");
 }
 
-const notFinite = ["NaN", "Infinity", "-Infinity"];
+const notFinite = new Set<unknown>(["NaN", "Infinity", "-Infinity"]);
 
 function double(content: unknown): number {
   if (typeof content === "number") return content;
   const value = typeof content === "string" && content.trim() !== "" ? Number(content) : Number.NaN;
-  if (Number.isFinite(value) || notFinite.includes(String(content))) return value;
+  if (Number.isFinite(value) || notFinite.has(content)) return value;
   throw new HeddleError("invalid", "doubleValue is no number");
 }
 

@@ -1,5 +1,8 @@
 import { usageAttributes } from "../usage/senders.js";
 
+/** Attributes that begin so hold JSON text also where the value is a text: `"gpt-4o"` with its quotes. */
+export const jsonAttributes = ["mlflow.", "ai.value", "traceloop.entity.", "lmnr.span."];
+
 /**
  * Where senders write what a call has, most specific first: the first of these that a span has is taken. A name is a
  * dotted path in the attributes, also into JSON in them; `events.…` are the events of that name, several separated by
@@ -35,7 +38,6 @@ export const senderAttributes = {
     "gen_ai.content.prompt#gen_ai.content.prompt",
     "promptflow.function.inputs#payload",
     "request_data",
-    // Retrieval and embeddings
     "embedding.text",
     "reranker.query",
     // Frameworks and platforms
@@ -72,6 +74,8 @@ export const senderAttributes = {
     "ai.response",
     "ai.result",
     "gen_ai.completion",
+    "retrieval.documents",
+    "reranker.output_documents",
     "output.value",
     "gen_ai.output.messages",
     "mlflow.spanOutputs",
@@ -89,9 +93,6 @@ export const senderAttributes = {
     "gen_ai.content.completion#gen_ai.content.completion",
     "promptflow.function.output#payload",
     "response_data",
-    // Retrieval and embeddings
-    "retrieval.documents",
-    "reranker.output_documents",
     "embedding.embeddings",
     // Frameworks and platforms
     "crewai.crew.result",
@@ -162,6 +163,8 @@ export const senderAttributes = {
     "traceloop.association.properties.conversation_id",
     "lmnr.association.properties.session_id",
     "langwatch.thread.id",
+    "langsmith.metadata.session_id",
+    "langsmith.metadata.thread_id",
     "mlflow.trace.session",
     "langfuse.observation.metadata.langfuse_session_id",
     "langfuse.trace.metadata.langfuse_session_id",

@@ -7,6 +7,8 @@ import type { AttributeNode } from "./attribute-node.js";
 export interface Source {
   name: string;
   path?: readonly string[];
+  /** Whether a text is JSON text of a text. */
+  json?: boolean;
   events?: readonly string[];
 }
 
@@ -16,5 +18,5 @@ export type Sources = readonly Source[];
 /** A source that the keys of a span allow: events, or a node and what is left of the path below it. */
 export type PresentSource = { name: string } & (
   | { events: readonly string[]; path: readonly string[] | undefined }
-  | { events?: undefined; node: AttributeNode; rest: readonly string[] }
+  | { events?: undefined; node: AttributeNode; rest: readonly string[]; json: boolean | undefined }
 );

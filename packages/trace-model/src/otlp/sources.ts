@@ -4,7 +4,9 @@ import { leafAt } from "../query/leaf.js";
 import type { AttributeLayout } from "./attribute-layout.js";
 import { hasOwnValue, membersOf, nodeJson } from "./attribute-node.js";
 import type { AttributeNode } from "./attribute-node.js";
+import { isJson, isStorableAsIs } from "./attribute-tree.js";
 import type { AttributeTree } from "./attribute-tree.js";
+import { jsonAttributes } from "./sender-attributes.js";
 import type { PresentSource, Source, Sources } from "./source-path.js";
 
 /** An event as far as sources look into it: its attributes are a JSON text. */
@@ -33,7 +35,7 @@ export function sources(...names: string[]): Sources {
     const [event = "", attribute] = name.split("#");
     if (attribute !== undefined) return { name: attribute, events: [event], path: attribute.split(".") };
     if (name.startsWith(eventPrefix)) return { name, events: name.slice(eventPrefix.length).split("+") };
-    return { name, path: name.split(".") };
+    return { name, path: name.split("."), json: jsonAttributes.some((prefix) => name.startsWith(prefix)) };
   });
 }
 
@@ -63,15 +65,22 @@ export function listedEvents({ layout, values }: AttributeTree): EventData[] {
 }
 
 function attributeHit(
-  { name, node, rest }: PresentSource & { events?: undefined },
+  { name, node, rest, json }: PresentSource & { events?: undefined },
   { values }: AttributeTree,
 ): Hit | undefined {
-  const json = nodeJson(node, values);
-  const value = rest.length > 0 ? leafAt(json, rest) : json;
+  const whole = nodeJson(node, values);
+  const found = rest.length > 0 ? leafAt(whole, rest) : whole;
+  const value = json === true && found !== undefined ? textInJson(found) : found;
   if (value === undefined || value === "null") return undefined;
   if (!hasOwnValue(node)) return { name, value };
-  const below = [...node.children].flatMap(([key, child]) => [...membersOf(`${name}.${key}`, child)]);
+  const below = [...node.children].flatMap(([key, child]) => membersOf(`${name}.${key}`, child));
   return { name, value, others: below.map(([member, child]) => [member, nodeJson(child, values)] as const) };
+}
+
+/** The text that a text holds as JSON, else the value as it is; so is one that the store would change. */
+function textInJson(json: JsonText): JsonText {
+  const text = stringValue(json);
+  return text?.startsWith('"') && isJson(text) && isStorableAsIs(text) ? text : json;
 }
 
 function eventsHit(
@@ -102,16 +111,16 @@ function presentOf(candidates: Sources, layout: AttributeLayout): PresentSource[
   return present;
 }
 
-function located({ name, path, events }: Source, { root }: AttributeLayout): PresentSource | undefined {
+function located({ name, path, json, events }: Source, { root }: AttributeLayout): PresentSource | undefined {
   if (events !== undefined) return { name, events, path };
   let node: AttributeNode = root;
   for (const [index, segment] of (path ?? []).entries()) {
-    if (typeof node === "number") return { name, node, rest: path?.slice(index) ?? [] };
+    if (typeof node === "number") return { name, node, rest: path?.slice(index) ?? [], json };
     const child: AttributeNode | undefined = node.children.get(segment);
     if (child === undefined) {
-      return node.own === undefined ? undefined : { name, node: node.own, rest: path?.slice(index) ?? [] };
+      return node.own === undefined ? undefined : { name, node: node.own, rest: path?.slice(index) ?? [], json };
     }
     node = child;
   }
-  return { name, node, rest: [] };
+  return { name, node, rest: [], json };
 }

@@ -59,6 +59,22 @@ describe("inputs and output", () => {
     [{ "gen_ai.prompt": null, "traceloop.entity.input": "x" }, '{"traceloop.entity.input":"x"}'],
     [{ "input.value": "{broken" }, '{"input.value":"{broken"}'],
     [{ "input.value": "[NaN]" }, '{"input.value":[null]}'],
+    [{ "langfuse.observation.input": "a", "gen_ai.prompt": "b" }, '{"langfuse.observation.input":"a"}'],
+    [{ "gen_ai.tool.call.arguments": '{"q":1}', "input.value": "b" }, '{"gen_ai.tool.call.arguments":{"q":1}}'],
+    [{ "input.value": "a", "llm.input_messages.0.message.role": "user" }, '{"input.value":"a"}'],
+    [
+      { "gen_ai.prompt": "hi", "gen_ai.prompt.0.role": "user" },
+      '{"gen_ai.prompt":"hi","gen_ai.prompt.0":{"role":"user"}}',
+    ],
+    [
+      { "gen_ai.prompt": '[{"content":"hi"}]', "gen_ai.prompt.0.role": "user" },
+      '{"gen_ai.prompt":[{"content":"hi","role":"user"}]}',
+    ],
+    [{ "mlflow.spanInputs": '"plain"' }, '{"mlflow.spanInputs":"plain"}'],
+    [{ "mlflow.spanInputs": '"weave:///e/p/call/1"' }, String.raw`{"mlflow.spanInputs":"\"weave:///e/p/call/1\""}`],
+    [{ "input.value": '"quoted"' }, String.raw`{"input.value":"\"quoted\""}`],
+    [{ events: "not a list" }, "{}"],
+    [{ events: '[1,{"event.name":5},{"event.name":"other"}]' }, "{}"],
     [{ other: 1 }, "{}"],
   ])("inputs of %j", (values, inputs) => {
     expect(callOf(values).start?.inputs).toBe(inputs);
@@ -72,6 +88,12 @@ describe("inputs and output", () => {
     [{ output: "plain" }, '"plain"'],
     [{ outputs: [1, 2] }, "[1,2]"],
     [{ "output.a": 1, "output.b": 2 }, '{"a":1,"b":2}'],
+    [
+      { "output.value": "ids", "retrieval.documents.0.document.id": "d" },
+      '{"retrieval.documents":[{"document":{"id":"d"}}]}',
+    ],
+    [{ "gen_ai.completion": "a", "gen_ai.output.messages": "b", "output.value": "c" }, '{"gen_ai.completion":"a"}'],
+    [{ output: "plain", "output.mime_type": "text/plain" }, '"plain"'],
     [{ other: 1 }, undefined],
   ])("output of %j", (values, output) => {
     expect(callOf(values).end?.output).toBe(output);
@@ -89,6 +111,33 @@ describe("inputs and output", () => {
   });
 });
 
+test("messages of all roles are inputs, and those of the attribute events as well", () => {
+  const message = (role: string) => event(`gen_ai.${role}.message`, { content: role });
+  const inputs = ["system", "user", "assistant", "tool"].map(
+    (role) => `"events.gen_ai.${role}.message":[{"content":"${role}"}]`,
+  );
+  const events = ["tool", "user", "system", "assistant"].map(message);
+  expect(callOf({}, { events }).start?.inputs).toBe(`{${inputs.join(",")}}`);
+  const listed = [
+    { "event.name": "gen_ai.user.message", content: "hi" },
+    { "event.name": "gen_ai.choice", index: 0 },
+  ];
+  const exception = event("exception", { "exception.type": "E" });
+  const call = callOf({ events: JSON.stringify(listed) }, { events: [exception] });
+  expect(call.start?.inputs).toBe(`{"events.gen_ai.user.message":[${JSON.stringify(listed[0])}]}`);
+  expect(call.end?.output).toBe(`{"events.gen_ai.choice":[${JSON.stringify(listed[1])}]}`);
+  expect(call.otel_span).toMatchObject({ events: [{ name: "exception" }] });
+});
+
+test("messages in the details of an inference are inputs and output", () => {
+  const details = (values: object) => event("gen_ai.client.inference.operation.details", { ...values });
+  const events = [details({ "gen_ai.input.messages": '["a"]' }), details({ "gen_ai.output.messages": '["b"]' })];
+  const call = callOf({}, { events });
+  expect(call.start?.inputs).toBe('{"gen_ai.input.messages":["a"]}');
+  expect(call.end?.output).toBe('{"gen_ai.output.messages":["b"]}');
+  expect(callOf({ "gen_ai.input.messages": "own" }, { events }).start?.inputs).toBe('{"gen_ai.input.messages":"own"}');
+});
+
 describe("usage", () => {
   test.each([
     [
@@ -103,6 +152,10 @@ describe("usage", () => {
     [
       { "gen_ai.usage.input_tokens": 2, "gen_ai.usage.prompt_tokens": 2 },
       '{"usage":{"usage":{"input_tokens":2,"total_tokens":2}}}',
+    ],
+    [
+      { "gen_ai.usage.input_tokens": 812, "gen_ai.usage.input_tokens.cached": 5 },
+      '{"usage":{"usage":{"input_tokens":812,"total_tokens":812}}}',
     ],
     [{ "gen_ai.usage.input_tokens": "many" }, "{}"],
     [{ "gen_ai.response.model": "m" }, "{}"],
@@ -178,6 +231,27 @@ describe("fields of the call", () => {
     });
     expect(callOf({ "wandb.thread_id": "t", "wandb.is_turn": "true" }).start?.turn_id).toBe("00f067aa0ba902b7");
     expect(callOf({ "wandb.is_turn": true }).start).toMatchObject({ thread_id: undefined, turn_id: undefined });
+  });
+
+  test.each([
+    "langfuse.session.id",
+    "ai.telemetry.metadata.sessionId",
+    "metadata.sessionId",
+    "metadata.thread_id",
+    "traceloop.association.properties.session_id",
+    "langsmith.metadata.thread_id",
+    "langwatch.thread.id",
+  ])("the session %s is a thread", (name) => {
+    const expected = { thread_id: "s", turn_id: span().span_id };
+    expect(callOf({ [name]: "s" }).start).toMatchObject(expected);
+    expect(callOf({ [name]: "other", "session.id": "s" }).start).toMatchObject(expected);
+  });
+
+  test("a failure that only Langfuse's level tells has its message", () => {
+    const failed = { "langfuse.observation.level": "ERROR" };
+    expect(callOf({ ...failed, "langfuse.observation.status_message": "no quota" }).end?.exception).toBe("no quota");
+    expect(callOf(failed).end?.exception).toBe("error");
+    expect(callOf({ "langfuse.observation.level": "WARNING" }).end?.exception).toBeUndefined();
   });
 
   test("run and step", () => {

@@ -59,5 +59,5 @@ export { matches, type QueryableCall } from "./query/evaluate.js";
 export { decodeTraces, encodeTracesResponse, scanTraces } from "./otlp/export.js";
 export { runSteps, runStepsWithPauses } from "./otlp/steps.js";
 export { projectOf, type SpanCall, spansToCalls } from "./otlp/to-calls.js";
-export { opObjectId } from "./otlp/op-object.js";
+export { opObjectId, spanOpName } from "./otlp/op-object.js";
 export type { RejectedSpan, ResourceSpans, ScannedTraces, Span, Traces } from "./otlp/traces.js";

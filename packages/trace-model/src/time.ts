@@ -8,14 +8,18 @@ const afterLatest = BigInt(Date.UTC(2300, 0, 1)) * 1000n;
 const isoPattern =
   /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,18}))?)?(Z|z|[+-]\d\d(?::?\d\d)?)?)?$/;
 
+/** Seconds since 1970 end here, in the year 2603, which cannot be stored; larger numbers are milliseconds. */
+const afterSeconds = 2e10;
+
 /**
- * Reads a wire time: ISO 8601 text (a naive one is UTC, digits beyond microseconds are cut) or unix seconds as a
- * number or numeric text. Undefined when it is neither. The range is not checked, see `isStorableTime`.
+ * Reads a wire time: ISO 8601 text (a naive one is UTC, digits beyond microseconds are cut) or unix seconds, beyond
+ * ±2e10 milliseconds, as a number or numeric text. Undefined when it is none of these. The range is not checked, see
+ * `isStorableTime`.
  */
 export function parseTime(value: string | number): bigint | undefined {
-  if (typeof value === "number") return fromSeconds(value);
+  if (typeof value === "number") return fromNumber(value);
   const match = isoPattern.exec(value);
-  if (!match) return /^-?\d+(?:\.\d*)?$/.test(value) ? fromSeconds(Number(value)) : undefined;
+  if (!match) return /^-?\d+(?:\.\d*)?$/.test(value) ? fromNumber(Number(value)) : undefined;
   const [, year, month, day, hour = "0", minute = "0", second = "0", fraction = "", zone] = match;
   const days = new Date(0);
   days.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
@@ -54,10 +58,11 @@ export function fromNanoseconds(ns: bigint): bigint {
   return ns / 1000n;
 }
 
-function fromSeconds(seconds: number): bigint | undefined {
-  if (!Number.isFinite(seconds)) return undefined;
-  const whole = Math.floor(seconds);
-  return BigInt(whole) * 1_000_000n + BigInt(Math.round((seconds - whole) * 1e6));
+function fromNumber(value: number): bigint | undefined {
+  if (!Number.isFinite(value)) return undefined;
+  const perUnit = Math.abs(value) > afterSeconds ? 1000 : 1_000_000;
+  const whole = Math.floor(value);
+  return BigInt(whole) * BigInt(perUnit) + BigInt(Math.round((value - whole) * perUnit));
 }
 
 function offsetMinutes(zone: string | undefined): number | undefined {

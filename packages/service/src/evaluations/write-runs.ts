@@ -93,8 +93,8 @@ type Means = Map<string, Means | number>;
 function meansOf(stats: readonly ScoreStats[], outputMean: number | null): JsonText {
   const means: Means = new Map();
   if (outputMean !== null) setMean(means, ["output"], outputMean);
-  for (const { scorer_key, path, value_type, numeric_mean, pass_rate } of stats) {
-    const mean = value_type === "binary" ? pass_rate : numeric_mean;
+  for (const { scorer_key, path, numeric_mean, pass_rate } of stats) {
+    const mean = numeric_mean ?? pass_rate;
     if (mean !== null) setMean(means, [scorer_key, ...path], mean);
   }
   return meansText(means);

@@ -4,7 +4,8 @@ import { isStorableTime, parseTime } from "@heddle/trace-model";
 /** Returns the time of a field in microseconds since 1970 UTC. Throws `unprocessable` with the field as loc. */
 export function wireTime(value: string | number, field: string): bigint {
   const time = parseTime(value);
-  if (time === undefined) throw invalidTime(field, "must be an ISO 8601 date-time or unix seconds");
+  if (time === undefined)
+    throw invalidTime(field, "must be an ISO 8601 date-time, or seconds or milliseconds since 1970");
   if (!isStorableTime(time)) throw invalidTime(field, "must be between the years 1900 and 2299");
   return time;
 }

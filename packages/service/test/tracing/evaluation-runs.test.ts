@@ -193,6 +193,7 @@ test("finishing a run takes means of numbers and booleans, also inside of scores
     await write.score(prediction, "passed", passed);
     await write.score(prediction, "points", points);
     await write.score(prediction, "detail", detail);
+    await write.score(prediction, "mixed", [true, 0.5, false][n]);
     // The last prediction is left running.
     if (n < 2) await write.finish(prediction);
   }
@@ -203,6 +204,7 @@ test("finishing a run takes means of numbers and booleans, also inside of scores
     passed: { mean: 0.5 },
     points: { mean: 1.75 },
     detail: { good: { mean: 1 }, length: { mean: 3.5 } },
+    mixed: { mean: 0.5 },
   });
 });
 

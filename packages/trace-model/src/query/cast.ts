@@ -1,8 +1,13 @@
-import { parseTime } from "../time.js";
+import { HeddleError } from "@heddle/errors";
+import { firstCharacters } from "../json/code-points.js";
+import { isStorableTime, parseTime } from "../time.js";
 import { typeOf } from "./expression.js";
 import type { CastTarget, Comparison, Expression, TypedField, ValueType } from "./expression.js";
 
-/** A comparison with its implied casts. `eq` with null asks for absence; any other comparison with null is unknown. */
+/**
+ * A comparison with its implied casts. `eq` with null asks for absence; any other comparison with null is unknown. Throws
+ * `unprocessable` for a time that is compared with a literal that is none.
+ */
 export function compare<F extends TypedField>(
   op: Comparison,
   left: Expression<F>,
@@ -29,7 +34,10 @@ function compareInteger<F extends TypedField>(op: Comparison, left: Expression<F
   return compare(op, left, { op: "literal", value: Number(value) });
 }
 
-/** A list test. Mixed literal types were refused before; nulls never match and are left out. */
+/**
+ * A list test. Mixed literal types were refused before; nulls never match and are left out. Throws `unprocessable` for a
+ * time that is compared with a literal that is none.
+ */
 export function within<F extends TypedField>(
   operand: Expression<F>,
   list: ReadonlyArray<string | number | boolean | bigint>,
@@ -43,10 +51,7 @@ export function within<F extends TypedField>(
     return others.length === 0 ? exact : { op: "or", operands: [exact, within(operand, others)] };
   }
   const values = list.map((value) => (typeof value === "bigint" ? Number(value) : value));
-  if (type === "time" && values.some((value) => typeof value !== "boolean")) {
-    const times = values.map((value) => (typeof value === "boolean" ? undefined : parseTime(value)));
-    return { op: "in", operand, type, values: times.filter((us) => us !== undefined) };
-  }
+  if (type === "time") return { op: "in", operand, type, values: values.map(timeOf) };
   const numbers = values.filter((value) => typeof value === "number");
   if (numbers.length > 0) {
     const input = type === "int" ? operand : cast(operand, "double");
@@ -100,12 +105,20 @@ function withLiteral<F extends TypedField>(
   literal: Extract<Expression<F>, { op: "literal" }>,
 ): Pair<F> {
   const { value } = literal;
-  if (typeOf(other) === "time" && (typeof value === "string" || typeof value === "number")) {
-    const us = parseTime(value);
-    return [other, us === undefined ? unknown : { op: "time", us }];
-  }
+  if (typeOf(other) === "time" && value !== null) return [other, { op: "time", us: timeOf(value) }];
   if (typeof value === "number") return [castUnlessNumber(other, "double"), literal];
   return [cast(other, typeof value === "boolean" ? "bool" : "text"), literal];
+}
+
+/** A number that is out of range has another unit; a date that is out of range limits nothing. */
+function timeOf(value: string | number | boolean | bigint): bigint {
+  const us = typeof value === "boolean" ? undefined : parseTime(typeof value === "bigint" ? Number(value) : value);
+  if (us !== undefined && (isStorableTime(us) || Number.isNaN(Number(value)))) return us;
+  throw new HeddleError(
+    "unprocessable",
+    `${firstCharacters(JSON.stringify(String(value)), 60)} is no time: expected an ISO 8601 date-time, or seconds or milliseconds since 1970`,
+    { loc: [] },
+  );
 }
 
 function castUnlessNumber<F extends TypedField>(expression: Expression<F>, type: "double" | "bool"): Expression<F> {

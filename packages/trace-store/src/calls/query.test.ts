@@ -90,6 +90,8 @@ describe("a filter finds", () => {
   it.each<[string, CallsQuery["filter"], string[]]>([
     ["an exact op", { op_names: [ref("op", "answer:v1")] }, ["a"]],
     ["all versions of an op", { op_names: [ref("op", "answer:*")] }, ["a", "b"]],
+    ["the bare name of an op", { op_names: ["answer"] }, ["a", "b"]],
+    ["a ref without version", { op_names: [ref("op", "answer")] }, ["a", "b"]],
     ["a plain op name", { op_names: ["plain"] }, ["c", "d"]],
     ["one of several kinds of op names", { op_names: ["plain", ref("op", "answer:*")] }, ["a", "b", "c", "d"]],
     ["an input ref", { input_refs: [ref("object", "m:d1")] }, ["c"]],

@@ -21,7 +21,15 @@ test("a value of several types has the type that it has most often", () => {
   sums.add('{"s":1}', 2);
   sums.add('{"s":true}', 1);
   sums.add('{"s":1,"s":"the last member counts"}', 4);
-  expect(sums.stats()).toMatchObject([{ value_type: "text", numeric_count: 2, pass_known_count: 1 }]);
+  expect(sums.stats()).toMatchObject([{ value_type: "text", numeric_count: 3, pass_known_count: 1 }]);
+});
+
+test("the mean of numbers and booleans of one scorer is that of both, with 1 for true", () => {
+  const sums = new ScoreSums();
+  for (const score of ["true", "false", "0.5", "1"]) sums.add(`{"s":${score}}`, 1);
+  expect(sums.stats()).toMatchObject([
+    { numeric_count: 4, numeric_mean: 0.625, pass_true_count: 1, pass_known_count: 2, pass_rate: 0.5 },
+  ]);
 });
 
 test("hostile scores do not exhaust memory", () => {

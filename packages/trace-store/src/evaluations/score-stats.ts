@@ -8,6 +8,7 @@ export interface ScoreStats {
   path: readonly string[];
   /** What the value mostly is; null for lists. */
   value_type: "binary" | "continuous" | "text" | null;
+  /** Of values that are numbers, and where there is one of booleans as 1 and 0. */
   numeric_count: number;
   numeric_mean: number | null;
   pass_true_count: number;
@@ -86,14 +87,16 @@ export class ScoreSums {
 
 function statsOf({ path: [scorer = "", ...path], ...sums }: Sums): ScoreStats {
   const { numbers, booleans, texts } = sums;
+  // A scorer may report 0.5 for one row and true for another: their mean is that of both.
+  const values = numbers === 0 ? 0 : numbers + booleans;
   const most = Math.max(numbers, booleans, texts);
   const type = most === booleans ? "binary" : most === numbers ? "continuous" : "text";
   return {
     scorer_key: scorer,
     path,
     value_type: most === 0 ? null : type,
-    numeric_count: numbers,
-    numeric_mean: numbers === 0 ? null : sums.sum / numbers,
+    numeric_count: values,
+    numeric_mean: values === 0 ? null : (sums.sum + sums.trues) / values,
     pass_true_count: sums.trues,
     pass_known_count: booleans,
     pass_rate: booleans === 0 ? null : sums.trues / booleans,

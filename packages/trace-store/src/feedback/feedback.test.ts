@@ -264,6 +264,27 @@ describe("adding up", () => {
     expect(await store.feedback.stats({ ...range, metrics: [] })).toMatchObject({ granularity: 3600, buckets: [] });
   });
 
+  test("the mean of a scorer that reports numbers and booleans is that of both", async () => {
+    const start = BigInt(Date.now() - 60_000) * 1000n;
+    const window = { project_id: `${projectId}-mixed`, start, end: end() };
+    await store.feedback.createBatch(
+      [true, false, 0.5, 1].map((score, index) =>
+        quality(window.project_id, {
+          payload: JSON.stringify({ score }),
+          trigger_ref: scorer(`monitor${index}`, "v1"),
+        }),
+      ),
+    );
+    const paths = await store.feedback.payloadSchema(window);
+    expect(paths).toEqual([{ json_path: "score", value_type: "numeric" }]);
+    const aggregations = ["avg" as const, "count" as const];
+    const { window_stats } = await store.feedback.stats({
+      ...window,
+      metrics: [{ json_path: "score", value_type: "numeric", aggregations }],
+    });
+    expect(window_stats).toEqual({ score: { avg: 0.625, count: 4 } });
+  });
+
   test("refuses what cannot be added up", async () => {
     const stats = (metric: object) =>
       store.feedback.stats({ ...range, metrics: [{ json_path: "a", value_type: "boolean", ...metric } as never] });

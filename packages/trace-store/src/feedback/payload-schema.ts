@@ -44,10 +44,16 @@ function collectPaths(object: JsonText, prefix: string, types: Map<string, Paylo
       const found = valueTypes[type];
       const known = types.get(path);
       if (known !== undefined || types.size < maxPaths) {
-        types.set(path, known === undefined || known === found ? found : "categorical");
+        types.set(path, known === undefined ? found : commonType(known, found));
       }
     }
   }
+}
+
+/** Of numbers and booleans there is a mean, for which booleans are 1 and 0. */
+function commonType(a: PayloadPath["value_type"], b: PayloadPath["value_type"]): PayloadPath["value_type"] {
+  if (a === b) return a;
+  return a === "categorical" || b === "categorical" ? "categorical" : "numeric";
 }
 
 const valueTypes = {

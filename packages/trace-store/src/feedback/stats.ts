@@ -130,7 +130,8 @@ function metricColumns(specs: readonly MetricSpec[]): Column[] {
 
 /** SQL of the value of each type in the text of a leaf; NULL where it is none. */
 const values: Readonly<Record<ValueType, (leaf: string) => string>> = {
-  numeric,
+  // Scorers report true for one call and 0.5 for another: booleans are 1 and 0.
+  numeric: (leaf) => `multiIf(${leaf} = 'true', 1, ${leaf} = 'false', 0, ${numeric(leaf)})`,
   boolean: (leaf) => `multiIf(${leaf} = 'true', 1, ${leaf} = 'false', 0, NULL)`,
   categorical: (leaf) => leaf,
 };

@@ -23,9 +23,23 @@ it("takes a bare run id for a run of the project", () => {
 });
 
 it("finds every version of an op by its key", () => {
-  expect(compile({ op_names: ["weave:///e/p/op/a:v1", "weave:///e/p/op/b:*", "plain:*"] })).toEqual({
+  expect(compile({ op_names: ["weave:///e/p/op/a:v1", "weave:///e/p/op/b:*", "weave:///e/p/op/c"] })).toEqual({
     conditions: ["(op_name IN ({p0:Array(String)}) OR op_key IN ({p1:Array(String)}))"],
-    values: { p0: ["weave:///e/p/op/a:v1"], p1: ["weave:///e/p/op/b", "plain"] },
+    values: { p0: ["weave:///e/p/op/a:v1"], p1: ["weave:///e/p/op/b", "weave:///e/p/op/c"] },
+  });
+});
+
+it.each(["chat gpt-4o", "chat gpt-4o:*"])("takes the bare name %s for every version of an op of the project", (name) => {
+  expect(compile({ op_names: [name] })).toEqual({
+    conditions: ["op_key IN ({p0:Array(String)})"],
+    values: {
+      p0: [
+        "chat gpt-4o",
+        "weave:///e/p/op/chat gpt-4o",
+        "weave:///e/p/op/chat%20gpt-4o",
+        "weave:///e/p/op/chat-gpt-4o",
+      ],
+    },
   });
 });
 

@@ -2,6 +2,8 @@ import { HeddleError } from "@heddle/errors";
 import { characterCount } from "@heddle/trace-model";
 import type { ApiSchemas } from "../api-schemas.js";
 import { Parameters } from "../engine/parameters.js";
+import { namedOps } from "./named-ops.js";
+import type { NamedOps } from "./named-ops.js";
 
 /** Lists are alternatives, members must all hold; an empty list restricts nothing. */
 export type CallsFilter = ApiSchemas["CallsFilter"];
@@ -43,13 +45,14 @@ export function compileFilter(p: Parameters, filter: CallsFilter, projectId: str
     filter.wb_run_ids?.flatMap((id) => runIds(id, projectId)),
   );
   if (filter.trace_roots_only === true) conditions.push("parent_id = ''");
-  conditions.push(
-    ...anyOf(
-      filter.op_names,
-      (exact) => p.in("op_name", "String", exact),
-      (every) => opVersions(p, every),
-    ),
-  );
+  const ops = opsOf(filter, projectId);
+  if (ops !== undefined) {
+    const parts = [
+      ...(ops.versions.length > 0 ? [p.in("op_name", "String", ops.versions)] : []),
+      ...(ops.keys.length > 0 ? [p.in("op_key", "String", ops.keys)] : []),
+    ];
+    conditions.push(parts.length === 1 ? (parts[0] ?? "") : `(${parts.join(" OR ")})`);
+  }
   for (const [column, list] of [
     ["input_refs", filter.input_refs],
     ["output_refs", filter.output_refs],
@@ -103,11 +106,11 @@ export function filterOf(filter: CallsFilter, projectId: string): ((call: Filter
     filter.wb_run_ids?.flatMap((id) => runIds(id, projectId)),
   );
   if (filter.trace_roots_only === true) tests.push((call) => call.parent_id === "");
-  const { op_names: ops = [] } = filter;
-  if (ops.length > 0) {
-    const exact = new Set(ops.filter((entry) => !entry.endsWith(":*")));
-    const every = new Set(ops.filter((entry) => entry.endsWith(":*")).map(withoutVersion));
-    tests.push((call) => exact.has(call.op) || every.has(call.op_key));
+  const ops = opsOf(filter, projectId);
+  if (ops !== undefined) {
+    const versions = new Set(ops.versions);
+    const keys = new Set(ops.keys);
+    tests.push((call) => versions.has(call.op) || keys.has(call.op_key));
   }
   return (call) => tests.every((test) => test(call));
 }
@@ -130,8 +133,8 @@ function anyOf(
   return parts.length === 1 ? parts : [`(${parts.join(" OR ")})`];
 }
 
-function opVersions(p: Parameters, wild: readonly string[]): string {
-  return p.in("op_key", "String", wild.map(withoutVersion));
+function opsOf({ op_names: names = [] }: CallsFilter, projectId: string): NamedOps | undefined {
+  return names.length === 0 ? undefined : namedOps(names, projectId);
 }
 
 function withoutVersion(wild: string): string {

@@ -47,7 +47,12 @@ test("a completion streams when a stream is requested", async () => {
 test("a request that does not fit is refused as the service refuses it", async () => {
   const { status, text } = await send(find("callRead"), { body: { id: 5 } });
   expect(status).toBe(422);
-  expect(JSON.parse(text)).toMatchObject({ detail: [{ loc: ["body", "project_id"], type: "missing" }] });
+  expect(JSON.parse(text)).toMatchObject({
+    detail: [
+      { loc: ["body", "project_id"], type: "missing" },
+      { loc: ["body", "id"], type: "string_type" },
+    ],
+  });
 });
 
 test("pages of every origin may send requests with a key and read the responses", async () => {

@@ -28,6 +28,7 @@ export {
 } from "./interceptors.js";
 export { guardOrigins, type OriginOptions } from "./guard-origins.js";
 export { decodeText, openBody, readBody } from "./body.js";
+export { closestName } from "./closest-name.js";
 export { writeJson } from "./json-write.js";
 export type { FilePart } from "./multipart.js";
 export { type Detail, ItemError, Problem, type ProblemOptions } from "./problem.js";

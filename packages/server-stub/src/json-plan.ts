@@ -13,8 +13,8 @@ export interface PlanEntry {
   keepNull?: readonly string[];
   /** Values of known keys that are absent. */
   defaults?: Readonly<Record<string, unknown>>;
-  /** Unknown keys: skipped, kept as they are, or read by a plan. */
-  others?: "drop" | "keep" | number;
+  /** Unknown keys: skipped, kept as they are, kept for the validator to refuse, or read by a plan. */
+  others?: "drop" | "keep" | "refuse" | number;
   items?: number;
   /** The first items; the rest follow `items`. */
   prefix?: readonly number[];
@@ -31,6 +31,8 @@ export interface Plan {
   properties: ReadonlyMap<string, { plan: Plan | undefined; keepNull: boolean }> | undefined;
   defaults: readonly (readonly [string, unknown])[];
   keepOthers: boolean;
+  /** Unknown keys are refused, unless they ask for nothing. */
+  refuseOthers: boolean;
   others: Plan | undefined;
   items: Plan | undefined;
   prefix: readonly (Plan | undefined)[];
@@ -46,6 +48,7 @@ export function linkPlans(entries: readonly PlanEntry[], validators: Readonly<Re
     properties: undefined,
     defaults: Object.entries(entry.defaults ?? {}),
     keepOthers: entry.others !== "drop",
+    refuseOthers: entry.others === "refuse",
     others: undefined,
     items: undefined,
     prefix: [],

@@ -2,9 +2,10 @@ import { Scanner } from "./json-scan.js";
 import { endOfScalar, Malformed, skipSpace } from "./json-tokens.js";
 import type { Plan } from "./json-plan.js";
 import { ItemError } from "./problem.js";
+import type { Detail } from "./problem.js";
 import { RawJson } from "./raw-json.js";
-import { manyValues, SchemaViolation, tooDeep, tooMany, tooManyValues, wrongType } from "./schema-violation.js";
-import { detailsOf } from "./validation.js";
+import { manyValues, SchemaViolation, tooDeep, tooMany, tooManyValues } from "./schema-violation.js";
+import { detailsOf, typeDetail } from "./validation.js";
 
 /** Values that a body may have besides those inside free JSON, each of which takes memory and time. */
 const maxValues = 400_000;
@@ -19,17 +20,26 @@ const maxDepth = 200;
  * `hasNoControlCharacters` for the text; false is always correct, only slower. `values` is the number of values that the
  * body may have, besides those of long lists.
  */
-export function readJson(text: string, plan: Plan | undefined, noControls = false, values = maxValues): unknown {
+export function readJson(text: string, plan: Plan | undefined, noControls = false, values = maxValues): JsonBody {
   const reader = new Reader(text, noControls, values);
   reader.at = skipSpace(text, 0);
   const value = reader.value(plan);
   const end = skipSpace(text, reader.at);
   if (end < text.length) throw new Malformed("something after the end of the JSON value", end);
-  return value;
+  return { value, mistakes: reader.mistakes };
 }
+
+export interface JsonBody {
+  value: unknown;
+  /** Free JSON of a type that it may not have, the first ones. */
+  mistakes: readonly Detail[];
+}
+
+const maxMistakes = 10;
 
 class Reader {
   at = 0;
+  readonly mistakes: Detail[] = [];
   #depth = 0;
   #valuesLeft: number;
   readonly #text: string;
@@ -71,7 +81,8 @@ class Reader {
   #raw(types: ReadonlySet<string>, c: number): RawJson {
     const start = this.at;
     const { end, depth } = this.#scanner.measure(start);
-    if (types.size > 0 && !types.has(kindOf(c))) throw wrongType(this.#path, [...types]);
+    if (types.size > 0 && !types.has(kindOf(c)) && this.mistakes.length < maxMistakes)
+      this.mistakes.push({ loc: [...this.#path], ...typeDetail([...types]) });
     if (depth > maxDepth) throw tooDeep(this.#path, maxDepth);
     this.at = end;
     return new RawJson(this.#text.slice(start, end));
@@ -100,7 +111,7 @@ class Reader {
         if (text.charCodeAt(this.at) !== 58) throw new Malformed("a key without a colon", this.at);
         this.at = skipSpace(text, this.at + 1);
         const property = known?.get(key);
-        if (property === undefined && plan !== undefined && !plan.keepOthers) {
+        if (property === undefined && plan !== undefined && (!plan.keepOthers || this.#isIdle(plan))) {
           this.at = this.#scanner.measure(this.at).end;
         } else if (property !== undefined && !property.keepNull && this.#isNull()) {
           this.at = endOfScalar(text, this.at);
@@ -151,13 +162,17 @@ class Reader {
     const at = this.at;
     const depth = this.#depth;
     const height = this.#path.length;
+    const before = this.mistakes.length;
     try {
       const value = this.value(item);
+      const [mistake] = this.mistakes.splice(before);
+      if (mistake !== undefined) return new ItemError(mistake);
       if (list.lenient?.(value) !== false) return value;
       const [detail] = detailsOf(list.lenient.errors, this.#path, value);
       return detail ? new ItemError(detail) : value;
     } catch (error) {
       if (!(error instanceof SchemaViolation) || error.detail.type === manyValues) throw error;
+      this.mistakes.length = before;
       this.#path.length = height;
       this.#depth = depth;
       this.at = this.#scanner.measure(at).end;
@@ -178,6 +193,11 @@ class Reader {
   #isNull(): boolean {
     const c = this.#text.charCodeAt(this.at);
     return c === 110 || c === 78 || c === 73 || (c === 45 && this.#text.charCodeAt(this.at + 1) === 73);
+  }
+
+  /** Newer clients send switches that are off, and nulls, of which older servers know nothing. */
+  #isIdle(plan: Plan): boolean {
+    return plan.refuseOthers && (this.#isNull() || this.#text.charCodeAt(this.at) === 102);
   }
 
   #enter(): void {

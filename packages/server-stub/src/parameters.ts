@@ -1,17 +1,18 @@
 import type { ParameterEntry, ParametersEntry } from "./definition.js";
-import { Problem } from "./problem.js";
+import type { Detail } from "./problem.js";
 import { detailsOf } from "./validation.js";
 import type { Validator } from "./validation.js";
 
 /**
- * Turns the texts of parameters into what the spec says they are, fills in defaults and checks the whole.
- * A text that is not a number or boolean stays a text, which the validator reports.
+ * Turns the texts of parameters into what the spec says they are, fills in defaults and checks the whole; what is wrong
+ * is added to `mistakes`. A text that is not a number or boolean stays a text, which the validator reports.
  */
 export function readParameters(
   location: "path" | "query" | "header",
   { entries, validator }: ParametersEntry,
   validators: Readonly<Record<string, Validator>>,
   read: (name: string) => string[],
+  mistakes: Detail[],
 ): Record<string, unknown> {
   const result: Record<string, unknown> = {};
   for (const entry of entries) {
@@ -21,7 +22,7 @@ export function readParameters(
     else if (entry.default !== undefined) result[entry.name] = entry.default;
   }
   const check = validators[validator];
-  if (check !== undefined && !check(result)) throw Problem.invalid(detailsOf(check.errors, [location], result));
+  if (check !== undefined && !check(result)) mistakes.push(...detailsOf(check.errors, [location], result));
   return result;
 }
 

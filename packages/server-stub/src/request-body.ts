@@ -4,11 +4,13 @@ import type { BodyForm, HttpRequest } from "./http.js";
 import type { Plan } from "./json-plan.js";
 import type { LinkedGroup } from "./linked-group.js";
 import { readJson } from "./json-read.js";
+import type { JsonBody } from "./json-read.js";
 import { hasNoControlCharacters } from "./json-scan.js";
 import { Malformed } from "./json-tokens.js";
 import { readMultipart } from "./multipart.js";
 import { Problem } from "./problem.js";
 import { SchemaViolation } from "./schema-violation.js";
+import { withSuggestions } from "./unknown-keys.js";
 import { detailsOf } from "./validation.js";
 
 /** Reads, decodes and validates what a request carries. Throws the Problem that says what is wrong with it. */
@@ -19,11 +21,9 @@ export async function readRequestBody(request: HttpRequest, entry: BodyEntry, gr
   if (entry.kind === "raw") return { bytes, mediaType: mediaTypeOf(request) };
   if (bytes.length === 0 && !entry.required) return undefined;
   if (bytes.length === 0 && entry.kind === "json") throw missing();
-  const value =
-    entry.kind === "json"
-      ? parseJson(bytes, entry.plan === undefined ? undefined : group.plans[entry.plan])
-      : readMultipart(bytes, request.header("content-type"), entry.files ?? []);
-  return validated(value, entry, group);
+  if (entry.kind === "json") return validated(parseJson(bytes, planOf(entry, group)), entry, group);
+  const value = readMultipart(bytes, request.header("content-type"), entry.files ?? []);
+  return validated({ value, mistakes: [] }, entry, group);
 }
 
 /** What is enough of a body that a framework has read before. */
@@ -32,10 +32,16 @@ function formOf({ kind, exact }: BodyEntry): BodyForm {
   return exact ? "text" : "value";
 }
 
-function validated(value: unknown, entry: BodyEntry, { validators }: LinkedGroup): unknown {
-  const check = entry.validator === undefined ? undefined : validators[entry.validator];
-  if (check !== undefined && !check(value)) throw Problem.invalid(detailsOf(check.errors, ["body"], value));
-  return value;
+/** Throws the Problem that lists all that is wrong with the body. */
+function validated({ value, mistakes }: JsonBody, entry: BodyEntry, group: LinkedGroup): unknown {
+  const check = entry.validator === undefined ? undefined : group.validators[entry.validator];
+  const details = check === undefined || check(value) ? [] : detailsOf(check.errors, ["body"], value);
+  if (mistakes.length === 0 && details.length === 0) return value;
+  throw Problem.invalid([...mistakes, ...withSuggestions(details, planOf(entry, group))]);
+}
+
+function planOf({ plan }: BodyEntry, { plans }: LinkedGroup): Plan | undefined {
+  return plan === undefined ? undefined : plans[plan];
 }
 
 /**
@@ -46,8 +52,8 @@ export function readBodyText(group: LinkedGroup, id: string, text: string): unkn
   const body = group.operations.find((operation) => operation.id === id)?.body;
   if (body?.plan === undefined) throw new TypeError(`${id} has no JSON body`);
   // Such a handler bounds its parts itself.
-  const value = parseText(text, group.plans[body.plan], { noControls: false, values: Infinity });
-  return validated(value, body, group);
+  const parsed = parseText(text, group.plans[body.plan], { noControls: false, values: Infinity });
+  return validated(parsed, body, group);
 }
 
 /** The tracing interface reads JSON whatever the header says, because its clients often send none. */
@@ -62,7 +68,7 @@ function checkMediaType(request: HttpRequest, entry: BodyEntry, kind: GroupDefin
   });
 }
 
-function parseJson(bytes: Uint8Array, plan: Plan | undefined): unknown {
+function parseJson(bytes: Uint8Array, plan: Plan | undefined): JsonBody {
   return parseText(decodeText(bytes), plan, { noControls: hasNoControlCharacters(bytes) });
 }
 
@@ -70,12 +76,12 @@ function parseText(
   text: string,
   plan: Plan | undefined,
   { noControls, values }: { noControls: boolean; values?: number },
-): unknown {
+): JsonBody {
   try {
     return readJson(text, plan, noControls, values);
   } catch (error) {
     if (error instanceof Malformed) throw malformed(error, text);
-    if (error instanceof SchemaViolation) throw violation(error);
+    if (error instanceof SchemaViolation) throw tooLarge(error);
     throw error;
   }
 }
@@ -88,10 +94,8 @@ function malformed({ message, position }: Malformed, text: string): Problem {
   return new Problem(400, `the body is not JSON: ${message} at position ${position} (line ${line}, column ${column})`);
 }
 
-function violation({ detail, tooLarge }: SchemaViolation): Problem {
-  return tooLarge
-    ? new Problem(413, `Request too large: ${detail.loc.join(".")}: ${detail.msg}`)
-    : Problem.invalid([detail]);
+function tooLarge({ detail }: SchemaViolation): Problem {
+  return new Problem(413, `Request too large: ${detail.loc.join(".")}: ${detail.msg}`);
 }
 
 function missing(): Problem {

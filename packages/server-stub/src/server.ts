@@ -12,6 +12,7 @@ import type { HandlerGroup } from "./handler-group.js";
 import { withSignal } from "./lazy-signal.js";
 import { serveGroups } from "./linked-group.js";
 import { Problem } from "./problem.js";
+import type { Detail } from "./problem.js";
 import { readRequestBody } from "./request-body.js";
 import { readParameters } from "./parameters.js";
 import { requestRouter } from "./request-router.js";
@@ -93,15 +94,17 @@ export function createServer<Caller>(
     const { validators, responseValidators } = group;
     const { access } = entry;
     const search = entry.query && new URLSearchParams(query);
-    const parameters = {
-      params: entry.path ? readParameters("path", entry.path, validators, (name) => list(params[name])) : none,
-      query: entry.query
-        ? readParameters("query", entry.query, validators, (name) => search?.getAll(name) ?? [])
-        : none,
-      headers: entry.header
-        ? readParameters("header", entry.header, validators, (name) => list(request.header(name.toLowerCase())))
-        : none,
+    const mistakes: Detail[] = [];
+    const read = (location: "path" | "query" | "header", from: (name: string) => string[]) => {
+      const parameters = entry[location];
+      return parameters ? readParameters(location, parameters, validators, from, mistakes) : none;
     };
+    const parameters = {
+      params: read("path", (name) => list(params[name])),
+      query: read("query", (name) => search?.getAll(name) ?? []),
+      headers: read("header", (name) => list(request.header(name.toLowerCase()))),
+    };
+    if (mistakes.length > 0) throw Problem.invalid(mistakes);
     let needed: Access | undefined;
     if (access !== undefined && isKnownEarly(access)) {
       needed = context.access = accessOf(entry, access, parameters);

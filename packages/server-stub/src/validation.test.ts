@@ -37,6 +37,21 @@ describe("an error names what is wrong with a body, and its location", () => {
     expect(messagesOf("bookCreate_body", book(more))).toEqual([sentence]);
   });
 
+  test("all that is wrong is named at once, and no more than ten of it", () => {
+    const wrong = { id: 7, title: "", copies: -1, tags: ["a", 1, 2], author: { age: 3 } };
+    expect(messagesOf("bookCreate_body", wrong).toSorted()).toEqual([
+      "body.author.age: Unknown key",
+      "body.author.name: Field required",
+      "body.copies: Must be greater than or equal to 0",
+      "body.id: Not a valid string",
+      "body.notes: Field required",
+      "body.tags.1: Not a valid string",
+      "body.tags.2: Not a valid string",
+      "body.title: Must have at least 1 characters",
+    ]);
+    expect(messagesOf("bookCreate_body", book({ tags: Array.from({ length: 100_000 }, () => 1) }))).toHaveLength(10);
+  });
+
   test("a length counts characters, not code units", () => {
     expect(messagesOf("bookCreate_body", book({ id: "\u{1f600}".repeat(8) }))).toEqual([
       "body.id: Does not match the pattern ^[a-z0-9]+$",

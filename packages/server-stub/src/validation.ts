@@ -5,6 +5,8 @@ export interface Finding {
   /** JSON pointer into the value. */
   instancePath: string;
   keyword: string;
+  /** The component or the alternative of the schema that it is of. */
+  branch: string;
   params: Record<string, unknown>;
 }
 
@@ -18,53 +20,69 @@ const maxDetails = 10;
 
 /**
  * What a validator found, as entries of a 422 response. `base` is the location of the value.
- * Of a choice between shapes only the findings at the deepest location are reported.
+ * Of a choice between shapes only the findings at the deepest location are reported, the first of each shape.
  */
 export function detailsOf(
   findings: readonly Finding[] | null | undefined,
   base: readonly (string | number)[],
   value: unknown,
 ): Detail[] {
-  const all = (findings ?? []).map((finding) => ({ finding, loc: locOf(finding, base, value) }));
-  const leaves = all.filter(({ finding }) => finding.keyword !== "anyOf" && finding.keyword !== "oneOf");
-  const choice = all.length > leaves.length;
-  const depth = Math.max(...leaves.map(({ loc }) => loc.length));
-  const reported = choice ? leaves.filter(({ loc }) => loc.length === depth) : leaves;
-  const details = new Map(
-    reported.map(({ finding, loc }) => {
-      const detail = { loc, ...describe(finding) };
-      return [JSON.stringify(detail), detail] as const;
-    }),
-  );
-  if (choice && details.size > 1) {
-    const merged = mergeTypes(reported) ?? mergeKeys(reported);
-    if (merged) return [merged];
+  const reported: LocatedFinding[] = [];
+  for (const finding of findings ?? []) {
+    const located = { finding, loc: locOf(finding, base, value), detail: describe(finding) };
+    if (finding.keyword === "anyOf" || finding.keyword === "oneOf") {
+      reported.push(...chosen(inside(reported, finding.instancePath), located));
+    } else reported.push(located);
   }
-  if (details.size === 0) return [{ loc: [...base], msg: "Fits none of the allowed shapes", type: "no_match" }];
-  return [...details.values()].slice(0, maxDetails);
+  const details = reported.map(({ loc, detail }) => ({ loc, ...detail }));
+  return [...new Map(details.map((detail) => [JSON.stringify(detail), detail])).values()].slice(0, maxDetails);
 }
 
 interface LocatedFinding {
   finding: Finding;
   loc: (string | number)[];
+  detail: { msg: string; type: string };
 }
 
+/** Takes the findings about alternatives for the value at `path` from the end of the list. */
+function inside(reported: LocatedFinding[], path: string): LocatedFinding[] {
+  const isInside = ({ finding }: LocatedFinding) =>
+    finding.instancePath === path || finding.instancePath.startsWith(`${path}/`);
+  return reported.splice(reported.findLastIndex((located) => !isInside(located)) + 1);
+}
+
+/** What is reported of a choice between shapes; `choice` is the finding that none fits. */
+function chosen(alternatives: readonly LocatedFinding[], choice: LocatedFinding): LocatedFinding[] {
+  const depth = Math.max(...alternatives.map(({ loc }) => loc.length));
+  const deepest = alternatives.filter(({ loc }) => loc.length === depth);
+  const first = [...new Map(deepest.toReversed().map((located) => [branchOf(located), located])).values()].toReversed();
+  if (first.length === 0) return [choice];
+  const merged = first.length > 1 ? (mergeTypes(first) ?? mergeKeys(first)) : undefined;
+  return merged === undefined ? first : [{ ...choice, ...merged }];
+}
+
+function branchOf({ finding }: LocatedFinding): string {
+  return `${finding.branch} ${finding.instancePath}`;
+}
+
+type Merged = Pick<LocatedFinding, "loc" | "detail">;
+
 /** `anyOf` of scalar types: one entry that names them all. */
-function mergeTypes(reported: LocatedFinding[]): Detail | undefined {
+function mergeTypes(reported: readonly LocatedFinding[]): Merged | undefined {
   const loc = sharedLoc(reported, "type", (full) => full);
-  return loc && { loc, ...typeDetail(reported.flatMap(({ finding }) => typesOf(finding))) };
+  return loc && { loc, detail: typeDetail(reported.flatMap(({ finding }) => typesOf(finding))) };
 }
 
 /** `anyOf` of objects distinguished by the key they must have. */
-function mergeKeys(reported: LocatedFinding[]): Detail | undefined {
+function mergeKeys(reported: readonly LocatedFinding[]): Merged | undefined {
   const loc = sharedLoc(reported, "required", (full) => full.slice(0, -1));
   const keys = new Set(reported.map(({ finding }) => String(finding.params["missingProperty"])));
-  return loc && { loc, msg: `One of these fields is required: ${[...keys].join(", ")}`, type: "missing" };
+  return loc && { loc, detail: { msg: `One of these fields is required: ${[...keys].join(", ")}`, type: "missing" } };
 }
 
 /** The location that all findings share, if they are all of one kind. */
 function sharedLoc(
-  reported: LocatedFinding[],
+  reported: readonly LocatedFinding[],
   keyword: string,
   locOfFinding: (loc: Detail["loc"]) => Detail["loc"],
 ): Detail["loc"] | undefined {
@@ -117,7 +135,12 @@ function describe(finding: Finding): { msg: string; type: string } {
       return { msg: `Must be one of ${quoted(params["allowedValues"])}`, type: "enum" };
     case "const":
       return { msg: `Must be ${quoted([params["allowedValue"]])}`, type: "literal_error" };
+    case "anyOf":
+    case "oneOf":
+      return { msg: "Fits none of the allowed shapes", type: "no_match" };
     case "pattern":
+      if (params["expected"] !== undefined)
+        return { msg: `Must be ${String(params["expected"])}`, type: "string_pattern_mismatch" };
       return { msg: `Does not match the pattern ${String(params["pattern"])}`, type: "string_pattern_mismatch" };
     case "multipleOf":
       return { msg: `Must be a multiple of ${String(params["multipleOf"])}`, type: "multiple_of" };

@@ -5,6 +5,7 @@ import { createTracingServer } from "@heddle/server-stub/tracing";
 import { createTrainingServer } from "@heddle/server-stub/training";
 import { authenticate } from "./access/authenticate.js";
 import { authorize, recordProject } from "./access/authorize.js";
+import { reportUnknownProject } from "./access/unknown-project.js";
 import type { Metrics } from "./observability/metrics.js";
 import { firstLine } from "./outages.js";
 import { currentScope, enterRoute } from "./limits/request-scope.js";
@@ -50,7 +51,7 @@ export function createApp(
     authorize,
     onSuccess: (access, caller) => recordProject(services.control, access, caller),
     onError,
-    interceptors: [noteOperation],
+    interceptors: [noteOperation, reportUnknownProject(services.control)],
     validateResponses,
     maxResponseLength: limits.maxResponseBytes,
     // Texts that occur many times were reserved when they were read.

@@ -101,6 +101,7 @@ export interface Schema {
   "x-heddle-max-items"?: number;
   "x-heddle-limits"?: Limits;
   "x-heddle-exact-integers"?: boolean;
+  "x-heddle-expected"?: string;
   [key: string]: unknown;
 }
 

@@ -18,7 +18,10 @@ const knownExtensions = {
     `x-heddle-access x-heddle-aliases x-heddle-destructive x-heddle-error-object x-heddle-extension x-heddle-needs-provider
     x-heddle-raw-body x-heddle-streamed-body x-heddle-max-body-bytes`,
   ),
-  schema: words("x-heddle-raw-json x-heddle-lenient-items x-heddle-max-items x-heddle-limits x-heddle-exact-integers"),
+  schema: words(
+    `x-heddle-raw-json x-heddle-lenient-items x-heddle-max-items x-heddle-limits x-heddle-exact-integers
+    x-heddle-expected`,
+  ),
 };
 const ruleKeywords = words(
   `$ref type enum const allOf anyOf oneOf properties required additionalProperties minProperties maxProperties

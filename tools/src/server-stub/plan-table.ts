@@ -4,7 +4,7 @@ export interface PlanEntry {
   properties?: Record<string, number>;
   keepNull?: string[];
   defaults?: Record<string, unknown>;
-  others?: "drop" | "keep" | number;
+  others?: "drop" | "keep" | "refuse" | number;
   items?: number;
   prefix?: number[];
   lenient?: string;

@@ -134,7 +134,7 @@ export class Plans {
     this.lenient.set(entry.lenient, schema.items ?? {});
   }
 
-  #others(objects: Shape[]): "drop" | "keep" | number {
+  #others(objects: Shape[]): "drop" | "keep" | "refuse" | number {
     const parts = objects.flat().filter(({ schema }) => isObject(schema));
     const values = parts.flatMap(({ schema, pointer }) =>
       typeof schema.additionalProperties === "object"
@@ -144,6 +144,7 @@ export class Plans {
     if (values.length > 0) {
       return toOthers(this.#merge(values));
     }
+    if (parts.every(({ schema }) => schema.additionalProperties === false)) return "refuse";
     const keeps = parts.some(
       ({ schema }) => schema.additionalProperties !== undefined || schema.properties === undefined,
     );

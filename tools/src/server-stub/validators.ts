@@ -28,8 +28,9 @@ export function validatorFiles(
   const schemas = Object.entries(checks).map(([key, schema]) => ({ $id: key, ...clean(schema) }));
   const components = reachable(model.document.components?.schemas ?? {}, schemas);
   const key = JSON.stringify([schemas, components]);
-  const code = compiled.get(key) ?? compile(schemas, components);
-  compiled.set(key, code);
+  const plain = compiled.get(key) ?? compile(schemas, components);
+  compiled.set(key, plain);
+  const code = withExpected(plain, model.document);
   const head = banner(model.source);
   const up = "../".repeat(name.split("/").length);
   return {
@@ -48,6 +49,8 @@ function compile(schemas: readonly (Schema & { $id: string })[], components: Rec
     code: { source: true, esm: true, lines: true },
     // A finding is described by its keyword and parameters.
     messages: false,
+    // A client corrects all mistakes at once.
+    allErrors: true,
     strict: true,
     strictTypes: false,
     strictTuples: false,
@@ -58,7 +61,48 @@ function compile(schemas: readonly (Schema & { $id: string })[], components: Rec
   for (const schema of schemas) ajv.addSchema(schema);
   const write = standalone as unknown as (ajv: Ajv, refs: Record<string, string>) => string;
   const code = write(ajv, Object.fromEntries(schemas.map(({ $id }) => [$id, $id])));
-  return withoutRequire(withoutSchemaPaths(code));
+  return boundedFindings(withoutRequire(withBranches(code)));
+}
+
+/** More findings of one value than these are not kept: a large body can be wrong everywhere. */
+const maxFindings = 100;
+
+/** Counts all findings and keeps the first ones: the compiled code decides by the count. */
+function boundedFindings(code: string): string {
+  const bounded = code
+    .replaceAll(
+      /if\(vErrors === null\)\{\nvErrors = \[(\w+)\];\n\}\nelse \{\nvErrors\.push\(\1\);\n\}/g,
+      "vErrors = keep(vErrors, [$1]);",
+    )
+    .replaceAll(
+      /vErrors = vErrors === null \? ([\w.]+) : vErrors\.concat\(\1\);\nerrors = vErrors\.length;/g,
+      "vErrors = keep(vErrors, $1);\nerrors += $1.length;",
+    )
+    .replaceAll(/vErrors\.length = (\w+);/g, "vErrors.length = Math.min(vErrors.length, $1);");
+  if (bounded === code) return code;
+  return `${bounded}
+function keep(kept, found) {
+  const all = kept ?? [];
+  for (const finding of found) if (all.length < ${maxFindings}) all.push(finding);
+  return all;
+}`;
+}
+
+/** Adds to each finding about a pattern what its schema says is expected. */
+function withExpected(code: string, document: object): string {
+  let result = code;
+  for (const [pattern, expected] of expectedTexts(document)) {
+    const params = `params:{pattern: ${JSON.stringify(pattern)}}`;
+    result = result.replaceAll(params, () => `params:{expected: ${JSON.stringify(expected)}}`);
+  }
+  return result;
+}
+
+function expectedTexts(value: unknown): Map<string, string> {
+  if (typeof value !== "object" || value === null) return new Map();
+  const inner = Object.values(value).flatMap((member) => [...expectedTexts(member)]);
+  const { pattern, "x-heddle-expected": expected } = value as Schema;
+  return new Map(typeof pattern === "string" && expected !== undefined ? [...inner, [pattern, expected]] : inner);
 }
 
 /** The components that schemas refer to, and what those refer to: Ajv looks through all it is given. */
@@ -74,9 +118,21 @@ function reachable(components: Record<string, Schema>, schemas: readonly Schema[
   return found;
 }
 
-/** Findings are described without the location in the schema, which would be a tenth of the code. */
-function withoutSchemaPaths(code: string): string {
-  return code.replaceAll(/schemaPath:"(?:[^"\\]|\\.)*",/g, "");
+/**
+ * Of the location in the schema, findings have the component or the alternative that they are of, which tells alternatives
+ * apart; all of it would be a tenth of the code.
+ */
+function withBranches(code: string): string {
+  const functions = code.split(/(?=\nfunction validate\d+\()/);
+  return functions
+    .map((part) => {
+      const own = /^\nfunction validate(\d+)/.exec(part)?.[1] ?? "";
+      return part.replaceAll(/schemaPath:"((?:[^"\\]|\\.)*)",/g, (_, path: string) => {
+        const inner = [...path.matchAll(/\$defs\/([^/]+)|((?:any|one)Of\/\d+)/g)].at(-1);
+        return `branch:"${inner?.[1] ?? inner?.[2] ?? own}",`;
+      });
+    })
+    .join("");
 }
 
 /** Ajv writes `require` for its helpers even into ES modules. One helper is needed; it is put into the file. */

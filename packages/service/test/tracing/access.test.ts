@@ -144,3 +144,27 @@ test("health, version and server info are open", async () => {
     expect([path, answer.status]).toEqual([path, 200]);
   }
 });
+
+test("a read of a project to which nothing was written says so, to those who may read it", async () => {
+  const projectId = newProject();
+  const read = async (path: string, body: unknown, key = service.owner_key) => {
+    const headers = { authorization: `Bearer ${key}` };
+    const response = await service.fetch(`http://in-process${path}`, {
+      method: body === undefined ? "GET" : "POST",
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    return [response.status, response.headers.get("x-heddle-unknown-project")];
+  };
+  expect(await read("/calls/stream_query", { project_id: projectId })).toEqual([200, projectId]);
+  expect(await read("/objs/query", { project_id: projectId })).toEqual([200, projectId]);
+  expect(await read(`/v2/${projectId}/datasets`, undefined)).toEqual([200, projectId]);
+  expect(await read("/calls/query_stats", { project_id: `${projectId}-ü` })).toEqual([
+    200,
+    encodeURI(`${projectId}-ü`),
+  ]);
+  const { secret } = await service.services.control.keys.create({ user_name: "eve", entity: "rival", role: "read" });
+  expect(await read("/calls/query_stats", { project_id: projectId }, secret)).toEqual([403, null]);
+  await service.tracing().callStart(startOf(projectId));
+  expect(await read("/calls/stream_query", { project_id: projectId })).toEqual([200, null]);
+});

@@ -29,19 +29,22 @@ it("finds every version of an op by its key", () => {
   });
 });
 
-it.each(["chat gpt-4o", "chat gpt-4o:*"])("takes the bare name %s for every version of an op of the project", (name) => {
-  expect(compile({ op_names: [name] })).toEqual({
-    conditions: ["op_key IN ({p0:Array(String)})"],
-    values: {
-      p0: [
-        "chat gpt-4o",
-        "weave:///e/p/op/chat gpt-4o",
-        "weave:///e/p/op/chat%20gpt-4o",
-        "weave:///e/p/op/chat-gpt-4o",
-      ],
-    },
-  });
-});
+it.each(["chat gpt-4o", "chat gpt-4o:*"])(
+  "takes the bare name %s for every version of an op of the project",
+  (name) => {
+    expect(compile({ op_names: [name] })).toEqual({
+      conditions: ["op_key IN ({p0:Array(String)})"],
+      values: {
+        p0: [
+          "chat gpt-4o",
+          "weave:///e/p/op/chat gpt-4o",
+          "weave:///e/p/op/chat%20gpt-4o",
+          "weave:///e/p/op/chat-gpt-4o",
+        ],
+      },
+    });
+  },
+);
 
 it("uses the index for refs and compares versions up to the colon", () => {
   expect(compile({ input_refs: ["weave:///e/p/object/a:1", "weave:///e/p/object/b:*", "odd:*"] })).toEqual({

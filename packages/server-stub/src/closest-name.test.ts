@@ -5,7 +5,8 @@ test.each([
   ["limt", "limit"],
   ["LIMIT", "limit"],
   ["sortby", "sort_by"],
-  ["lmiit", undefined],
+  ["lmiit", "limit"],
+  ["ilmti", undefined],
   ["x", undefined],
   ["limit".repeat(100_000), undefined],
 ])("%.20s means %s", (given, meant) => {

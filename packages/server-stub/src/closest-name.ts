@@ -8,16 +8,23 @@ export function closestName(given: string, names: readonly string[]): string | u
   return nearest !== undefined && nearest.edits <= Math.max(1, nearest.name.length / 3) ? nearest.name : undefined;
 }
 
-/** Levenshtein's distance: insertions, deletions and replacements that make one text of the other. */
+/** Insertions, deletions, replacements and swaps of neighbours that make one text of the other (Damerau, Levenshtein). */
 function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (const [index, character] of [...a].entries()) {
-    const next = [index + 1];
-    for (let column = 0; column < b.length; column++) {
-      const replaced = (row[column] ?? 0) + (b[column] === character ? 0 : 1);
-      next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
+  const rows = [Array.from({ length: b.length + 1 }, (_, column) => column)];
+  const edits = (row: number, column: number) => rows[row]?.[column] ?? Infinity;
+  for (let row = 1; row <= a.length; row++) {
+    rows.push([row]);
+    for (let column = 1; column <= b.length; column++) {
+      const isSwap = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      rows[row]?.push(
+        Math.min(
+          edits(row - 1, column) + 1,
+          edits(row, column - 1) + 1,
+          edits(row - 1, column - 1) + (a[row - 1] === b[column - 1] ? 0 : 1),
+          isSwap ? edits(row - 2, column - 2) + 1 : Infinity,
+        ),
+      );
     }
-    row = next;
   }
-  return row.at(-1) ?? 0;
+  return edits(a.length, b.length);
 }

@@ -38,9 +38,8 @@ describe("an error names what is wrong with a body, and its location", () => {
   });
 
   test("all that is wrong is named at once, and no more than ten of it", () => {
-    const wrong = { id: 7, title: "", copies: -1, tags: ["a", 1, 2], author: { age: 3 } };
+    const wrong = { id: 7, title: "", copies: -1, tags: ["a", 1, 2], author: {} };
     expect(messagesOf("bookCreate_body", wrong).toSorted()).toEqual([
-      "body.author.age: Unknown key",
       "body.author.name: Field required",
       "body.copies: Must be greater than or equal to 0",
       "body.id: Not a valid string",

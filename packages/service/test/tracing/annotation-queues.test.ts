@@ -186,7 +186,8 @@ describe.each(backEnds)("annotation queues with the control plane on %s", (_, ma
     expect(await create()).toEqual(made);
     expect(await create({ project_id: newProject() })).not.toEqual(made);
     const queues = [];
-    for await (const { id } of tracing.annotationQueuesQueryStream(request)) queues.push(id);
+    const { project_id, name } = request;
+    for await (const { id } of tracing.annotationQueuesQueryStream({ project_id, name })) queues.push(id);
     expect(queues).toEqual([made.id]);
   });
 

@@ -1,0 +1,96 @@
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { newProject, openTestService } from "../test-service.js";
+import type { TestService } from "../test-service.js";
+
+let service: TestService;
+beforeAll(async () => {
+  service = await openTestService();
+});
+afterAll(() => service.close());
+
+interface Detail {
+  loc: (string | number)[];
+  msg: string;
+}
+
+/** The status and the messages of a request. */
+async function send(path: string, body: object): Promise<[status: number, ...messages: string[]]> {
+  const response = await service.fetch(`http://in-process${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${service.owner_key}` },
+    body: JSON.stringify(body),
+  });
+  const text = await response.text();
+  const details = response.status === 422 ? (JSON.parse(text) as { detail: Detail[] }).detail : [];
+  return [response.status, ...details.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`)];
+}
+
+test("all mistakes of a request are named at once, in words", async () => {
+  const start = { project_id: "demo", id: 7, trace_id: "t", started_at: true, attributes: [], inputs: 5 };
+  expect(await send("/call/start", { start })).toEqual([
+    422,
+    "body.start.attributes: Not a valid object",
+    "body.start.inputs: Not a valid object",
+    "body.start.op_name: Field required",
+    "body.start.project_id: Must be entity/project, like local/demo",
+    "body.start.id: Not a valid string",
+    "body.start.started_at: Not a valid string or number",
+  ]);
+});
+
+test("an unknown key of a query is refused with the one that was meant", async () => {
+  const project_id = newProject();
+  expect(await send("/calls/stream_query", { project_id, limt: 5, sortby: [], zebra: 1 })).toEqual([
+    422,
+    "body.limt: Unknown key; did you mean limit?",
+    "body.sortby: Unknown key; did you mean sort_by?",
+    "body.zebra: Unknown key",
+  ]);
+  expect(await send("/feedback/purge", { project_id, qurey: { $expr: {} } })).toContain(
+    "body.qurey: Unknown key; did you mean query?",
+  );
+  expect(await send("/calls/query", { project_id, filter: { op_name: ["x"] } })).toEqual([
+    422,
+    "body.filter.op_name: Unknown key; did you mean op_names?",
+  ]);
+});
+
+test("switches that are off and nulls of newer clients are no mistake", async () => {
+  const project_id = newProject();
+  expect(await send("/calls/query", { project_id, include_later: false, columns_later: null })).toEqual([200]);
+});
+
+interface Operation {
+  operationId?: string;
+  requestBody?: { content: Record<string, { schema: { $ref?: string } }> };
+  "x-heddle-access"?: { right: string };
+}
+
+/** Reads that name one thing, which a misspelt option does not turn into everything. */
+const pointReads = [
+  "callRead",
+  "objRead",
+  "fileContent",
+  "refsReadBatch",
+  "projectTtlSettingsRead",
+  "evaluationStatus",
+];
+
+test("every read with a body refuses unknown keys", () => {
+  const { paths, components } = JSON.parse(
+    readFileSync(new URL("../../../../spec/dist/tracing.json", import.meta.url), "utf8"),
+  ) as {
+    paths: Record<string, Record<string, Operation>>;
+    components: { schemas: Record<string, { additionalProperties?: boolean }> };
+  };
+  const open = Object.values(paths)
+    .flatMap((methods) => Object.values(methods))
+    .filter((operation) => operation["x-heddle-access"]?.right === "read" && operation.requestBody !== undefined)
+    .filter(({ requestBody }) => {
+      const name = requestBody?.content["application/json"]?.schema.$ref?.split("/").at(-1) ?? "";
+      return components.schemas[name]?.additionalProperties !== false;
+    })
+    .map(({ operationId }) => operationId ?? "");
+  expect(open.toSorted()).toEqual([...pointReads, "projectsInfo"].toSorted());
+});

@@ -139,8 +139,8 @@ function describe(finding: Finding): { msg: string; type: string } {
     case "oneOf":
       return { msg: "Fits none of the allowed shapes", type: "no_match" };
     case "pattern":
-      if (params["expected"] !== undefined)
-        return { msg: `Must be ${String(params["expected"])}`, type: "string_pattern_mismatch" };
+      if (typeof params["expected"] === "string")
+        return { msg: `Must be ${params["expected"]}`, type: "string_pattern_mismatch" };
       return { msg: `Does not match the pattern ${String(params["pattern"])}`, type: "string_pattern_mismatch" };
     case "multipleOf":
       return { msg: `Must be a multiple of ${String(params["multipleOf"])}`, type: "multiple_of" };

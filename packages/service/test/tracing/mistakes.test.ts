@@ -40,25 +40,27 @@ test("all mistakes of a request are named at once, in words", async () => {
 });
 
 test("an unknown key of a query is refused with the one that was meant", async () => {
-  const project_id = newProject();
-  expect(await send("/calls/stream_query", { project_id, limt: 5, sortby: [], zebra: 1 })).toEqual([
+  const projectId = newProject();
+  expect(await send("/calls/stream_query", { project_id: projectId, limt: 5, sortby: [], zebra: 1 })).toEqual([
     422,
     "body.limt: Unknown key; did you mean limit?",
     "body.sortby: Unknown key; did you mean sort_by?",
     "body.zebra: Unknown key",
   ]);
-  expect(await send("/feedback/purge", { project_id, qurey: { $expr: {} } })).toContain(
+  expect(await send("/feedback/purge", { project_id: projectId, qurey: { $expr: {} } })).toContain(
     "body.qurey: Unknown key; did you mean query?",
   );
-  expect(await send("/calls/query", { project_id, filter: { op_name: ["x"] } })).toEqual([
+  expect(await send("/calls/query", { project_id: projectId, filter: { op_name: ["x"] } })).toEqual([
     422,
     "body.filter.op_name: Unknown key; did you mean op_names?",
   ]);
 });
 
 test("switches that are off and nulls of newer clients are no mistake", async () => {
-  const project_id = newProject();
-  expect(await send("/calls/query", { project_id, include_later: false, columns_later: null })).toEqual([200]);
+  const projectId = newProject();
+  expect(await send("/calls/query", { project_id: projectId, include_later: false, columns_later: null })).toEqual([
+    200,
+  ]);
 });
 
 interface Operation {

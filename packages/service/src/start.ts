@@ -7,6 +7,7 @@ import { HeddleError } from "@heddle/errors";
 import { onThreadOutput } from "@heddle/threads";
 import { openTraceStore } from "@heddle/trace-store";
 import type { TraceStore } from "@heddle/trace-store";
+import { watchKeys } from "./access/watch-keys.js";
 import { createApp } from "./app.js";
 import { endComputing } from "./computing/computing.js";
 import { scheduleBlobCollection } from "./blobs/collect-blobs.js";
@@ -175,8 +176,11 @@ export async function startService(
     metrics?.watch({ store: opened, engine, jobs: control.jobs, workingMemory: memory });
     const scrapes = await listenForScrapes(metrics, config);
     if (scrapes !== undefined) closing.push(() => scrapes.close(0));
+    const keys = watchKeys(control);
+    closing.push(() => keys.stop());
+    const observers = [keys, ...observability.requests];
     const server = await listenForRequests(
-      withScope(app.server, { memory, maxBytes: config.limits.maxResponseBytes, observers: observability.requests }),
+      withScope(app.server, { memory, maxBytes: config.limits.maxResponseBytes, observers }),
       config,
       observability.onRefused,
     );

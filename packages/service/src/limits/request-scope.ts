@@ -4,7 +4,8 @@ import { HeddleError } from "@heddle/errors";
 import type { Loc } from "@heddle/errors";
 import type { FairShare, Release, Sharer } from "@heddle/fair-share";
 import { readCredentials } from "@heddle/server-stub";
-import type { Credentials, HttpRequest } from "@heddle/server-stub";
+import type { Credentials, Problem } from "@heddle/server-stub";
+import type { RevocableRequest } from "./revocable-request.js";
 
 /** Smaller amounts of memory are not reserved one by one. */
 const grain = 262_144;
@@ -33,7 +34,7 @@ export class RequestScope {
   route: ServedRoute | undefined;
   /** Undefined where a key was accepted, or none was asked for. */
   refusedKey: RefusedKey | undefined;
-  readonly #request: HttpRequest;
+  readonly #request: RevocableRequest;
   readonly #memory: FairShare;
   readonly #maxBytes: number;
   #sharer: Sharer | undefined;
@@ -43,7 +44,7 @@ export class RequestScope {
   readonly #reservations: Reserved[] = [];
   #ended = false;
 
-  constructor(request: HttpRequest, memory: FairShare, maxBytes: number) {
+  constructor(request: RevocableRequest, memory: FairShare, maxBytes: number) {
     this.#request = request;
     this.#memory = memory;
     this.#maxBytes = maxBytes;
@@ -75,7 +76,12 @@ export class RequestScope {
     this.#sharer = { key: key_id, entity };
   }
 
-  /** Aborts when the client disconnects before the response is complete. */
+  /** Ends the request: its key is not valid any more. */
+  revoke(reason: Problem): void {
+    this.#request.revoke(reason);
+  }
+
+  /** Aborts when the client disconnects before the response is complete, and when the request is revoked. */
   get signal(): AbortSignal {
     return this.#request.signal;
   }

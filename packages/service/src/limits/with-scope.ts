@@ -2,6 +2,7 @@ import type { FairShare } from "@heddle/fair-share";
 import { onResponseEnd } from "@heddle/server-stub";
 import type { HttpRequest, HttpServer, ResponseEnd } from "@heddle/server-stub";
 import { RequestScope, runInScope } from "./request-scope.js";
+import { RevocableRequest } from "./revocable-request.js";
 
 /** Sees every request; must not throw. */
 export interface RequestObserver {
@@ -27,7 +28,8 @@ export interface ScopeOptions {
 
 /** A server whose requests each have a scope, from their beginning until their response is sent. */
 export function withScope(server: HttpServer, { memory, maxBytes, observers = [] }: ScopeOptions): HttpServer {
-  return (request) => {
+  return (incoming) => {
+    const request = new RevocableRequest(incoming);
     const scope = new RequestScope(request, memory, maxBytes);
     const began = performance.now();
     const end = (status: number, how: ResponseEnd): void => {
@@ -48,8 +50,9 @@ export function withScope(server: HttpServer, { memory, maxBytes, observers = []
         return response;
       }
       // An adapter whose client has left does not ask for the body.
-      if (request.signal.aborted) end(status, "disconnected");
-      return onResponseEnd({ ...response, body: (sink) => runInScope(scope, () => body(sink)) }, (how) =>
+      if (incoming.signal.aborted) end(status, "disconnected");
+      const revocable = request.cutOff(body);
+      return onResponseEnd({ ...response, body: (sink) => runInScope(scope, () => revocable(sink)) }, (how) =>
         runInScope(scope, () => end(status, how)),
       );
     });

@@ -8,7 +8,7 @@ interface Loss {
   /** When it was noticed; ISO 8601. */
   at: string;
   part: StoringPart;
-  /** One sentence for the response of the system check, which needs no key: it names no project and no path. */
+  /** One sentence for the response of the system check, which every key may read: it names no project and no path. */
   lost: string;
 }
 

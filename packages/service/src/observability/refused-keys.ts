@@ -1,14 +1,11 @@
 import type { RequestObserver } from "../limits/with-scope.js";
 import type { Logger } from "./logger.js";
 
-/** The shortest time between two lines. */
-const pauseMs = 1000;
-
 /**
  * Logs requests without a valid key, neither with the key nor with a part of it. Of many, one line a second has the last
  * one and the number of those before it that have no line.
  */
-export function refusedKeyLog(log: Logger): RequestObserver {
+export function refusedKeyLog(log: Logger, pauseMs = 1000): RequestObserver {
   let waiting: { fields: object; leftOut: number } | undefined;
   let timer: NodeJS.Timeout | undefined;
 

@@ -1,0 +1,103 @@
+import type { BodyForm, Encoding, HttpRequest, Problem, Sink, StreamBody } from "@heddle/server-stub";
+
+/** A request that can be ended before its response is complete. */
+export class RevocableRequest implements HttpRequest {
+  readonly #request: HttpRequest;
+  #controller: AbortController | undefined;
+  #reason: Problem | undefined;
+
+  constructor(request: HttpRequest) {
+    this.#request = request;
+  }
+
+  get id(): string {
+    return this.#request.id ?? "";
+  }
+
+  get method(): string {
+    return this.#request.method;
+  }
+
+  get target(): string {
+    return this.#request.target;
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.#request.remoteAddress;
+  }
+
+  /** Aborts when the client disconnects, and when the request is revoked. */
+  get signal(): AbortSignal {
+    return (this.#controller ??= this.#abortWithRequest()).signal;
+  }
+
+  header(name: string): string | undefined {
+    return this.#request.header(name);
+  }
+
+  async bytes(limit: number, form?: BodyForm): Promise<Uint8Array> {
+    const bytes = await this.#request.bytes(limit, form);
+    this.#check();
+    return bytes;
+  }
+
+  async *stream(limit: number): AsyncGenerator<Uint8Array> {
+    for await (const chunk of this.#request.stream(limit)) {
+      this.#check();
+      yield chunk;
+    }
+  }
+
+  async inflate(encoding: Encoding, bytes: Uint8Array, limit: number): Promise<Uint8Array> {
+    return await this.#request.inflate(encoding, bytes, limit);
+  }
+
+  /** Nothing more of the body is read and nothing more of the response is sent. */
+  revoke(reason: Problem): void {
+    this.#reason ??= reason;
+    this.#controller?.abort(reason);
+  }
+
+  /** A body of the response that is cut off when the request is revoked. */
+  cutOff(body: StreamBody): StreamBody {
+    return async (sink) => {
+      const write = (chunk: string | Uint8Array) => {
+        this.#check();
+        return sink.write(chunk);
+      };
+      await body(new CheckedSink(sink, write));
+    };
+  }
+
+  #check(): void {
+    if (this.#reason !== undefined) throw this.#reason;
+  }
+
+  #abortWithRequest(): AbortController {
+    const controller = new AbortController();
+    const { signal } = this.#request;
+    const abort = () => controller.abort(signal.reason);
+    if (signal.aborted) abort();
+    else signal.addEventListener("abort", abort, { once: true });
+    if (this.#reason !== undefined) controller.abort(this.#reason);
+    return controller;
+  }
+}
+
+class CheckedSink implements Sink {
+  readonly #sink: Sink;
+  readonly write: Sink["write"];
+
+  constructor(sink: Sink, write: Sink["write"]) {
+    this.#sink = sink;
+    this.write = write;
+  }
+
+  get closed(): boolean {
+    return this.#sink.closed;
+  }
+
+  onClose(callback: () => void): void {
+    this.#sink.onClose(callback);
+  }
+}

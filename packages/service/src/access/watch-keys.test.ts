@@ -71,7 +71,7 @@ test("a stream ends when its key is revoked, and those of other keys go on", asy
   const readers = await Promise.all(
     [ended, kept].map(async ({ headers }) => (await fetch(url, { headers })).body?.getReader()),
   );
-  await Promise.all(readers.map((reader) => reader?.read()));
+  await Promise.all(readers.map(async (reader) => await reader?.read()));
   await control.keys.revoke(ended.id);
   const toEnd = async () => {
     for (;;) await readers[0]?.read();

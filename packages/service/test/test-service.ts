@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openBlobStore } from "@heddle/blob-store";
@@ -19,6 +19,7 @@ import { JobRunner } from "../src/jobs/runner.js";
 import { openLossLog } from "../src/losses/loss-log.js";
 import { engineShares, openWorkingMemory } from "../src/limits/shares.js";
 import { withScope } from "../src/limits/with-scope.js";
+import { openMetrics } from "../src/observability/metrics.js";
 import { openProviders } from "../src/providers/providers.js";
 import { outageLog } from "../src/outages.js";
 import { providerKinds } from "../src/providers/provider.js";
@@ -33,9 +34,9 @@ const ownerKey = "o".repeat(40);
 /**
  * The service as it runs, on the engine of the test run with a database of its own; responses are checked against the
  * spec. Clients call it in process; `listen()` puts it on a socket for clients that need one. Unless `HEDDLE_PROVIDERS` is
- * given, one provider serves every model and list.
+ * given, one provider serves every model and list. With `everyRoute` it has a documentation of two pages, and metrics.
  */
-export async function openTestService(env: Record<string, string> = {}) {
+export async function openTestService(env: Record<string, string> = {}, { everyRoute = false } = {}) {
   const directory = mkdtempSync(join(tmpdir(), "heddle-service-"));
   const upstream = await startUpstream(openAiLike);
   const everything = { baseUrl: upstream.url, allowPrivate: true, kinds: [...providerKinds], models: ["*"] };
@@ -79,7 +80,11 @@ export async function openTestService(env: Record<string, string> = {}) {
   const services: Services = { ...opening, completions };
   jobs.start(jobKinds(services, (error) => unexpected.push(error)));
   const outages: string[] = [];
+  const docsDir = join(directory, "docs");
+  mkdirSync(docsDir);
+  for (const page of ["index", "page"]) writeFileSync(join(docsDir, `${page}.html`), `<title>${page}</title>`);
   const server = createApp(services, {
+    ...(everyRoute && { docsDir, metrics: openMetrics("1.2.3") }),
     validateResponses: true,
     onUnexpected: (error) => unexpected.push(error),
     onOutage: outageLog((line) => outages.push(line)),

@@ -1,0 +1,19 @@
+import { expect } from "vitest";
+import { routes } from "../../src/routes/registry.js";
+
+/** The reason in the error body of a route; fails for a body of another shape. */
+export function reasonOf(route: keyof typeof routes, status: number, text: string): string {
+  expect(status).toBeGreaterThanOrEqual(400);
+  switch (routes[route].errors) {
+    case "graphql": {
+      const { errors, ...rest } = JSON.parse(text) as { errors: { message: string }[] };
+      expect([errors.length, rest]).toEqual([1, {}]);
+      return errors[0]?.message ?? "";
+    }
+    case "object":
+      return (JSON.parse(text) as { error: string }).error;
+    default:
+      expect(text).toMatch(/^[^\n]+\n$/);
+      return text;
+  }
+}

@@ -1,0 +1,48 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import type { GraphqlContext } from "../../src/compat/graphql-context.js";
+import { rootsOf } from "../../src/compat/graphql.js";
+import { routes } from "../../src/routes/registry.js";
+import { newProject } from "../test-service.js";
+import type { TestService } from "../test-service.js";
+import { routeSamples } from "./route-samples.js";
+import { missingTenant } from "./route-tenants.js";
+
+const tenant = missingTenant(newProject(), "key");
+const signing = { services: { control: { urlSignatures: { sign: () => "signature" } } } } as unknown as TestService;
+const source = fileURLToPath(new URL("../../src/", import.meta.url));
+
+test.each(Object.entries(routes))("%s has a sample for each of its methods, under its name", (name, route) => {
+  expect(name).toBe(route.id);
+  const samples = routeSamples[name as keyof typeof routes](tenant, signing);
+  expect([...new Set(samples.map(({ method }) => method))].toSorted()).toEqual([...route.methods].toSorted());
+  expect(samples.every(({ right }) => (right !== undefined) === (typeof route.access !== "string"))).toBe(true);
+});
+
+test("every field that a GraphQL request can begin with has a sample", () => {
+  const { query, mutation } = rootsOf({ services: { control: {} }, caller: {} } as GraphqlContext);
+  const names = routeSamples.graphql(tenant, signing).map(({ name }) => name);
+  expect(names.toSorted()).toEqual([...Object.keys(query), ...Object.keys(mutation)].toSorted());
+});
+
+/** What serves requests without being a route. */
+const servers = [
+  "app.ts",
+  "draining.ts",
+  "limits/with-scope.ts",
+  "listening.ts",
+  "observability/metrics-route.ts",
+  "routes/serve-routes.ts",
+];
+
+test("no other file of the service can respond to a path: a route is in the registry", () => {
+  const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((file) =>
+    /(?<!\.test)\.ts$/.test(file),
+  );
+  const serving = files.filter((file) =>
+    /\bHttpServer\b|createServer\b/.test(readFileSync(join(source, file), "utf8")),
+  );
+  expect(serving.toSorted()).toEqual(servers);
+});

@@ -4,6 +4,7 @@ import { HeddleError } from "@heddle/errors";
 import { checkFields } from "./constraint-fields.js";
 import type { GrammarBuilder } from "./ebnf.js";
 import { characterClass, literal, alternation, grammarBuilder } from "./ebnf.js";
+import { checkGrammarSize } from "./grammar-size.js";
 import { textWriter, regexExpression } from "./regex/regex-grammar.js";
 import { jsonGrammar } from "./schema/json-grammar.js";
 import { schemaRule } from "./schema/schema-grammar.js";
@@ -25,44 +26,55 @@ export function constraintSource(output: StructuredOutput): ConstraintSource {
   switch (output.type) {
     case "json_schema": {
       const spacing = spacingOf(output);
-      const grammar = grammarOf((builder) => schemaRule(output.schema, builder, jsonGrammar(builder, ...spacing)));
+      const grammar = grammarOf(["schema"], (builder) =>
+        schemaRule(output.schema, builder, jsonGrammar(builder, ...spacing)),
+      );
       return { grammar, schema: output.schema };
     }
     case "json_object":
       return {
-        grammar: grammarOf((builder) => jsonGrammar(builder, ...jsonWhitespace).object()),
+        grammar: grammarOf(["type"], (builder) => jsonGrammar(builder, ...jsonWhitespace).object()),
         schema: { type: "object" },
       };
     case "regex":
       return { grammar: regexGrammar(output.regex, ["regex"]) };
     case "choice":
-      return { grammar: grammarOf(() => choiceExpression(output.choices)) };
+      return { grammar: grammarOf(["choices"], () => choiceExpression(output.choices)) };
     case "grammar":
-      return { grammar: userGrammarSource(output.grammar, ["grammar"]) };
+      return { grammar: userGrammar(output.grammar, ["grammar"]) };
     default:
       return {
         structuralTag: structuralTagSource(output.tag, {
           jsonSchema: taggedSchema,
           regex: regexGrammar,
-          grammar: userGrammarSource,
+          grammar: userGrammar,
         }),
       };
   }
 }
 
-function grammarOf(root: (builder: GrammarBuilder) => string): string {
+function grammarOf(loc: Loc, root: (builder: GrammarBuilder) => string): string {
   const builder = grammarBuilder(maxGrammarCharacters);
   builder.define("root", root(builder));
-  return builder.text();
+  return withinSize(builder.text(), loc);
+}
+
+function userGrammar(grammar: unknown, loc: Loc): string {
+  return withinSize(userGrammarSource(grammar, loc), loc);
+}
+
+function withinSize(grammar: string, loc: Loc): string {
+  checkGrammarSize(grammar, loc);
+  return grammar;
 }
 
 function regexGrammar(regex: string, loc: Loc): string {
-  return grammarOf((builder) => regexExpression(regex, loc, textWriter(builder)));
+  return grammarOf(loc, (builder) => regexExpression(regex, loc, textWriter(builder)));
 }
 
 function taggedSchema(schema: unknown, loc: Loc): string {
   return withSchemaLoc(loc, () =>
-    grammarOf((builder) => schemaRule(schema, builder, jsonGrammar(builder, ...jsonWhitespace))),
+    grammarOf(["schema"], (builder) => schemaRule(schema, builder, jsonGrammar(builder, ...jsonWhitespace))),
   );
 }
 

@@ -3,6 +3,7 @@ import { HeddleError } from "@heddle/errors";
 import type { Role } from "./callers.js";
 import type { Database, Row } from "./database.js";
 import { integerOf, textOf } from "./database.js";
+import { cancelJobsOfKey } from "./jobs/cancel.js";
 import { checkName, checkPathName, isStorable } from "./names.js";
 import { newSecret, secretHash } from "./secret.js";
 import type { Users } from "./users.js";
@@ -89,11 +90,19 @@ export async function findKey(
   return row && keyOf(row);
 }
 
-/** Ends a key for good. Revoking it again keeps the first time. */
+/** Ends a key for good, with the jobs that it has added. Revoking it again keeps the first time. */
 export async function revokeKey(database: Database, id: string, now: bigint): Promise<ApiKey> {
   const missing = () => new HeddleError("not_found", `no API key ${id}`, { loc: ["id"] });
   if (!isStorable(id)) throw missing();
-  await database.run("UPDATE api_keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL", [id, now]);
+  await database.transaction(async (statements) => {
+    const [row] = await statements.rows(
+      "UPDATE api_keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL RETURNING entity",
+      [id, now],
+    );
+    if (row === undefined) return;
+    const reason = "the API key that asked for it was revoked";
+    await cancelJobsOfKey(statements, { entity: textOf(row, "entity"), key_id: id, reason });
+  });
   const key = await findKey(database, "k.id", id);
   if (key === undefined) throw missing();
   return key;

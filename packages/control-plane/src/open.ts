@@ -19,6 +19,7 @@ import { trainingModels } from "./migrations/0005-training-models.js";
 import { trainingJobs } from "./migrations/0006-training-jobs.js";
 import { artifacts } from "./migrations/0007-artifacts.js";
 import { trackingRuns } from "./migrations/0008-tracking-runs.js";
+import { jobTurns } from "./migrations/0009-job-turns.js";
 import { checkPathName } from "./names.js";
 import { openProjects } from "./projects.js";
 import type { Projects } from "./projects.js";
@@ -71,6 +72,8 @@ export interface ControlPlaneOptions {
   url: string;
   /** The key with access to everything. It is compared by hash and never stored. */
   owner?: { secret: string; entity: string; user_name?: string };
+  /** Jobs of one key that may wait; default: any number. */
+  waitingJobsPerKey?: number;
   /** Microseconds since 1970; for tests. */
   now?: () => bigint;
 }
@@ -85,7 +88,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   try {
     await migrate(
       database,
-      [foundation, leases, annotationQueues, jobs, trainingModels, trainingJobs, artifacts, trackingRuns],
+      [foundation, leases, annotationQueues, jobs, trainingModels, trainingJobs, artifacts, trackingRuns, jobTurns],
       now,
     );
     const identity = await ensureIdentity(database, now);
@@ -97,9 +100,9 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
       users,
       projects: openProjects(database, now),
       annotationQueues: openAnnotationQueues(database, now),
-      jobs: openJobs(database, now),
+      jobs: openJobs(database, now, options.waitingJobsPerKey),
       trainingModels: openTrainingModels(database, now),
-      trainingJobs: openTrainingJobs(database, now),
+      trainingJobs: openTrainingJobs(database, now, options.waitingJobsPerKey),
       artifacts: openArtifacts(database, now),
       trackingRuns: openTrackingRuns(database, now),
       urlSignatures: await openUrlSignatures(database, owner && { id: owner.caller.key_id, secret: owner.secret }),

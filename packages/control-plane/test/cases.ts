@@ -234,6 +234,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         { version: 6n, name: "training-jobs" },
         { version: 7n, name: "artifacts" },
         { version: 8n, name: "tracking-runs" },
+        { version: 9n, name: "job-turns" },
       ]);
     });
 
@@ -251,7 +252,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         code: "incompatible",
         message: expect.stringContaining("version 1000"),
       });
-      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 9n }]);
+      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 10n }]);
     });
 
     test("a migration that fails leaves nothing", async () => {

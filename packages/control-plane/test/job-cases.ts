@@ -106,6 +106,133 @@ export function jobCases(backEnd: string, make: () => Promise<string>): void {
       expect(order).toEqual(["many-0", "few-0", "many-1", "few-1", "many-2", "many-3", "many-4"]);
     });
 
+    /** Adds jobs `<key>-<project>-<n>`. */
+    const addOf = async (jobs: Jobs, key: string, inProject: string, count: number, entity = "acme") => {
+      for (let n = 0; n < count; n++) {
+        const id = `${key}-${inProject}-${n}`;
+        const added_by = { key_id: key, entity };
+        await jobs.add({ id, project_id: `${entity}/${inProject}`, kind: "evaluate", payload: "{}", added_by });
+      }
+    };
+    /** Claims and ends all jobs, one at a time. */
+    const claimAll = async (jobs: Jobs, clock: { now: bigint }): Promise<string[]> => {
+      const order: string[] = [];
+      for (;;) {
+        clock.now += 1n;
+        const job = await claim(jobs);
+        if (job === undefined) return order;
+        order.push(job.id);
+        await jobs.finish(job, "succeeded");
+      }
+    };
+
+    test("entities take turns, then their keys, then the projects of a key: more projects give no more turns", async () => {
+      const { jobs, clock } = await open();
+      for (let n = 0; n < 5; n++) await addOf(jobs, "ann", `p${n}`, 1);
+      await addOf(jobs, "bob", "p0", 2);
+      await addOf(jobs, "eve", "q", 3, "rival");
+      expect(await claimAll(jobs, clock)).toEqual([
+        "ann-p0-0",
+        "eve-q-0",
+        "bob-p0-0",
+        "eve-q-1",
+        "ann-p1-0",
+        "eve-q-2",
+        "bob-p0-1",
+        "ann-p2-0",
+        "ann-p3-0",
+        "ann-p4-0",
+      ]);
+    });
+
+    test("the projects of a key take turns, also those that come later, and jobs of a project keep their order", async () => {
+      const { jobs, clock } = await open();
+      await addOf(jobs, "ann", "many", 4);
+      const first = await claimed(jobs);
+      expect(first.id).toBe("ann-many-0");
+      await addOf(jobs, "ann", "late", 2);
+      // A job that is given back goes on before the later ones of its project.
+      await jobs.giveBack(first, { delay_us: 0n, counted: false });
+      expect(await claimAll(jobs, clock)).toEqual([
+        "ann-late-0",
+        "ann-many-0",
+        "ann-late-1",
+        "ann-many-1",
+        "ann-many-2",
+        "ann-many-3",
+      ]);
+    });
+
+    test("who has the fewest jobs running is next, and who has enough is left out", async () => {
+      const { jobs } = await open();
+      await addOf(jobs, "ann", "p", 3);
+      await addOf(jobs, "bob", "p", 1);
+      await addOf(jobs, "eve", "q", 3, "rival");
+      const full = { entities: ["rival"], keys: [{ entity: "acme", key_id: "bob" }] };
+      const next = async (more: object = {}) =>
+        (await jobs.claim({ kinds: ["evaluate"], lease_us: leaseUs, ...more }))?.id;
+      expect(await next({ full })).toBe("ann-p-0");
+      expect(await jobs.waiting({ kinds: ["evaluate"] })).toEqual([
+        { entity: "rival", key_id: "eve", project_id: "rival/q" },
+        { entity: "acme", key_id: "bob", project_id: "acme/p" },
+        { entity: "acme", key_id: "ann", project_id: "acme/p" },
+      ]);
+      expect(await next()).toBe("eve-q-0");
+      expect(await next({ full })).toBe("ann-p-1");
+      expect(await next()).toBe("eve-q-1");
+      expect(await next({ full: { entities: ["rival"], keys: [] } })).toBe("bob-p-0");
+      expect(await next({ pool: "training" })).toBeUndefined();
+    });
+
+    test("jobs of a key that is revoked are ended with the reason, and it adds no more", async () => {
+      const { jobs, planes, clock } = await open();
+      const keys = planes[0]?.keys;
+      const made = await keys?.create({ user_name: "ann", entity: "acme", role: "write" });
+      const key = made?.key.id ?? "";
+      await addOf(jobs, key, "p", 2);
+      await jobs.add({ id: "serial", project_id: project, kind: "evaluate", payload: "{}", serial_key: "m" });
+      const added_by = { key_id: key, entity: "acme" };
+      const later = { id: "later", project_id: project, kind: "evaluate", payload: "{}", serial_key: "m", added_by };
+      await jobs.add(later);
+      const held = await claimed(jobs);
+      expect(held.id).toBe(`${key}-p-0`);
+      const running = await claimed(jobs);
+      expect(running.id).toBe("serial");
+      await keys?.revoke(key);
+      expect(await jobs.renew(held, { lease_us: leaseUs, progress })).toBe("cancelled");
+      await jobs.giveBack(held, { delay_us: 0n, counted: false });
+      expect(await claim(jobs)).toBeUndefined();
+      const ended: string[] = [];
+      for (;;) {
+        const job = await jobs.claimCancelled({ kinds: ["evaluate"], lease_us: leaseUs });
+        if (job === undefined) break;
+        expect(job.cancel_reason).toBe("the API key that asked for it was revoked");
+        ended.push(job.id);
+        await jobs.finish(job, "cancelled", job.cancel_reason ?? undefined);
+      }
+      expect(ended.toSorted()).toEqual([`${key}-p-0`, `${key}-p-1`, "later"].toSorted());
+      await expect(jobs.add({ ...later, id: "another" })).rejects.toMatchObject({ code: "forbidden" });
+      expect(await jobs.get(project, "another")).toBeUndefined();
+      clock.now += 1n;
+      expect(await jobs.finish(running, "succeeded")).toBe(true);
+    });
+
+    test("no more jobs of a key wait than may, and another key's are not refused", async () => {
+      const url = await make();
+      const plane = await openControlPlane({ url, waitingJobsPerKey: 2 });
+      onTestFinished(async () => await plane.close());
+      const { jobs } = plane;
+      await addOf(jobs, "ann", "p", 2);
+      await expect(addOf(jobs, "ann", "q", 1)).rejects.toMatchObject({
+        code: "rate_limited",
+        message: expect.stringContaining("HEDDLE_JOBS_WAITING"),
+      });
+      expect(await jobs.get("acme/q", "ann-q-0")).toBeUndefined();
+      await addOf(jobs, "bob", "q", 1);
+      await claimed(jobs);
+      await addOf(jobs, "ann", "r", 1);
+    });
+
     test("a job is claimed only by a runner of its kind", async () => {
       const { jobs } = await open();
       await add(jobs, "train", { kind: "train" });
@@ -186,10 +313,19 @@ export function jobCases(backEnd: string, make: () => Promise<string>): void {
       const job = await claimed(jobs);
       await jobs.cancel(project, ["given back"]);
       expect(await jobs.giveBack(job, { delay_us: 60n * second, counted: true })).toBe(true);
-      const next = await claimed(jobs);
-      expect(next).toMatchObject({ id: "given back", cancel_requested: true });
+      const toEnd = { id: "given back", cancel_requested: true, cancel_reason: null };
+      expect(await claim(jobs)).toBeUndefined();
+      const cancelled = async () => await jobs.claimCancelled({ kinds: ["evaluate"], lease_us: leaseUs });
+      expect(await cancelled()).toMatchObject(toEnd);
+      expect(await cancelled()).toBeUndefined();
       clock.now += leaseUs;
-      expect(await claimed(jobs)).toMatchObject({ id: "given back", cancel_requested: true });
+      const last = await cancelled();
+      expect(last).toMatchObject(toEnd);
+      // What ends it failed, and is tried again later.
+      if (last !== undefined) await jobs.giveBack(last, { delay_us: second, counted: false });
+      expect(await cancelled()).toBeUndefined();
+      clock.now += second;
+      expect(await cancelled()).toMatchObject(toEnd);
     });
 
     test("jobs that wait and run are counted by kind, those that have ended are not", async () => {

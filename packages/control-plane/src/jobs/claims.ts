@@ -1,100 +1,154 @@
 import { randomUUID } from "node:crypto";
 import type { Database, Row, Statements } from "../database.js";
-import { textOf } from "../database.js";
+import { integerOf, textOf } from "../database.js";
 import { Parameters } from "../parameters.js";
 import { claimedJobOf, jobColumns } from "./records.js";
 import type { ClaimedJob } from "./records.js";
+import { keysInTurn } from "./keys-in-turn.js";
+import type { FullShares } from "./keys-in-turn.js";
+import { isReady, ofKey } from "./turns.js";
+import type { JobOwner } from "./turns.js";
 
 export interface JobClaimRequest {
   /** Kinds that the runner can run now. */
   kinds: readonly string[];
+  /** Pool of the jobs; default: that of jobs that were added without one. */
+  pool?: string;
+  /** Who gets no further job now. */
+  full?: FullShares;
   /** How long the claim is valid unless it is renewed, in microseconds. */
   lease_us: bigint;
 }
 
+/** The job of a key that is claimed next. */
+export type WaitingJob = Omit<JobOwner, "pool">;
+
 export async function claimJob(
   database: Database,
-  { kinds, lease_us }: JobClaimRequest,
+  request: JobClaimRequest,
   now: bigint,
 ): Promise<ClaimedJob | undefined> {
+  const { kinds, pool = "", full, lease_us } = request;
   if (kinds.length === 0) return undefined;
   return await database.transaction(async (statements) => {
-    for (const projectId of await projectsInTurn(statements, kinds, now)) {
-      const id = await firstDue(statements, projectId, kinds, now);
-      if (id === undefined) continue;
-      const [row] = await statements.rows(
-        `UPDATE jobs SET state = 'running', attempts = attempts + 1, lease_token = $2, lease_until = $3, claimed_at = $4
-          WHERE id = $1 RETURNING ${jobColumns}`,
-        [id, randomUUID(), now + lease_us, now],
-      );
-      return row && claimedJobOf(row);
+    await returnDue(statements, now);
+    for (const key of await keysInTurn(statements, pool, full)) {
+      const head = await headOf(statements, { ...key, pool }, kinds);
+      if (head === undefined) continue;
+      const { id, turn } = await oldestOf(statements, { ...key, pool, project_id: head.project_id }, kinds);
+      // Each job has a turn of its own, and the jobs of a project use theirs in the order of their creation.
+      await statements.run("UPDATE jobs SET turn = $2 WHERE id = $1", [head.id, turn]);
+      return await hold(statements, { id, turn: head.turn, lease_us }, now);
     }
     return undefined;
   });
 }
 
-/** The projects that have a job to claim, the next one to be served first. */
-async function projectsInTurn(statements: Statements, kinds: readonly string[], now: bigint): Promise<string[]> {
-  const p = new Parameters();
-  const [lapsed, queued] = dueConditions.map((due) => `SELECT project_id FROM jobs j WHERE ${due(p, kinds, now)}`);
-  const rows = await statements.rows(
-    `SELECT project_id,
-        (SELECT COUNT(*) FROM jobs r
-          WHERE r.project_id = due.project_id AND r.state = 'running' AND r.lease_until > ${p.bind(now)}) AS running,
-        (SELECT COALESCE(MAX(c.claimed_at), 0) FROM jobs c WHERE c.project_id = due.project_id) AS last_claim,
-        (SELECT MIN(s.sequence) FROM jobs s WHERE s.project_id = due.project_id AND s.state = 'queued') AS first
-      FROM (${lapsed} UNION ${queued}) due ORDER BY running, last_claim, first`,
-    p.values,
-  );
-  return rows.map((row) => textOf(row, "project_id"));
-}
-
-async function firstDue(
-  statements: Statements,
-  projectId: string,
-  kinds: readonly string[],
+/** Claims a job that was cancelled after a runner had begun with it, or whose key was revoked. */
+export async function claimCancelledJob(
+  database: Database,
+  { kinds, lease_us }: Pick<JobClaimRequest, "kinds" | "lease_us">,
   now: bigint,
-): Promise<string | undefined> {
-  for (const due of dueConditions) {
+): Promise<ClaimedJob | undefined> {
+  if (kinds.length === 0) return undefined;
+  return await database.transaction(async (statements) => {
+    await returnDue(statements, now);
     const p = new Parameters();
     const [row] = await statements.rows(
-      `SELECT id FROM jobs j WHERE project_id = ${p.bind(projectId)} AND ${due(p, kinds, now)}
-          AND (serial_key IS NULL OR NOT EXISTS (
-            SELECT 1 FROM jobs earlier WHERE earlier.serial_key = j.serial_key
-              AND earlier.state IN ('queued', 'running') AND earlier.sequence < j.sequence))
-        ORDER BY sequence LIMIT 1`,
+      `SELECT id, turn FROM jobs j WHERE state = 'queued' AND waits_for IS NULL AND cancel_requested = 1
+          AND ${kindCondition(p, kinds)} LIMIT 1`,
       p.values,
     );
-    if (row !== undefined) return textOf(row, "id");
-  }
-  return undefined;
+    if (row === undefined) return undefined;
+    return await hold(statements, { id: textOf(row, "id"), turn: integerOf(row, "turn"), lease_us }, now);
+  });
 }
 
-type Condition = (p: Parameters, kinds: readonly string[], now: bigint) => string;
+/** The next job of each key that has one which could run, in the order of their turns. */
+export async function waitingJobs(
+  database: Database,
+  { kinds, pool = "", full }: Omit<JobClaimRequest, "lease_us">,
+): Promise<WaitingJob[]> {
+  const found: WaitingJob[] = [];
+  for (const { entity, key_id } of await keysInTurn(database, pool, full)) {
+    const head = await headOf(database, { pool, entity, key_id }, kinds);
+    if (head !== undefined) found.push({ entity, key_id, project_id: head.project_id });
+  }
+  return found;
+}
 
-/** Claims whose lease has ended, then jobs that wait: two conditions, because each has an index of its own. */
-const dueConditions: readonly Condition[] = [
-  (p, kinds, now) => `j.state = 'running' AND j.lease_until <= ${p.bind(now)} AND ${kindCondition(p, "j", kinds)}`,
-  (p, kinds, now) => `j.state = 'queued' AND j.available_at <= ${p.bind(now)} AND ${kindCondition(p, "j", kinds)}`,
-];
+async function hold(
+  statements: Statements,
+  { id, turn, lease_us }: { id: string; turn: bigint; lease_us: bigint },
+  now: bigint,
+): Promise<ClaimedJob | undefined> {
+  const [row] = await statements.rows(
+    `UPDATE jobs SET state = 'running', attempts = attempts + 1, lease_token = $2, lease_until = $3, claimed_at = $4,
+        turn = $5 WHERE id = $1 RETURNING ${jobColumns}`,
+    [id, randomUUID(), now + lease_us, now, turn],
+  );
+  return row && claimedJobOf(row);
+}
 
-function kindCondition(p: Parameters, jobs: string, kinds: readonly string[]): string {
-  return `${jobs}.kind IN (${kinds.map((kind) => p.bind(kind)).join(", ")})`;
+/** Puts back what has waited for its time, and what a runner has that does not renew its claim. */
+async function returnDue(statements: Statements, now: bigint): Promise<void> {
+  await statements.run(
+    "UPDATE jobs SET waits_for = NULL WHERE state = 'queued' AND waits_for = 'time' AND available_at <= $1",
+    [now],
+  );
+  await statements.run(
+    `UPDATE jobs SET state = 'queued', lease_token = NULL, lease_until = NULL
+      WHERE state = 'running' AND lease_until <= $1`,
+    [now],
+  );
+}
+
+/** The job of a key with the lowest turn: its project is next. */
+async function headOf(
+  statements: Statements,
+  key: Omit<JobOwner, "project_id">,
+  kinds: readonly string[],
+): Promise<{ id: string; project_id: string; turn: bigint } | undefined> {
+  const p = new Parameters();
+  const [row] = await statements.rows(
+    `SELECT id, project_id, turn FROM jobs j WHERE ${ofKey(p, key)} AND ${isReady} AND ${kindCondition(p, kinds)}
+      ORDER BY turn, sequence LIMIT 1`,
+    p.values,
+  );
+  return row && { id: textOf(row, "id"), project_id: textOf(row, "project_id"), turn: integerOf(row, "turn") };
+}
+
+async function oldestOf(
+  statements: Statements,
+  owner: JobOwner,
+  kinds: readonly string[],
+): Promise<{ id: string; turn: bigint }> {
+  const p = new Parameters();
+  const [row] = await statements.rows(
+    `SELECT id, turn FROM jobs j WHERE ${ofKey(p, owner)} AND project_id = ${p.bind(owner.project_id)}
+      AND ${isReady} AND ${kindCondition(p, kinds)} ORDER BY sequence LIMIT 1`,
+    p.values,
+  );
+  if (row === undefined) throw new TypeError("the project of a job has no job");
+  return { id: textOf(row, "id"), turn: integerOf(row, "turn") };
+}
+
+function kindCondition(p: Parameters, kinds: readonly string[]): string {
+  return `kind IN (${kinds.map((kind) => p.bind(kind)).join(", ")})`;
 }
 
 /**
- * The first time after now at which a job of the kinds becomes due by itself. What is due already and was not claimed
- * waits for a job with the same serial key.
+ * The first time at which a job of the kinds can be claimed that cannot be now by itself: its delay or its lease ends.
  */
-export async function nextDue(database: Database, kinds: readonly string[], now: bigint): Promise<bigint | undefined> {
+export async function nextDue(database: Database, kinds: readonly string[]): Promise<bigint | undefined> {
   if (kinds.length === 0) return undefined;
   const p = new Parameters();
   const [row]: Row[] = await database.rows(
     `SELECT MIN(due) AS due FROM (
         SELECT MIN(available_at) AS due FROM jobs
-          WHERE state = 'queued' AND available_at > ${p.bind(now)} AND ${kindCondition(p, "jobs", kinds)}
+          WHERE state = 'queued' AND waits_for = 'time' AND ${kindCondition(p, kinds)}
         UNION ALL SELECT MIN(lease_until) AS due FROM jobs
-          WHERE state = 'running' AND lease_until > ${p.bind(now)} AND ${kindCondition(p, "jobs", kinds)}) times`,
+          WHERE state = 'running' AND ${kindCondition(p, kinds)}) times`,
     p.values,
   );
   const due = row?.["due"];

@@ -1,10 +1,12 @@
 import type { Database } from "../database.js";
 import { integerOf } from "../database.js";
 import { storedText } from "../stored-text.js";
+import { releaseSerial } from "./serial.js";
+import { nextTurn, ownerColumns, ownerOf } from "./turns.js";
 import type { ClaimedJob, JobOutcome, JobProgress } from "./records.js";
 
 /** Names a claim. Once another runner has claimed the job, it names nothing. */
-export type JobHold = Pick<ClaimedJob, "id" | "lease_token">;
+export type JobHold = Pick<ClaimedJob, "id" | "lease_token"> & Partial<Pick<ClaimedJob, "cancel_requested">>;
 
 export interface JobRenewal {
   /** How long the claim is valid from now, in microseconds. */
@@ -38,20 +40,31 @@ export async function renewJob(
   return integerOf(row, "cancel_requested") === 0n ? "held" : "cancelled";
 }
 
-/** A job that was cancelled meanwhile stays `running` with a lease that has ended: the next claim ends it. */
+/** A job that was cancelled meanwhile can be claimed at once, to be ended. */
 export async function giveBackJob(
   database: Database,
   hold: JobHold,
   { delay_us, counted }: GiveBack,
   now: bigint,
 ): Promise<boolean> {
-  const rows = await database.rows(
-    `UPDATE jobs SET available_at = $3, attempts = attempts - $4, lease_token = NULL,
-        state = CASE WHEN cancel_requested = 1 THEN 'running' ELSE 'queued' END, lease_until = $5
-      WHERE ${held} RETURNING id`,
-    [...holdParams(hold), now + delay_us, counted ? 0n : 1n, now],
-  );
-  return rows.length > 0;
+  return await database.transaction(async (statements) => {
+    const [row] = await statements.rows(
+      `UPDATE jobs SET state = 'queued', available_at = $3, attempts = attempts - $4, lease_token = NULL,
+          lease_until = NULL, waits_for = CASE WHEN cancel_requested > $6 THEN NULL ELSE $5 END
+        WHERE ${held} RETURNING ${ownerColumns}`,
+      [
+        ...holdParams(hold),
+        now + delay_us,
+        counted ? 0n : 1n,
+        delay_us > 0n ? "time" : null,
+        hold.cancel_requested === true ? 1n : 0n,
+      ],
+    );
+    if (row === undefined) return false;
+    const turn = await nextTurn(statements, ownerOf(row));
+    await statements.run("UPDATE jobs SET turn = $2 WHERE id = $1", [storedText(hold.id), turn]);
+    return true;
+  });
 }
 
 export async function finishJob(
@@ -60,10 +73,14 @@ export async function finishJob(
   { outcome, error }: { outcome: JobOutcome; error: string | undefined },
   now: bigint,
 ): Promise<boolean> {
-  const rows = await database.rows(
-    `UPDATE jobs SET state = $3, error = $4, ended_at = $5, lease_token = NULL, lease_until = NULL WHERE ${held}
-      RETURNING id`,
-    [...holdParams(hold), outcome, error === undefined ? null : storedText(error), now],
-  );
-  return rows.length > 0;
+  return await database.transaction(async (statements) => {
+    const [row] = await statements.rows(
+      `UPDATE jobs SET state = $3, error = $4, ended_at = $5, lease_token = NULL, lease_until = NULL WHERE ${held}
+        RETURNING serial_key`,
+      [...holdParams(hold), outcome, error === undefined ? null : storedText(error), now],
+    );
+    const key = row?.["serial_key"];
+    if (typeof key === "string") await releaseSerial(statements, new Set([key]));
+    return row !== undefined;
+  });
 }

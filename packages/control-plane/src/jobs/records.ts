@@ -41,10 +41,16 @@ export interface ClaimedJob extends Job {
   lease_token: string;
   /** Whether it was cancelled while a runner had it. It is then finished as `cancelled`, not run. */
   cancel_requested: boolean;
+  /** Why, if it is not its owner who cancelled it. */
+  cancel_reason: string | null;
+  /** Of the key that added it. */
+  entity: string;
+  /** The key that added it; empty for a job of an earlier version. */
+  key_id: string;
 }
 
 export const jobColumns = `id, project_id, kind, serial_key, payload, state, error, attempts, progress_completed,
-  progress_total, created_at, ended_at, lease_token, cancel_requested`;
+  progress_total, created_at, ended_at, lease_token, cancel_requested, cancel_reason, entity, key_id`;
 
 export function jobOf(row: Row): Job {
   const state = jobStates.find((known) => known === row["state"]);
@@ -72,5 +78,8 @@ export function claimedJobOf(row: Row): ClaimedJob {
     ...jobOf(row),
     lease_token: textOf(row, "lease_token"),
     cancel_requested: integerOf(row, "cancel_requested") !== 0n,
+    cancel_reason: row["cancel_reason"] === null ? null : originalText(textOf(row, "cancel_reason")),
+    entity: textOf(row, "entity"),
+    key_id: textOf(row, "key_id"),
   };
 }

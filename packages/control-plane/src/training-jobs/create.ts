@@ -1,11 +1,12 @@
 import { HeddleError } from "@heddle/errors";
 import type { Database, Statements } from "../database.js";
 import { insertJob } from "../jobs/insert.js";
+import type { NewJob, WaitingLimit } from "../jobs/insert.js";
 import { storedText } from "../stored-text.js";
 import { trainingJobColumns, trainingJobOf } from "./records.js";
 import type { TrainingJobKind, TrainingJobRecord } from "./records.js";
 
-export interface NewTrainingJob {
+export interface NewTrainingJob extends Pick<NewJob, "pool" | "added_by"> {
   /** A UUID. */
   id: string;
   project_id: string;
@@ -38,7 +39,7 @@ export interface NewTrainingJob {
 export async function createTrainingJob(
   database: Database,
   job: NewTrainingJob,
-  now: bigint,
+  { now, waitingPerKey }: { now: bigint; waitingPerKey: WaitingLimit },
 ): Promise<{ job: TrainingJobRecord; created: boolean }> {
   const dedupeKey = `${job.kind}:${job.model_id}:${job.request_digest}`;
   return await database.transaction(async (statements) => {
@@ -79,9 +80,10 @@ export async function createTrainingJob(
       ],
     );
     if (row === undefined) throw new TypeError("the insert returned no row");
-    const { id, project_id, queue_kind: kind, model_id } = job;
+    const { id, project_id, model_id, queue_kind: kind, pool, added_by } = job;
     await recordKey(statements, job.idempotency_key, id);
-    await insertJob(statements, { id, project_id, kind, serial_key: model_id, payload: "{}" }, now);
+    const queued = { id, project_id, kind, serial_key: model_id, payload: "{}", pool, added_by };
+    await insertJob(statements, queued, { now, waitingPerKey });
     return { job: trainingJobOf(row), created: true };
   });
 }

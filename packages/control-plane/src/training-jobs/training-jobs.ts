@@ -3,6 +3,7 @@ import { integerOf, textOf } from "../database.js";
 import { isStorable } from "../names.js";
 import { batches, Parameters } from "../parameters.js";
 import { originalText } from "../stored-text.js";
+import type { WaitingLimit } from "../jobs/insert.js";
 import { readPage } from "../training-models/page.js";
 import type { CursorPage } from "../training-models/page.js";
 import type { Checkpoint } from "../training-models/records.js";
@@ -66,9 +67,10 @@ interface TrainingEvents {
   reported(jobId: string): Promise<{ started: boolean; gradientSteps: number }>;
 }
 
-export function openTrainingJobs(database: Database, now: () => bigint): TrainingJobs {
+/** `waitingPerKey`: jobs of one key that may wait. */
+export function openTrainingJobs(database: Database, now: () => bigint, waitingPerKey?: WaitingLimit): TrainingJobs {
   return {
-    create: async (job) => await createTrainingJob(database, job, now()),
+    create: async (job) => await createTrainingJob(database, job, { now: now(), waitingPerKey }),
     async get(id) {
       if (!isStorable(id)) return undefined;
       const sql = `SELECT ${trainingJobColumns} FROM training_jobs WHERE id = $1`;

@@ -31,10 +31,14 @@ export function runJob(
 }
 
 /** The job that makes a run. */
-export function newRunJob(kind: string, run: RunIdentity, more: Record<string, unknown> = {}): NewJob {
+export function newRunJob(
+  kind: string,
+  run: RunIdentity,
+  { added_by, ...more }: Pick<NewJob, "added_by"> & Record<string, unknown>,
+): NewJob {
   const { project_id, run_id, started_at, ...rest } = run;
   const payload = JSON.stringify({ ...rest, started_at: String(started_at), ...more });
-  return { id: run_id, project_id, kind, payload };
+  return { id: run_id, project_id, kind, payload, added_by };
 }
 
 /** The run that a job makes. */

@@ -1,6 +1,7 @@
 import { momentAt, msSince } from "@heddle/control-plane";
 import type { ClaimedJob, JobProgress, Jobs, Moment } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
+import type { Sharer } from "@heddle/fair-share";
 import type { JobAttempt } from "./job-kind.js";
 
 /** Why an attempt ends before its work is done. */
@@ -19,6 +20,8 @@ export class HeldJob implements JobAttempt {
   #timer: NodeJS.Timeout | undefined;
   #renewing: Promise<void> = Promise.resolve();
   #released = false;
+  #sliceBegan: number;
+  #shouldYield = false;
 
   /** `claimedAt` is the monotonic time at which the claim was sent. */
   constructor(queue: Jobs, job: ClaimedJob, { leaseMs, claimedAt }: { leaseMs: number; claimedAt: number }) {
@@ -27,7 +30,30 @@ export class HeldJob implements JobAttempt {
     this.#leaseMs = leaseMs;
     this.#progress = job.progress;
     this.#confirmed = momentAt(claimedAt);
+    this.#sliceBegan = claimedAt;
     this.#schedule();
+  }
+
+  get sharer(): Sharer {
+    return { key: this.job.key_id, entity: this.job.entity };
+  }
+
+  get shouldYield(): boolean {
+    return this.#shouldYield;
+  }
+
+  beginSlice(): void {
+    this.#sliceBegan = performance.now();
+  }
+
+  /** How long the job has had its slot, in milliseconds. */
+  sliceAge(): number {
+    return performance.now() - this.#sliceBegan;
+  }
+
+  /** Ends the time slice. */
+  yieldSlot(): void {
+    this.#shouldYield = true;
   }
 
   get signal(): AbortSignal {

@@ -1,14 +1,17 @@
-import type { JobOutcome, Jobs } from "@heddle/control-plane";
+import type { ClaimedJob, JobOutcome, Jobs } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import type { ErrorCode } from "@heddle/errors";
 import { HeldJob } from "./held-job.js";
 import type { JobKind, JobPool } from "./job-kind.js";
+import { SlotShares } from "./slot-shares.js";
 
 export interface JobRunnerOptions {
   /** Jobs that run at the same time, of all kinds without a pool. */
   concurrency: number;
   /** Jobs of the kinds of a pool that run at the same time. */
   pools?: Readonly<Record<JobPool, number>>;
+  /** How long a job keeps its slot while others wait who have less; default 15 s. */
+  sliceMs?: number;
   /** How long a job stays with a process that does not renew its claim; default 15 s. */
   leaseMs?: number;
   /** Called with each error that is not stored with a job: defects, and stores that do not respond. */
@@ -21,6 +24,11 @@ export interface JobRunnerOptions {
 export type JobQueue = Pick<JobRunner, "add" | "cancel" | "wake">;
 
 const defaultLeaseMs = 15_000;
+const defaultSliceMs = 15_000;
+/** What a job has of its slice if its key or entity has more slots than its share: handing over has a cost. */
+const shortestSliceMs = 1000;
+/** Cancelled jobs that are ended at the same time. They need no slot. */
+const maxEnding = 4;
 /** Attempts that count, after which a job fails. */
 const maxAttempts = 5;
 /** After an attempt that counts: doubled for each further one. */
@@ -28,8 +36,8 @@ const firstDelayMs = 1000;
 const longestDelayMs = 60_000;
 /** After an attempt that ended because a store did not respond, and between claims while the control plane does not. */
 const outageDelayMs = 3000;
-/** Jobs are looked for this often even if none is known to become due, in case another process adds some. */
-const longestWaitMs = 60_000;
+/** Jobs are looked for this often even if none is known to become due: another process adds some, or revokes a key. */
+const longestWaitMs = 5000;
 
 /** Codes of errors that do not last. The attempt is repeated and does not count. */
 const transient: ReadonlySet<ErrorCode> = new Set(["busy", "denied", "rate_limited", "aborted"]);
@@ -37,10 +45,12 @@ const transient: ReadonlySet<ErrorCode> = new Set(["busy", "denied", "rate_limit
 /** The terminal state of the job, or when it can be claimed again. */
 type AttemptEnd = { state: JobOutcome; error?: string } | { delayMs: number; counted: boolean };
 
+const continued: AttemptEnd = { delayMs: 0, counted: false };
+
 /** Runs the jobs of the queue in this process. */
 export class JobRunner {
   readonly #queue: Jobs;
-  readonly #options: JobRunnerOptions & { leaseMs: number };
+  readonly #options: JobRunnerOptions & { leaseMs: number; sliceMs: number };
   readonly #kinds = new Map<string, JobKind>();
   readonly #running = new Map<HeldJob, Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
@@ -50,7 +60,8 @@ export class JobRunner {
 
   constructor(queue: Jobs, options: JobRunnerOptions) {
     this.#queue = queue;
-    this.#options = { ...options, leaseMs: options.leaseMs ?? defaultLeaseMs };
+    const { leaseMs = defaultLeaseMs, sliceMs = defaultSliceMs } = options;
+    this.#options = { ...options, leaseMs, sliceMs };
   }
 
   /** Begins to run jobs of the kinds given; jobs that were added before wait until then. */
@@ -112,32 +123,96 @@ export class JobRunner {
 
   /** Claims jobs until none is left or all slots are taken; returns how long to wait for the next one. */
   async #claimAll(): Promise<number> {
-    const { leaseMs } = this.#options;
     this.#claimAgain = false;
-    for (let kinds = this.#claimable(); !this.#stopped && kinds.length > 0; kinds = this.#claimable()) {
-      const claimedAt = performance.now();
-      const job = await this.#queue.claim({ kinds, lease_us: BigInt(leaseMs) * 1000n });
-      if (job === undefined) {
-        const due = await this.#queue.nextDue(kinds);
-        const waitMs = due === undefined ? longestWaitMs : Number(due / 1000n) - Date.now() + 1;
-        return Math.min(Math.max(waitMs, 1), longestWaitMs);
-      }
-      this.#begin(new HeldJob(this.#queue, job, { leaseMs, claimedAt }));
+    await this.#claimCancelled();
+    let waitMs = longestWaitMs;
+    for (const pool of new Set([...this.#kinds.values()].map((kind) => kind.pool))) {
+      await this.#claimIn(pool);
+      waitMs = Math.min(waitMs, await this.#endSlices(pool));
     }
-    // The end of a running job wakes the runner.
-    return longestWaitMs;
+    const due = await this.#queue.nextDue([...this.#kinds.keys()]);
+    const dueMs = due === undefined ? longestWaitMs : Number(due / 1000n) - Date.now() + 1;
+    return Math.max(Math.min(waitMs, dueMs), 1);
   }
 
-  /** The kinds that have a free slot. */
-  #claimable(): string[] {
-    const { concurrency, pools } = this.#options;
-    const taken = new Map<JobPool | undefined, number>();
-    for (const { job } of this.#running.keys()) {
-      const pool = this.#kinds.get(job.kind)?.pool;
-      taken.set(pool, (taken.get(pool) ?? 0) + 1);
+  async #claimCancelled(): Promise<void> {
+    const kinds = [...this.#kinds.keys()];
+    const ending = () => [...this.#running.keys()].filter(({ job }) => job.cancel_requested).length;
+    while (!this.#stopped && ending() < maxEnding) {
+      const claim = await this.#claim(async (lease) => await this.#queue.claimCancelled({ kinds, ...lease }));
+      if (!claim) return;
     }
-    const slots = (pool: JobPool | undefined) => (pool === undefined ? concurrency : (pools?.[pool] ?? 1));
-    return [...this.#kinds.values()].filter(({ pool }) => (taken.get(pool) ?? 0) < slots(pool)).map(({ name }) => name);
+  }
+
+  async #claimIn(pool: JobPool | undefined): Promise<void> {
+    const kinds = this.#kindsOf(pool);
+    const slots = this.#slots(pool);
+    for (;;) {
+      const held = this.#heldIn(pool);
+      const running = pool === undefined ? held.filter(({ shouldYield }) => !shouldYield) : held;
+      if (this.#stopped || running.length >= slots) return;
+      // A key cannot collect jobs that only wait for what they have begun.
+      const full = { entities: sharesOf(slots, running).fullEntities(), keys: sharesOf(slots, held).fullKeys() };
+      const request = { kinds, full, ...(pool && { pool }) };
+      if (!(await this.#claim(async (lease) => await this.#queue.claim({ ...request, ...lease })))) return;
+    }
+  }
+
+  /** Begins with the job that is claimed; returns false if there is none. */
+  async #claim(claim: (lease: { lease_us: bigint }) => Promise<ClaimedJob | undefined>): Promise<boolean> {
+    const { leaseMs } = this.#options;
+    const claimedAt = performance.now();
+    const job = await claim({ lease_us: BigInt(leaseMs) * 1000n });
+    if (job !== undefined) this.#begin(new HeldJob(this.#queue, job, { leaseMs, claimedAt }));
+    return job !== undefined;
+  }
+
+  /**
+   * Makes jobs that have had their time slice give their slot back, if others wait who have less. Returns how long to wait
+   * for the end of the next slice.
+   */
+  async #endSlices(pool: JobPool | undefined): Promise<number> {
+    const { sliceMs } = this.#options;
+    const shortestMs = Math.min(shortestSliceMs, sliceMs);
+    const held = this.#heldIn(pool);
+    const running = held.filter(({ shouldYield }) => !shouldYield);
+    const left = running.flatMap((each) => [sliceMs, shortestMs].map((ms) => ms - each.sliceAge()));
+    const nextMs = Math.min(longestWaitMs, ...left.filter((ms) => ms > 0));
+    const candidates = running
+      .filter((each) => each.sliceAge() >= shortestMs)
+      .toSorted((a, b) => b.sliceAge() - a.sliceAge());
+    if (candidates.length === 0) return nextMs;
+    const shares = sharesOf(this.#slots(pool), running);
+    const waiting = await this.#queue.waiting({ kinds: this.#kindsOf(pool), ...(pool && { pool }) });
+    // The first ones get the slots that others are about to give back.
+    for (const next of waiting.slice(pool === undefined ? 0 : held.length - running.length)) {
+      const index = candidates.findIndex(
+        (each) => shares.deserves(next, each.job) && (each.sliceAge() >= sliceMs || shares.exceeds(each.job, next)),
+      );
+      const [ended] = index < 0 ? [] : candidates.splice(index, 1);
+      if (ended === undefined) continue;
+      ended.yieldSlot();
+      shares.add(ended.job, -1);
+      shares.add(next, 1);
+      // What it has begun needs no slot: the next one can have it at once.
+      if (pool === undefined) this.#claimAgain = true;
+    }
+    return nextMs;
+  }
+
+  #kindsOf(pool: JobPool | undefined): string[] {
+    return [...this.#kinds.values()].filter((kind) => kind.pool === pool).map(({ name }) => name);
+  }
+
+  #slots(pool: JobPool | undefined): number {
+    return pool === undefined ? this.#options.concurrency : (this.#options.pools?.[pool] ?? 1);
+  }
+
+  /** The jobs of this process that are in a pool, without those that are only ended. */
+  #heldIn(pool: JobPool | undefined): HeldJob[] {
+    return [...this.#running.keys()].filter(
+      ({ job }) => !job.cancel_requested && this.#kinds.get(job.kind)?.pool === pool,
+    );
   }
 
   #begin(held: HeldJob): void {
@@ -155,7 +230,6 @@ export class JobRunner {
     const { job } = held;
     const kind = this.#kinds.get(job.kind);
     if (kind === undefined) throw new Error(`no kind ${job.kind}`);
-    if (job.cancel_requested) held.interrupt("cancelled");
     let ended: AttemptEnd;
     try {
       ended = await this.#attempt(kind, held);
@@ -176,16 +250,16 @@ export class JobRunner {
 
   async #attempt(kind: JobKind, held: HeldJob): Promise<AttemptEnd> {
     const { job } = held;
-    const cancelled: AttemptEnd = { state: "cancelled" };
-    if (held.interruption() === "cancelled") return cancelled;
+    if (job.cancel_requested) return { state: "cancelled", ...(job.cancel_reason && { error: job.cancel_reason }) };
     if (job.attempts > maxAttempts) {
       return { state: "failed", error: `given up after ${maxAttempts} attempts` };
     }
     try {
-      return { state: await kind.run(job, held) };
+      const state = await kind.run(job, held);
+      return state === "yielded" ? continued : { state };
     } catch (error) {
-      if (held.interruption() === "cancelled") return cancelled;
-      if (held.interruption() !== undefined) return { delayMs: 0, counted: false };
+      // A cancelled job is claimed again, to be ended.
+      if (held.interruption() !== undefined) return continued;
       if (error instanceof HeddleError && transient.has(error.code)) {
         this.#options.onError(error);
         return { delayMs: outageDelayMs, counted: false };
@@ -196,4 +270,12 @@ export class JobRunner {
       return { delayMs: Math.min(firstDelayMs * 2 ** (job.attempts - 1), longestDelayMs), counted: true };
     }
   }
+}
+
+/** How the jobs of keys share slots. */
+function sharesOf(slots: number, held: readonly HeldJob[]): SlotShares {
+  return new SlotShares(
+    slots,
+    held.map(({ job }) => job).filter(({ key_id }) => key_id !== ""),
+  );
 }

@@ -5,10 +5,13 @@ import type { Services } from "../services.js";
 import { removeJobDirectory } from "../training-jobs/job-directory.js";
 import { runTraining } from "../training-jobs/run-training.js";
 import { purgeCheckpoints } from "../training-models/purge-checkpoints.js";
-import type { JobAttempt, JobKind } from "./job-kind.js";
+import type { JobAttempt, JobKind, JobPool } from "./job-kind.js";
 
 /** Kind of the job of the queue for each kind of training. */
 export const trainingKinds = { rl: "train-rl", sft: "train-sft" } as const;
+
+/** Training has slots of its own: a job has the memory of one for all of its time. */
+export const trainingPool = "training" satisfies JobPool;
 
 /** Attempts of a job whose engine failed, before it fails. */
 const maxFailures = 3;
@@ -19,7 +22,7 @@ const transient: ReadonlySet<ErrorCode> = new Set(["busy", "denied", "rate_limit
 export function trainingJobKinds(services: Services): JobKind[] {
   return Object.values(trainingKinds).map((name) => ({
     name,
-    pool: "training",
+    pool: trainingPool,
     run: async (claimed, attempt) => await train(services, claimed, attempt),
     async fail({ id }, reason) {
       await end(services, id, { state: "failed", error_message: reason, error_type: "failed" });

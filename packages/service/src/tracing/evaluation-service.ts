@@ -31,8 +31,8 @@ export function evaluationServiceHandlers(services: Services): TracingHandlers<C
   }
 
   /** Adds the job of a run and makes the run visible, unless the job did so before. */
-  async function begin(kind: string, run: RunIdentity, more: Record<string, unknown> = {}): Promise<string> {
-    if (await addOnce(newRunJob(kind, run, more))) {
+  async function begin(kind: string, run: RunIdentity, job: Parameters<typeof newRunJob>[2]): Promise<string> {
+    if (await addOnce(newRunJob(kind, run, job))) {
       // The job is stored and writes the start, too: an error here changes nothing for the caller.
       await recorder.start(run).catch(() => undefined);
     }
@@ -43,7 +43,7 @@ export function evaluationServiceHandlers(services: Services): TracingHandlers<C
     async evaluateModel({ body, headers }, caller) {
       const { project_id } = body;
       const plan = await planRun(services, project_id, body);
-      const callId = await begin(evaluateKind, {
+      const run: RunIdentity = {
         project_id,
         run_id: idOf(project_id, headers["X-Weave-Retry-Id"], evaluateKind),
         evaluation_ref: plan.evaluation_ref,
@@ -51,8 +51,8 @@ export function evaluationServiceHandlers(services: Services): TracingHandlers<C
         user_id: caller.user_id,
         started_at: nowUs(),
         ...(plan.display_name !== undefined && { display_name: plan.display_name }),
-      });
-      return { call_id: callId };
+      };
+      return { call_id: await begin(evaluateKind, run, { added_by: caller }) };
     },
 
     async evaluationStatus({ body, signal }) {
@@ -76,7 +76,10 @@ export function evaluationServiceHandlers(services: Services): TracingHandlers<C
         started_at: nowUs(),
         source_evaluation_run_id: sourceId,
       };
-      const callId = await begin(rescoreKind, run, { scorer_refs: scorers.map(({ ref }) => ref) });
+      const callId = await begin(rescoreKind, run, {
+        added_by: caller,
+        scorer_refs: scorers.map(({ ref }) => ref),
+      });
       return { call_id: callId, evaluation_run_id: callId };
     },
 
@@ -93,6 +96,7 @@ export function evaluationServiceHandlers(services: Services): TracingHandlers<C
         project_id,
         kind: scoreCallsKind,
         payload: JSON.stringify(payload),
+        added_by: caller,
       });
       return {};
     },

@@ -4,7 +4,7 @@ import { HeddleError } from "@heddle/errors";
 import { newId } from "@heddle/trace-model";
 import { rlConfig, sftConfig } from "@heddle/training";
 import { resolveArtifact } from "../artifacts/artifact-uri.js";
-import { trainingKinds } from "../jobs/train.js";
+import { trainingKinds, trainingPool } from "../jobs/train.js";
 import type { Services } from "../services.js";
 import { trainingFileOf } from "./training-data.js";
 
@@ -97,7 +97,7 @@ async function create(
   { caller, model, idempotencyKey }: Request,
   made: Omit<
     Parameters<Services["control"]["trainingJobs"]["create"]>[0],
-    "id" | "project_id" | "model_id" | "queue_kind" | "created_by"
+    "id" | "project_id" | "model_id" | "queue_kind" | "pool" | "added_by" | "created_by"
   >,
 ): Promise<TrainingJobRecord> {
   const { job } = await control.trainingJobs.create({
@@ -106,6 +106,8 @@ async function create(
     project_id: model.project_id,
     model_id: model.id,
     queue_kind: trainingKinds[made.kind],
+    pool: trainingPool,
+    added_by: caller,
     // Keys of different users do not meet.
     ...(idempotencyKey !== undefined && { idempotency_key: sha256(`${caller.user_id}\n${idempotencyKey}`) }),
     created_by: caller.user_id,

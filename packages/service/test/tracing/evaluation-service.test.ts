@@ -642,7 +642,10 @@ describe("calls that are scored", () => {
     const kind = jobKinds(service.services, () => undefined).find(({ name }) => name === "score-calls");
     const job = await control.jobs.get(project, jobId);
     const claimed = { ...job, lease_token: "none", cancel_requested: false };
-    const attempt = { signal: new AbortController().signal, report: () => undefined, checkHeld: () => undefined };
+    const { signal } = new AbortController();
+    const nothing = () => undefined;
+    const sharer = { key: "ann", entity: "acme" };
+    const attempt = { sharer, signal, report: nothing, checkHeld: nothing, shouldYield: false, beginSlice: nothing };
     await kind?.run(claimed as Parameters<typeof kind.run>[0], attempt);
     expect(first).toHaveLength(2);
     expect(await feedback()).toEqual(first);

@@ -110,8 +110,14 @@ export function jobCases(backEnd: string, make: () => Promise<string>): void {
     const addOf = async (jobs: Jobs, key: string, inProject: string, count: number, entity = "acme") => {
       for (let n = 0; n < count; n++) {
         const id = `${key}-${inProject}-${n}`;
-        const added_by = { key_id: key, entity };
-        await jobs.add({ id, project_id: `${entity}/${inProject}`, kind: "evaluate", payload: "{}", added_by });
+        const addedBy = { key_id: key, entity };
+        await jobs.add({
+          id,
+          project_id: `${entity}/${inProject}`,
+          kind: "evaluate",
+          payload: "{}",
+          added_by: addedBy,
+        });
       }
     };
     /** Claims and ends all jobs, one at a time. */
@@ -191,8 +197,15 @@ export function jobCases(backEnd: string, make: () => Promise<string>): void {
       const key = made?.key.id ?? "";
       await addOf(jobs, key, "p", 2);
       await jobs.add({ id: "serial", project_id: project, kind: "evaluate", payload: "{}", serial_key: "m" });
-      const added_by = { key_id: key, entity: "acme" };
-      const later = { id: "later", project_id: project, kind: "evaluate", payload: "{}", serial_key: "m", added_by };
+      const addedBy = { key_id: key, entity: "acme" };
+      const later = {
+        id: "later",
+        project_id: project,
+        kind: "evaluate",
+        payload: "{}",
+        serial_key: "m",
+        added_by: addedBy,
+      };
       await jobs.add(later);
       const held = await claimed(jobs);
       expect(held.id).toBe(`${key}-p-0`);

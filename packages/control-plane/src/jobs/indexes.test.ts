@@ -5,8 +5,8 @@ import { jobs as jobsMigration } from "../migrations/0004-jobs.js";
 import { jobTurns } from "../migrations/0009-job-turns.js";
 import { openJobs } from "./jobs.js";
 
-const added_by = { key_id: "ann", entity: "acme" };
-const job = { kind: "evaluate", payload: "{}", added_by };
+const addedBy = { key_id: "ann", entity: "acme" };
+const job = { kind: "evaluate", payload: "{}", added_by: addedBy };
 
 test("neither ended jobs nor those behind the next one are read to add, claim, give back, end and count jobs", async () => {
   const recorded = await openRecorded([foundation, jobsMigration, jobTurns]);

@@ -40,7 +40,7 @@ export class SlotShares {
     return [...this.#keys]
       .filter(([, taken]) => taken >= most(this.#slots))
       .map(([name]) => JSON.parse(name) as [string, string])
-      .map(([entity, key_id]) => ({ entity, key_id }));
+      .map(([entity, key]) => ({ entity, key_id: key }));
   }
 
   /**

@@ -106,6 +106,20 @@ export const variables = {
     default: "4",
     meaning: "jobs that run at the same time, such as evaluation runs: 1 to 64",
   },
+  HEDDLE_JOB_SLICE: {
+    default: "15",
+    meaning:
+      "seconds that a job, training too, keeps its slot while jobs of others wait who have fewer: 1 to 86400; later it goes on from there",
+  },
+  HEDDLE_JOBS_WAITING: {
+    default: "1000",
+    meaning: "jobs of one key that wait; more are refused with 429: 1 to 1000000",
+  },
+  HEDDLE_EVALUATION_MAX_PREDICTIONS: {
+    default: "100000",
+    meaning:
+      "predictions, rows times trials, of one evaluation run, and calls or predictions that one request has scored; more are refused with 413: 1 to 100000000",
+  },
   HEDDLE_EVALUATION_CONCURRENCY: {
     default: "8",
     meaning: "rows that a job predicts and scores at the same time: 1 to 256",
@@ -237,6 +251,12 @@ export interface Config {
   providers: readonly Provider[];
   /** Jobs that run at the same time. */
   jobConcurrency: number;
+  /** How long a job keeps its slot while others wait. */
+  jobSliceMs: number;
+  /** Jobs of one key that wait. */
+  jobsWaitingPerKey: number;
+  /** Predictions of one run. */
+  evaluationMaxPredictions: number;
   /** Rows that a job predicts and scores at the same time. */
   evaluationConcurrency: number;
   /** For one prediction or score. */
@@ -346,6 +366,13 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     otlpSessionThreads: onOrOff("HEDDLE_OTLP_SESSION_THREADS", get("HEDDLE_OTLP_SESSION_THREADS")),
     ...blobsLocation(get("HEDDLE_BLOBS_URL"), env, cwd, dataDir),
     jobConcurrency: wholeNumber("HEDDLE_JOB_CONCURRENCY", get("HEDDLE_JOB_CONCURRENCY"), 64),
+    jobSliceMs: 1000 * wholeNumber("HEDDLE_JOB_SLICE", get("HEDDLE_JOB_SLICE"), 86_400),
+    jobsWaitingPerKey: wholeNumber("HEDDLE_JOBS_WAITING", get("HEDDLE_JOBS_WAITING"), 1_000_000),
+    evaluationMaxPredictions: wholeNumber(
+      "HEDDLE_EVALUATION_MAX_PREDICTIONS",
+      get("HEDDLE_EVALUATION_MAX_PREDICTIONS"),
+      100_000_000,
+    ),
     evaluationConcurrency: wholeNumber("HEDDLE_EVALUATION_CONCURRENCY", get("HEDDLE_EVALUATION_CONCURRENCY"), 256),
     evaluationTimeoutMs: 1000 * wholeNumber("HEDDLE_EVALUATION_TIMEOUT", get("HEDDLE_EVALUATION_TIMEOUT"), 86_400),
     evaluationComputingMs:

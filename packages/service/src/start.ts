@@ -100,6 +100,7 @@ export async function startService(
     const control = await openControlPlane({
       url: controlPlaneUrl(config),
       owner: { secret: apiKey, entity: config.defaultEntity },
+      waitingJobsPerKey: config.jobsWaitingPerKey,
     });
     closing.push(() => control.close());
     let store: TraceStore | undefined;
@@ -150,6 +151,7 @@ export async function startService(
     const jobs = new JobRunner(control.jobs, {
       concurrency: config.jobConcurrency,
       pools: { training: config.trainingConcurrency },
+      sliceMs: config.jobSliceMs,
       leaseMs: jobLeaseMs,
       onError: (error) => (error instanceof HeddleError ? onOutage(error) : onUnexpected(error)),
       onEnded: metrics?.onJobEnded,

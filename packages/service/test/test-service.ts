@@ -45,6 +45,7 @@ export async function openTestService(env: Record<string, string> = {}, { everyR
   const control = await openControlPlane({
     url: controlPlaneUrl(config),
     owner: { secret: ownerKey, entity: config.defaultEntity },
+    waitingJobsPerKey: config.jobsWaitingPerKey,
   });
   const database = testDatabase();
   const opened = await database.open({
@@ -60,6 +61,7 @@ export async function openTestService(env: Record<string, string> = {}, { everyR
   const jobs = new JobRunner(control.jobs, {
     concurrency: config.jobConcurrency,
     pools: { training: config.trainingConcurrency },
+    sliceMs: config.jobSliceMs,
     onError: (error) => unexpected.push(error),
   });
   const store = cancelWithCalls(opened, jobs);

@@ -7,7 +7,7 @@ import type { JobState } from "../jobs/records.js";
 const trainingJobKinds = ["rl", "sft"] as const;
 export type TrainingJobKind = (typeof trainingJobKinds)[number];
 
-const trainingPhases = ["preparing", "training", "saving", "verifying"] as const;
+const trainingPhases = ["preparing", "training", "waiting", "saving", "verifying"] as const;
 /** What a running job does now. */
 export type TrainingPhase = (typeof trainingPhases)[number];
 

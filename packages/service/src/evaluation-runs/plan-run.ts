@@ -4,6 +4,7 @@ import type { JsonText } from "@heddle/trace-model";
 import type { StoredObject } from "@heddle/trace-store";
 import { splitProject } from "../access/project-id.js";
 import type { Computing } from "../computing/computing.js";
+import type { Config } from "../config.js";
 import type { LlmModel } from "../llm-models/llm-model.js";
 import { loadModel } from "../llm-models/load-model.js";
 import { referencedObject } from "../referenced-object.js";
@@ -60,6 +61,10 @@ export async function planRun(
   const scorers = await located(["evaluation_ref"], () =>
     loadScorers(services, projectId, scorerRefsOf(evaluation.val), computing),
   );
+  await located(["evaluation_ref"], async () => {
+    const { rows: count, trials } = rows;
+    checkPredictions(services.config, count * trials, `${count} rows × ${trials} trials`);
+  });
   const model = await located(["model_ref"], () => runnableModel(services, projectId, refs.model_ref, computing));
   return {
     ...rows,
@@ -68,6 +73,18 @@ export async function planRun(
     model,
     scorers,
   };
+}
+
+/** Throws `too_large` for more predictions, or calls, than one run or request may make or have scored. */
+export function checkPredictions(
+  { evaluationMaxPredictions: most }: Pick<Config, "evaluationMaxPredictions">,
+  count: number,
+  reason?: string,
+): void {
+  if (count <= most) return;
+  const found = reason === undefined ? `more than ${most}` : `${count} (${reason})`;
+  const message = `${found} predictions are to be made or scored; at most ${most} may be (HEDDLE_EVALUATION_MAX_PREDICTIONS)`;
+  throw new HeddleError("too_large", message);
 }
 
 /** The evaluation with the rows that it is about. */
@@ -109,7 +126,9 @@ export async function loadScorers(
   computing?: Computing,
 ): Promise<RunnableScorer[]> {
   const scorers: RunnableScorer[] = [];
-  for (const ref of new Set(refs)) {
+  const different = new Set(refs);
+  if (different.size > maxScorers) throw new HeddleError("invalid", `there are more than ${maxScorers} scorers`);
+  for (const ref of different) {
     const version = await referencedObject(services, projectId, ref);
     const scorer = await loadScorer(services, version, computing);
     if (scorers.some((other) => other.scorer.name === scorer.name)) {
@@ -141,13 +160,11 @@ function versionRef({ project_id, object_id, digest, kind }: StoredObject): stri
 }
 
 function scorerRefsOf(evaluation: JsonText): string[] {
-  const refs = arrayItems(memberOf(evaluation, "scorers") ?? "[]").map((item) => {
+  return arrayItems(memberOf(evaluation, "scorers") ?? "[]").map((item) => {
     const ref = stringValue(item);
     if (ref === undefined) throw new HeddleError("invalid", "the evaluation has a scorer that is no ref");
     return ref;
   });
-  if (refs.length > maxScorers) throw new HeddleError("invalid", `the evaluation has more than ${maxScorers} scorers`);
-  return refs;
 }
 
 function trialsOf(evaluation: JsonText): number {

@@ -5,13 +5,13 @@ import type { RunIdentity } from "./run-calls.js";
 import type { RunRecorder } from "./run-recorder.js";
 
 /**
- * A kind of job that makes an evaluation run, whose id is that of the job. `work` stores the items; the start and the end
- * of the run, a failure and a deletion are recorded here.
+ * A kind of job that makes an evaluation run, whose id is that of the job. `work` stores the items, and returns `yielded` if
+ * some are left for a further attempt; the start and the end of the run, a failure and a deletion are recorded here.
  */
 export function runJob(
   name: string,
   recorder: RunRecorder,
-  work: (job: ClaimedJob, attempt: JobAttempt) => Promise<void>,
+  work: (job: ClaimedJob, attempt: JobAttempt) => Promise<"done" | "yielded">,
 ): JobKind {
   return {
     name,
@@ -21,12 +21,16 @@ export function runJob(
       await recorder.start(run);
       const state = await recorder.state(run);
       if (state !== "open") return state === "deleted" ? "cancelled" : "succeeded";
-      await work(job, attempt);
+      if ((await work(job, attempt)) === "yielded") return "yielded";
       await recorder.end(run, attempt);
       return "succeeded";
     },
     fail: async (job, error) => await recorder.fail(runOf(job), error),
-    cancel: async (job) => await recorder.delete(runOf(job)),
+    async cancel(job) {
+      // Whoever deleted the run does not wait for it.
+      if (job.cancel_reason === null) await recorder.delete(runOf(job));
+      else await recorder.fail(runOf(job), job.cancel_reason);
+    },
   };
 }
 

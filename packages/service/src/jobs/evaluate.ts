@@ -21,18 +21,22 @@ async function evaluate(
   recorder: RunRecorder,
   job: ClaimedJob,
   attempt: JobAttempt,
-): Promise<void> {
+): Promise<"done" | "yielded"> {
   const run = runOf(job);
-  const computing = jobComputing(services.config, run.project_id);
+  const computing = jobComputing(services.config, { id: job.id, sharer: attempt.sharer });
   const plan = await planRun(services, run.project_id, run, computing);
   const isDone = await recorder.doneItems(run, attempt.signal);
   const total = plan.rows * plan.trials;
   let completed = 0;
-  for (let index = 0; index < total; index++) if (isDone(index)) completed += 1;
+  let first = total;
+  for (let index = total - 1; index >= 0; index--) {
+    if (isDone(index)) completed += 1;
+    else first = index;
+  }
   attempt.report({ completed, total });
   const { model } = plan.model;
   await forEachConcurrently(
-    itemsOf(services, run, plan, isDone, attempt.signal),
+    itemsOf(services, run, plan, { isDone, first, attempt }),
     services.config.evaluationConcurrency,
     async (item) => {
       attempt.checkHeld();
@@ -51,21 +55,25 @@ async function evaluate(
       attempt.report({ completed, total });
     },
   );
+  return attempt.shouldYield && completed < total ? "yielded" : "done";
 }
 
-/** What is left to do, row by row, all trials of a row together. */
+/** What is left to do from the first item, row by row, all trials of a row together. */
 async function* itemsOf(
   { store }: Pick<Services, "store">,
   run: RunIdentity,
   plan: RunPlan,
-  isDone: (index: number) => boolean,
-  signal: AbortSignal,
+  { isDone, first, attempt }: { isDone: (index: number) => boolean; first: number; attempt: JobAttempt },
 ): AsyncGenerator<RunItem> {
-  const request = { project_id: run.project_id, digest: plan.table_digest };
-  for await (const { digest, val, original_index } of store.tables.query(request, { signal })) {
+  const offset = Math.floor(first / plan.trials);
+  if (offset >= plan.rows) return;
+  const request = { project_id: run.project_id, digest: plan.table_digest, offset };
+  const rows = store.tables.query(request, { signal: attempt.signal });
+  for await (const { digest, val, original_index } of rows) {
     const example = JSON.stringify(rowRef(plan.dataset_ref, digest));
     for (let trial = 0; trial < plan.trials; trial++) {
       const index = original_index * plan.trials + trial;
+      if (attempt.shouldYield) return;
       if (!isDone(index)) yield { index, example, row: val };
     }
   }

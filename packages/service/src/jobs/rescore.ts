@@ -5,7 +5,7 @@ import type { JsonText } from "@heddle/trace-model";
 import type { StoredCall } from "@heddle/trace-store";
 import { forEachConcurrently } from "../evaluation-runs/for-each-concurrently.js";
 import { jobComputing } from "../evaluation-runs/job-computing.js";
-import { loadScorers } from "../evaluation-runs/plan-run.js";
+import { checkPredictions, loadScorers } from "../evaluation-runs/plan-run.js";
 import type { RunItem } from "../evaluation-runs/run-calls.js";
 import { runJob, runOf } from "../evaluation-runs/run-job.js";
 import type { RunRecorder } from "../evaluation-runs/run-recorder.js";
@@ -27,20 +27,28 @@ interface Source extends RunItem {
   call: StoredCall;
 }
 
-async function rescore(services: Services, recorder: RunRecorder, job: ClaimedJob, attempt: JobAttempt): Promise<void> {
+async function rescore(
+  services: Services,
+  recorder: RunRecorder,
+  job: ClaimedJob,
+  attempt: JobAttempt,
+): Promise<"done" | "yielded"> {
   const run = runOf(job);
   const { scorer_refs: refs } = JSON.parse(job.payload) as { scorer_refs: string[] };
-  const computing = jobComputing(services.config, run.project_id);
+  const computing = jobComputing(services.config, { id: job.id, sharer: attempt.sharer });
   const scorers = await loadScorers(services, run.project_id, refs, computing);
   const isDone = await recorder.doneItems(run, attempt.signal);
   const ids: string[] = [];
   const source = { project_id: run.project_id, id: run.source_evaluation_run_id ?? "" };
-  for await (const { id } of finishedItems(services, source, ["id"], attempt.signal)) ids.push(id);
+  for await (const { id } of finishedItems(services, source, ["id"], attempt.signal)) {
+    ids.push(id);
+    checkPredictions(services.config, ids.length);
+  }
   const left = [...ids.keys()].filter((index) => !isDone(index));
   let completed = ids.length - left.length;
   const total = ids.length;
   attempt.report({ completed, total });
-  const items = sourcesOf(services, run.project_id, ids, left, attempt.signal);
+  const items = sourcesOf(services, run.project_id, ids, { left, attempt });
   await forEachConcurrently(items, services.config.evaluationConcurrency, async ({ call, ...item }) => {
     attempt.checkHeld();
     computing.checkBudget();
@@ -57,6 +65,7 @@ async function rescore(services: Services, recorder: RunRecorder, job: ClaimedJo
     completed += 1;
     attempt.report({ completed, total });
   });
+  return attempt.shouldYield && completed < total ? "yielded" : "done";
 }
 
 /** The predictions at the positions given, with their rows. */
@@ -64,16 +73,16 @@ async function* sourcesOf(
   { store }: Pick<Services, "store">,
   projectId: string,
   ids: readonly string[],
-  left: readonly number[],
-  signal: AbortSignal,
+  { left, attempt }: { left: readonly number[]; attempt: JobAttempt },
 ): AsyncGenerator<Source> {
   for (let from = 0; from < left.length; from += pageSize) {
     const page = left.slice(from, from + pageSize);
     const calls = new Map<string, StoredCall>();
     const callIds = page.map((index) => ids[index] ?? "");
     const request = { project_id: projectId, filter: { call_ids: callIds } };
-    for await (const call of store.calls.query(request, { signal })) calls.set(call.id, call);
+    for await (const call of store.calls.query(request, { signal: attempt.signal })) calls.set(call.id, call);
     for (const index of page) {
+      if (attempt.shouldYield) return;
       const call = calls.get(ids[index] ?? "");
       if (call === undefined) continue;
       const example = memberOf(call.inputs, "example") ?? "null";

@@ -29,10 +29,7 @@ const pageSize = 20;
 export function scoreCallsJobs(services: Services, recorder: RunRecorder): JobKind {
   return {
     name: scoreCallsKind,
-    async run(job, attempt) {
-      await scoreCalls(services, recorder, job, attempt);
-      return "succeeded";
-    },
+    run: async (job, attempt) => await scoreCalls(services, recorder, job, attempt),
     // Nobody waits for the job: what was scored is feedback.
     fail: async () => {},
     cancel: async () => {},
@@ -44,14 +41,22 @@ async function scoreCalls(
   recorder: RunRecorder,
   job: ClaimedJob,
   attempt: JobAttempt,
-): Promise<void> {
+): Promise<"succeeded" | "yielded"> {
   const payload = JSON.parse(job.payload) as ScoreCallsPayload;
   const callIds = [...new Set(payload.call_ids)];
-  const computing = jobComputing(services.config, job.project_id);
+  const computing = jobComputing(services.config, { id: job.id, sharer: attempt.sharer });
   const scorers = await loadScorers(services, job.project_id, payload.scorer_refs, computing);
-  let completed = 0;
-  const source = callsOf(services, job.project_id, callIds, attempt.signal);
-  await forEachConcurrently(source, services.config.evaluationConcurrency, async (call) => {
+  const total = callIds.length;
+  // All calls before this one are done: a further attempt begins there.
+  let { completed } = job.progress;
+  const done = new Set<number>();
+  const note = (index: number) => {
+    done.add(index);
+    while (done.delete(completed)) completed += 1;
+    attempt.report({ completed, total });
+  };
+  const source = callsOf(services, job.project_id, callIds, { from: completed, attempt, onMissing: note });
+  await forEachConcurrently(source, services.config.evaluationConcurrency, async ({ call, index }) => {
     const idOf = (scorerRef: string) => derivedId(job.project_id, job.id, 0, JSON.stringify([call.id, scorerRef]));
     const done = await storedFeedback(
       services,
@@ -65,24 +70,30 @@ async function scoreCalls(
     await services.store.feedback.createBatch(
       scores.map((score) => feedbackOf(job.project_id, call, score, { id: idOf(score.scorer.ref), ...payload })),
     );
-    completed += 1;
-    attempt.report({ completed, total: callIds.length });
+    note(index);
   });
+  return attempt.shouldYield && completed < total ? "yielded" : "succeeded";
 }
 
-/** Those of the calls that exist and have ended. */
+/** Those of the calls that exist and have ended, with their positions. */
 async function* callsOf(
   { store }: Pick<Services, "store">,
   projectId: string,
   ids: readonly string[],
-  signal: AbortSignal,
-): AsyncGenerator<StoredCall> {
-  for (let from = 0; from < ids.length; from += pageSize) {
-    const calls: StoredCall[] = [];
-    const request = { project_id: projectId, filter: { call_ids: ids.slice(from, from + pageSize) } };
+  { from, attempt, onMissing }: { from: number; attempt: JobAttempt; onMissing: (index: number) => void },
+): AsyncGenerator<{ call: StoredCall; index: number }> {
+  for (let start = from; start < ids.length; start += pageSize) {
+    const page = ids.slice(start, start + pageSize);
+    const calls = new Map<string, StoredCall>();
+    const request = { project_id: projectId, filter: { call_ids: page } };
     // All of a page are read before the first is scored, so that no statement stays open meanwhile.
-    for await (const call of store.calls.query(request, { signal })) if (call.ended_at !== null) calls.push(call);
-    yield* calls;
+    for await (const call of store.calls.query(request, { signal: attempt.signal })) calls.set(call.id, call);
+    for (const [at, id] of page.entries()) {
+      if (attempt.shouldYield) return;
+      const call = calls.get(id);
+      if (call === undefined || call.ended_at === null) onMissing(start + at);
+      else yield { call, index: start + at };
+    }
   }
 }
 

@@ -27,13 +27,21 @@ export function trainingJobKinds(services: Services): JobKind[] {
     async fail({ id }, reason) {
       await end(services, id, { state: "failed", error_message: reason, error_type: "failed" });
     },
-    async cancel({ id }) {
-      await end(services, id, { state: "cancelled", error_message: "the job was cancelled", error_type: "cancelled" });
+    async cancel({ id, cancel_reason: reason }) {
+      const failure =
+        reason === null
+          ? { error_message: "the job was cancelled", error_type: "cancelled" }
+          : { error_message: reason, error_type: "key_revoked" };
+      await end(services, id, { state: "cancelled", ...failure });
     },
   }));
 }
 
-async function train(services: Services, claimed: ClaimedJob, attempt: JobAttempt): Promise<"succeeded" | "cancelled"> {
+async function train(
+  services: Services,
+  claimed: ClaimedJob,
+  attempt: JobAttempt,
+): Promise<"succeeded" | "cancelled" | "yielded"> {
   const { control, config } = services;
   const job = await control.trainingJobs.start(claimed.id);
   if (job === undefined) return await outcomeOf(services, claimed.id);
@@ -41,6 +49,10 @@ async function train(services: Services, claimed: ClaimedJob, attempt: JobAttemp
     await runTraining(services, job, attempt);
   } catch (error) {
     attempt.signal.throwIfAborted();
+    if (error instanceof HeddleError && error.details?.["reason"] === "paused") {
+      await control.trainingJobs.setPhase(job.id, "waiting");
+      return "yielded";
+    }
     if (!(error instanceof HeddleError) || transient.has(error.code)) throw error;
     const again = repeatable(error);
     if (again === "from the start") await removeJobDirectory(config.dataDir, job.id);

@@ -2,12 +2,12 @@ import { HeddleError } from "@heddle/errors";
 import type { NewJob } from "@heddle/control-plane";
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
 import { derivedId, newId, stringMember } from "@heddle/trace-model";
-import { loadScorers, located, planRun } from "../evaluation-runs/plan-run.js";
+import { checkPredictions, loadScorers, located, planRun } from "../evaluation-runs/plan-run.js";
 import type { RunIdentity } from "../evaluation-runs/run-calls.js";
 import { newRunJob } from "../evaluation-runs/run-job.js";
 import { RunRecorder } from "../evaluation-runs/run-recorder.js";
 import { runStatus } from "../evaluation-runs/run-status.js";
-import { readRun } from "../evaluation-runs/stored-run.js";
+import { countFinishedItems, readRun } from "../evaluation-runs/stored-run.js";
 import { nowUs } from "../evaluation-runs/with-deadline.js";
 import { evaluateKind } from "../jobs/evaluate.js";
 import { rescoreKind } from "../jobs/rescore.js";
@@ -59,12 +59,14 @@ export function evaluationServiceHandlers(services: Services): TracingHandlers<C
       return { status: await runStatus(services, body.project_id, body.call_id, signal) };
     },
 
-    async evaluationsRescore({ body, headers }, caller) {
+    async evaluationsRescore({ body, headers, signal }, caller) {
       const { project_id, source_evaluation_run_id: sourceId, scorer_refs } = body;
       const loc = ["source_evaluation_run_id"];
       const source = await located(loc, async () => await readRun(services, project_id, sourceId));
       if (source === undefined) throw new HeddleError("not_found", `there is no evaluation run ${sourceId}`, { loc });
       if (source.ended_at === null) throw new HeddleError("conflict", "the evaluation run has not ended", { loc });
+      const predictions = await countFinishedItems(services, source, signal);
+      await located(loc, async () => checkPredictions(services.config, predictions, "those of the run"));
       const scorers = await located(["scorer_refs"], () => loadScorers(services, project_id, scorer_refs));
       const input = (name: string) => stringMember(source.inputs, name);
       const run: RunIdentity = {
@@ -85,6 +87,8 @@ export function evaluationServiceHandlers(services: Services): TracingHandlers<C
 
     async callsScore({ body, headers }, caller) {
       const { project_id, call_ids, scorer_refs } = body;
+      const loc = ["call_ids"];
+      await located(loc, async () => checkPredictions(services.config, new Set(call_ids).size, "different calls"));
       const scorers = await located(["scorer_refs"], () => loadScorers(services, project_id, scorer_refs));
       const payload: ScoreCallsPayload = {
         call_ids,

@@ -74,6 +74,9 @@ async function commonInput(run: Run, metrics: Record<string, number>): Promise<T
     signal,
     sharer: sharerOf(job),
     reported,
+    // What each attempt repeats is no part of its time slice.
+    onReady: () => run.attempt.beginSlice(),
+    shouldPause: () => run.attempt.shouldYield,
     onTrained: async (trainer) => {
       probe = await probeTrainer(services.training, start.from, { trainer, signal });
     },

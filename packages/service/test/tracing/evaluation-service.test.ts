@@ -641,7 +641,8 @@ describe("calls that are scored", () => {
     const first = await feedback();
     const kind = jobKinds(service.services, () => undefined).find(({ name }) => name === "score-calls");
     const job = await control.jobs.get(project, jobId);
-    const claimed = { ...job, lease_token: "none", cancel_requested: false };
+    const progress = { completed: 0, total: 2 };
+    const claimed = { ...job, progress, lease_token: "none", cancel_requested: false };
     const { signal } = new AbortController();
     const nothing = () => undefined;
     const sharer = { key: "ann", entity: "acme" };

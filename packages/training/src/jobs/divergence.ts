@@ -12,17 +12,33 @@ export interface DivergenceWatch {
    *   such step in a row.
    */
   check(step: number, loss: number, meanLogprob: number | undefined): boolean;
+  /** What later checks depend on. */
+  readonly state: DivergenceState;
+}
+
+/** What a watch has noticed. JSON. */
+export interface DivergenceState {
+  /** Lowest mean loss of a step's tokens; null before the first step. */
+  best: number | null;
+  /** Diverged steps up to the last one. */
+  inRow: number;
 }
 
 /** A batch may be harder than the one before; nats by which a diverged one is worse than the best. */
 const margin = 0.5;
 
-/** @param vocabularySize default: no loss is too high, only numbers that are not finite are noticed. */
-export function divergenceWatch(vocabularySize = Infinity): DivergenceWatch {
+/**
+ * @param vocabularySize default: no loss is too high, only numbers that are not finite are noticed.
+ * @param earlier what was noticed before an interruption.
+ */
+export function divergenceWatch(vocabularySize = Infinity, earlier?: DivergenceState): DivergenceWatch {
   const uniform = Math.log(vocabularySize);
-  let best = Infinity;
-  let inRow = 0;
+  let best = earlier?.best ?? Infinity;
+  let inRow = earlier?.inRow ?? 0;
   return {
+    get state() {
+      return { best: best === Infinity ? null : best, inRow };
+    },
     check(step, loss, meanLogprob) {
       if (!Number.isFinite(loss)) throw diverged(step, `the loss is ${loss}`);
       if (meanLogprob === undefined) return false;

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { HeddleError } from "@heddle/errors";
 import type { Trainer, WeightsRef } from "../port.js";
 import type { TrainingJob, TrainingJobEvent, TrainingJobResult } from "./training-job.js";
-import { throwIfAborted } from "./training-job.js";
+import { isToPause, paused, throwIfAborted } from "./training-job.js";
 import { divergenceWatch } from "./divergence.js";
 import type { JobState } from "./job-state.js";
 import { fingerprintOf, openJobState } from "./job-state.js";
@@ -73,8 +73,9 @@ async function train(job: TrainingJob, plan: GradientPlan, state: JobState): Pro
     },
     job.signal,
   );
-  const watch = divergenceWatch(plan.vocabularySize);
+  const watch = divergenceWatch(plan.vocabularySize, state.divergence);
   try {
+    job.onReady?.();
     for (let index = state.completedSteps; index < plan.steps; index++) {
       throwIfAborted(job.signal);
       const { data, meanLogprob } = await plan.step(trainer, index);
@@ -85,12 +86,16 @@ async function train(job: TrainingJob, plan: GradientPlan, state: JobState): Pro
       };
       if (index >= (job.reported?.gradientSteps ?? 0)) await job.onEvent(event);
       const done = index + 1;
-      if (done < plan.steps && done % (job.stepsPerCheckpoint ?? defaultStepsPerCheckpoint) === 0) {
+      if (done === plan.steps) break;
+      const pauses = isToPause(job);
+      if (pauses || done % (job.stepsPerCheckpoint ?? defaultStepsPerCheckpoint) === 0) {
         await state.advance(done, {
+          divergence: watch.state,
           save: (directory) => trainer.saveState(directory),
           discard: (directory) => discard(job, directory),
         });
       }
+      if (pauses) throw paused();
     }
     throwIfAborted(job.signal);
     await job.onTrained?.(trainer);

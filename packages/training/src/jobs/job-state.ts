@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { HeddleError } from "@heddle/errors";
+import type { DivergenceState } from "./divergence.js";
 import { readJsonFile, readStored, syncDirectory, writeDurableFile } from "@heddle/durable-files";
 
 /** Progress of a job, stored so that it can resume after its process has ended. */
@@ -11,6 +12,8 @@ export interface JobState {
   readonly completedSteps: number;
   /** Checkpoint after `completedSteps`. Absent: the weights that the job starts from. */
   readonly checkpoint?: string;
+  /** Of the steps before the checkpoint. */
+  readonly divergence?: DivergenceState;
   /** Returns the arrays saved under a name by this or an earlier run. */
   readArrays(name: string): Promise<Float64Array[] | undefined>;
   saveArrays(name: string, arrays: Float64Array[]): Promise<void>;
@@ -24,6 +27,7 @@ export interface JobState {
 }
 
 interface CheckpointUse {
+  divergence: DivergenceState;
   save: (directory: string) => Promise<unknown>;
   discard: (directory: string) => Promise<void>;
 }
@@ -34,6 +38,8 @@ interface Progress {
   completedSteps: number;
   /** File name in the directory. */
   checkpoint: string | null;
+  /** Absent in the state of earlier versions. */
+  divergence?: DivergenceState;
 }
 
 const progressFile = "job.json";
@@ -59,6 +65,9 @@ export async function openJobState(directory: string | undefined, fingerprint: s
     get checkpoint() {
       return progress.checkpoint === null ? undefined : join(directory, progress.checkpoint);
     },
+    get divergence() {
+      return progress.divergence;
+    },
     async readArrays(name) {
       const bytes = await readFile(join(directory, `${name}.numbers`)).catch(() => undefined);
       return bytes && decodeArrays(bytes);
@@ -66,11 +75,11 @@ export async function openJobState(directory: string | undefined, fingerprint: s
     async saveArrays(name, arrays) {
       await replaceFile(directory, `${name}.numbers`, encodeArrays(arrays));
     },
-    async advance(completedSteps, { save, discard }) {
+    async advance(completedSteps, { save, discard, divergence }) {
       const checkpoint = `step-${completedSteps}`;
       await save(join(directory, checkpoint));
       const before = progress.checkpoint;
-      progress = { ...progress, completedSteps, checkpoint };
+      progress = { ...progress, completedSteps, checkpoint, divergence };
       await writeProgress(directory, progress);
       if (before === null) return;
       await discard(join(directory, before));
@@ -125,7 +134,9 @@ async function readProgress(directory: string, fingerprint: string): Promise<Pro
       details: { file: progressFile },
     });
   }
-  return { version: 1, fingerprint, completedSteps, checkpoint };
+  const { best, inRow } = (found["divergence"] ?? {}) as { best?: unknown; inRow?: unknown };
+  const isKnown = (best === null || typeof best === "number") && typeof inRow === "number";
+  return { version: 1, fingerprint, completedSteps, checkpoint, ...(isKnown && { divergence: { best, inRow } }) };
 }
 
 function isCheckpointName(name: unknown): name is string {

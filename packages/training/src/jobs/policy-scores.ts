@@ -1,8 +1,9 @@
 import { HeddleError } from "@heddle/errors";
-import type { WeightsRef } from "../port.js";
+import type { TokenSequence, WeightsRef } from "../port.js";
 import { closeQuietly } from "./gradient-loop.js";
 import type { JobState } from "./job-state.js";
 import type { PlannedSequence, PolicyJob } from "./policy-job.js";
+import { isToPause, paused } from "./training-job.js";
 
 /**
  * Adds the log-probabilities of other weights to the sequences. With `precalculate_logprobs`, the job's initial weights
@@ -34,6 +35,9 @@ export async function scoredSequences(
   return scored;
 }
 
+/** Tokens of the sequences that are scored at a time. The same in every run, so that the results are the same. */
+const partTokens = 32_768;
+
 async function scores(
   job: PolicyJob,
   planned: PlannedSequence[],
@@ -41,21 +45,39 @@ async function scores(
   name: string,
   state: JobState,
 ): Promise<Float64Array[]> {
-  const saved = await state.readArrays(name);
-  if (saved) return saved;
+  // A run that was paused has saved those of the first sequences.
+  const computed = (await state.readArrays(name)) ?? [];
+  if (computed.length === planned.length) return computed;
   // A new adapter does not change the model, but its trainer needs less memory than one for all weights.
   const adapter = weights.checkpoint === undefined ? job.adapter : undefined;
   const trainer = await job.engine.openTrainer({ weights, adapter, seed: job.seed }, job.signal);
   try {
-    const computed = await trainer.logprobs(
-      planned.map(({ sequence: { tokens, mask } }) => ({ tokens, mask })),
-      job.signal,
-    );
-    await state.saveArrays(name, computed);
+    job.onReady?.();
+    for (const part of partsOf(planned.slice(computed.length))) {
+      computed.push(...(await trainer.logprobs(part, job.signal)));
+      const pauses = computed.length < planned.length && isToPause(job);
+      if (pauses || computed.length === planned.length) await state.saveArrays(name, computed);
+      if (pauses) throw paused();
+    }
     return computed;
   } finally {
     await closeQuietly(trainer);
   }
+}
+
+function partsOf(planned: PlannedSequence[]): TokenSequence[][] {
+  const parts: TokenSequence[][] = [];
+  let free = 0;
+  for (const { sequence } of planned) {
+    const { tokens, mask } = sequence;
+    free -= tokens.length;
+    if (free < 0) {
+      parts.push([]);
+      free = partTokens - tokens.length;
+    }
+    parts.at(-1)?.push({ tokens, mask });
+  }
+  return parts;
 }
 
 async function referenceWeights(job: PolicyJob): Promise<WeightsRef> {

@@ -28,6 +28,13 @@ export interface TrainingJob {
   signal?: AbortSignal;
   /** For whom its conversations are rendered and tokenized, in threads that all share. */
   sharer?: SharedWork["sharer"];
+  /** Called when all is ready for the first step of this run, which each run of an interrupted job repeats. */
+  onReady?: () => void;
+  /**
+   * Asked after each step, and between parts of what comes before. If it returns true, the run saves its state and throws
+   * `aborted`, with `details.reason` `paused`; a further run goes on as after an interruption. Needs `workDirectory`.
+   */
+  shouldPause?: () => boolean;
   /** Called with the trainer of the new checkpoint before it is closed; not by a run that finds the checkpoint complete. */
   onTrained?: (trainer: Trainer) => Promise<void>;
   /**
@@ -60,4 +67,14 @@ export async function yieldToEventLoop(signal: AbortSignal | undefined): Promise
 
 export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw new HeddleError("aborted", "The training job was cancelled.");
+}
+
+/** Whether the run is to end here, its state being saved. */
+export function isToPause({ shouldPause, workDirectory }: TrainingJob): boolean {
+  return workDirectory !== undefined && shouldPause?.() === true;
+}
+
+/** What a run throws that has saved its state because it was asked to pause. */
+export function paused(): HeddleError {
+  return new HeddleError("aborted", "The training job was paused.", { details: { reason: "paused" } });
 }

@@ -1,5 +1,7 @@
 export interface ReadyBanner {
   url: string;
+  /** Where clients reach the service; undefined where the settings do not say it. */
+  publicUrl?: string | undefined;
   /** The owner key, or what says where it is. */
   key: ShownKey;
   /** Where the metrics are; undefined where they have no address of their own. */
@@ -27,7 +29,7 @@ export function shownKey(apiKey: string, file: string | undefined, isTerminal: b
 }
 
 /** What a start prints: where it listens, the key, and three lines that work when pasted into a shell. */
-export function banner({ url, key, metricsUrl, projectId, readyMs }: ReadyBanner): string {
+export function banner({ url, publicUrl, key, metricsUrl, projectId, readyMs }: ReadyBanner): string {
   const curl = `curl -s -u "api:${key.shell}" ${url}`;
   const call = JSON.stringify({
     batch: [
@@ -61,9 +63,9 @@ export function banner({ url, key, metricsUrl, projectId, readyMs }: ReadyBanner
   });
   return `Heddle is ready (${(readyMs / 1000).toFixed(1)} s)
 
-  listening on  ${url}
+  listening on  ${url}${publicUrl === undefined ? "" : `\n  reached at    ${publicUrl}`}
   API key       ${key.text}
-  docs          ${url}/docs${metricsUrl === undefined ? "" : `\n  metrics       ${metricsUrl}`}
+  docs          ${publicUrl ?? url}/docs${metricsUrl === undefined ? "" : `\n  metrics       ${metricsUrl}`}
 
 Send a trace, read it back, open the docs:
 

@@ -1,8 +1,10 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runKeys } from "../src/cli/keys.js";
 import { ConfigError, readConfig } from "../src/config.js";
@@ -93,8 +95,16 @@ test("keys are made, listed and revoked beside the running service", async () =>
   };
   expect([await read("team/p"), await read("team/q")]).toEqual([200, 403]);
   expect(await keys("list")).toMatch(/active .* ann .* read on team\/p/);
+  const upload = connect(Number(new URL(url).port), "127.0.0.1").setEncoding("latin1");
+  const response = once(upload, "data");
+  upload.write(`POST /call/read HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${secret}\r\ncontent-length: 2\r\n\r\n{`);
   expect(await keys("revoke", id)).toMatch(/^revoked/);
   await expect.poll(() => read("team/p"), { timeout: 20_000 }).toBe(401);
+  // The service ends requests in progress within two seconds.
+  await delay(2500);
+  upload.write("}");
+  expect(String(await response)).toMatch(/^HTTP\/1\.1 401 [^]*The API key was revoked/);
+  upload.destroy();
   await expect(keys("create")).rejects.toThrow("--user is needed");
   await expect(keys("revoke", "nothing")).rejects.toThrow(/nothing/);
 });

@@ -44,11 +44,15 @@ async function serve(config: Config, started: number, options: ServeOptions = {}
   const readyMs = performance.now() - started;
   if (config.observability.log.format === "json") {
     const { url, metricsUrl } = running;
-    log.info({ url, metrics_url: metricsUrl, ready_ms: Math.round(readyMs) }, "Heddle is ready");
+    log.info(
+      { url, public_url: config.publicUrl, metrics_url: metricsUrl, ready_ms: Math.round(readyMs) },
+      "Heddle is ready",
+    );
   } else {
     process.stdout.write(
       banner({
         url: running.url,
+        publicUrl: config.publicUrl,
         key: shownKey(running.apiKey, running.keyFile, process.stdout.isTTY),
         metricsUrl: running.metricsUrl,
         projectId: `${config.defaultEntity}/demo`,

@@ -1,0 +1,11 @@
+import { expect, test } from "vitest";
+import { banner } from "./banner.js";
+
+test("a start says where clients reach the service, when the settings say it", () => {
+  const shown = { url: "http://127.0.0.1:4680", key: { text: "k", shell: "k" }, projectId: "local/demo", readyMs: 1 };
+  expect(banner({ ...shown, publicUrl: "https://example.com/heddle" })).toContain(
+    "\n  listening on  http://127.0.0.1:4680\n  reached at    https://example.com/heddle\n  API key       k\n  docs          https://example.com/heddle/docs\n",
+  );
+  expect(banner(shown)).toContain("\n  docs          http://127.0.0.1:4680/docs\n");
+  expect(banner(shown)).not.toContain("reached at");
+});

@@ -5,9 +5,7 @@ import type { CallKey } from "./call-key.js";
 import type { StoredState } from "./plan-writes.js";
 import type { IngestState } from "./state.js";
 import { readCompleteCalls, readOpenSides } from "./stored-calls.js";
-import type { CompleteCall } from "./stored-calls.js";
-import { fewSpans } from "../query/time-spans.js";
-import type { TimeSpan } from "../query/time-spans.js";
+import type { CallSearch, CompleteCall } from "./stored-calls.js";
 
 /** A call to look for, with the time its start is believed to carry. */
 export interface CallLookup extends CallKey {
@@ -21,10 +19,12 @@ const dayUs = 86_400_000_000n;
 const secondUs = 1_000_000n;
 /** Up to this many ids are found quickly anywhere; more of them read the ids of the whole project. */
 const fewIds = 32;
+/** Each is a condition of the statement, so that no call is looked for in the months of others. */
+const separateMonths = 31;
 
 /**
  * What is stored of each call: from memory where memory proves it, else by one lookup for all of them, by project
- * and time of started_at. Calls that are provably new cost nothing.
+ * and month of started_at. Calls that are provably new cost nothing.
  *
  * A part may carry another time than the stored call does. So the time that a UUIDv7 carries counts as well, and a few
  * ids that are not where they should be are looked for everywhere. What is missed (many at once, or an id without a
@@ -96,32 +96,39 @@ async function findCalls(
       moved.push({ call, us: made, margin: dayUs });
     }
   }
-  const expected = [...timed, ...near, ...moved];
-  const search = { calls: distinct(expected.map(({ call }) => call)), spans: spansOf(expected) };
-  const found = await readCompleteCalls(engine, search, mayBeHidden);
+  const found = await readCompleteCalls(engine, byMonth([...timed, ...near, ...moved]), mayBeHidden);
   for (const { call } of near) if (!found.has(keyText(call))) anywhere.push(call);
   const lost = timed.filter(({ call, margin }) => margin > 0n && !found.has(keyText(call)));
   if (lost.length <= fewIds) anywhere.push(...lost.map(({ call }) => call));
-  for (const [key, call] of await readCompleteCalls(engine, { calls: anywhere }, mayBeHidden)) found.set(key, call);
+  for (const [key, call] of await readCompleteCalls(engine, [{ calls: anywhere }], mayBeHidden)) found.set(key, call);
   return found;
 }
 
-/** As tight as the calls of each month allow. */
-function spansOf(calls: readonly Timed[]): TimeSpan[] {
-  const months = new Map<bigint, TimeSpan>();
-  for (const { us, margin } of calls) {
-    const month = us / (30n * dayUs);
-    const span = months.get(month);
-    if (span === undefined) {
-      months.set(month, { from: us - margin, to: us + margin });
-    } else {
-      if (us - margin < span.from) span.from = us - margin;
-      if (us + margin > span.to) span.to = us + margin;
-    }
+/** One search for each month, as tight as its calls allow, and one for all months that are far from now. */
+function byMonth(calls: readonly Timed[]): CallSearch[] {
+  const months = new Map<bigint, Timed[]>();
+  for (const call of calls) {
+    const month = monthOf(call.us);
+    const known = months.get(month);
+    if (known === undefined) months.set(month, [call]);
+    else known.push(call);
   }
-  return fewSpans([...months.values()]);
+  const now = monthOf(BigInt(Date.now()) * 1000n);
+  const distance = (month: bigint) => Math.abs(Number(month - now));
+  const ordered = [...months].toSorted(([a], [b]) => distance(a) - distance(b)).map(([, some]) => some);
+  const far = ordered.slice(separateMonths).flat();
+  return [...ordered.slice(0, separateMonths), ...(far.length > 0 ? [far] : [])].map(searchOf);
 }
 
-function distinct(calls: readonly CallKey[]): CallKey[] {
-  return [...new Map(calls.map((call) => [keyText(call), call])).values()];
+function searchOf(calls: readonly Timed[]): CallSearch {
+  const distinct = new Map(calls.map(({ call }) => [keyText(call), call]));
+  const [first] = calls;
+  const span = { from: first?.us ?? 0n, to: first?.us ?? 0n };
+  for (const { us, margin } of calls) {
+    if (us - margin < span.from) span.from = us - margin;
+    if (us + margin > span.to) span.to = us + margin;
+  }
+  return { calls: [...distinct.values()], span };
 }
+
+const monthOf = (us: bigint): bigint => us / (30n * dayUs);

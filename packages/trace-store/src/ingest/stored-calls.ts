@@ -22,25 +22,32 @@ export interface OpenSide<Side> {
   version: bigint;
 }
 
+/** Calls of any projects that started within a span, or at any time. */
+export interface CallSearch {
+  calls: readonly CallKey[];
+  span?: TimeSpan;
+}
+
 /**
- * Reads the newest unhidden complete row of each call that is found, in one statement: of those that started within
- * `spans`, or of all without them. `mayBeHidden` tells whether a project has hidden rows at all.
+ * Reads the newest unhidden complete row of each call that is found, in one statement. `mayBeHidden` tells whether a
+ * project has hidden rows at all.
  */
 export async function readCompleteCalls(
   engine: Engine,
-  { calls, spans }: { calls: readonly CallKey[]; spans?: readonly TimeSpan[] },
+  searches: readonly CallSearch[],
   mayBeHidden: (projectId: string) => boolean,
 ): Promise<Map<string, CompleteCall>> {
   const found = new Map<string, CompleteCall>();
-  if (calls.length === 0) return found;
+  if (searches.every(({ calls }) => calls.length === 0)) return found;
   const params = new Parameters();
-  const wanted = [isOneOf(params, calls), ...(spans === undefined ? [] : [during(params, spans)])];
-  const mayBe = calls.filter(({ project_id }) => mayBeHidden(project_id));
-  if (mayBe.length > 0) {
-    const hidden = `SELECT project_id, id, version FROM ${allRows("call_hidden")} WHERE version > 0 AND ${isOneOf(params, mayBe)}`;
-    wanted.push(`(project_id, id, version) NOT IN (${hidden})`);
-  }
-  const sql = `SELECT ${sharedColumns}, ${times("ended_at")} FROM calls WHERE ${wanted.join(" AND ")}`;
+  const wanted = searches.map(({ calls, span }) => {
+    const isCall = isOneOf(params, calls);
+    return span === undefined ? isCall : `(${isCall} AND ${during(params, [span])})`;
+  });
+  const mayBe = searches.flatMap(({ calls }) => calls.filter(({ project_id }) => mayBeHidden(project_id)));
+  const hidden = `SELECT project_id, id, version FROM ${allRows("call_hidden")} WHERE version > 0 AND ${isOneOf(params, mayBe)}`;
+  const unhidden = mayBe.length === 0 ? "" : ` AND (project_id, id, version) NOT IN (${hidden})`;
+  const sql = `SELECT ${sharedColumns}, ${times("ended_at")} FROM calls WHERE (${wanted.join(" OR ")})${unhidden}`;
   for await (const row of engine.stream<Row>({ sql, params })) {
     const key = keyText(row);
     const version = BigInt(row.version);

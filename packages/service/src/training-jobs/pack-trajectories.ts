@@ -85,13 +85,16 @@ class ScannedBody {
   #parts: BodyPart[] = [];
   #group = 0;
   #trajectory = 0;
+  #isEmpty = true;
 
   constructor() {
     this.#scanner = new TrajectoryScanner({
       trajectory: (trajectory) =>
         void this.#parts.push({ kind: "trajectory", group: this.#group, index: this.#trajectory++, trajectory }),
       group: (members) => {
-        this.#parts.push({ kind: "group", group: this.#group++, trajectories: this.#trajectory, members });
+        this.#parts.push({ kind: "group", group: this.#group++, members });
+        // A group without trajectories is one of failed rollouts, or counts for nothing.
+        this.#isEmpty &&= this.#trajectory === 0 && !members.text.includes('"exceptions"');
         this.#trajectory = 0;
       },
       other: (text) => void this.#parts.push({ kind: "other", group: this.#group, text }),
@@ -121,6 +124,12 @@ class ScannedBody {
     this.#scanner.end();
     const groups = this.#scanner.hasGroups ? ['"trajectory_groups":[]'] : [];
     const header = readBodyPart(rlOperation, `{${[...this.#members, ...groups].join(",")}}`);
+    if (this.#group > 0 && this.#isEmpty) {
+      const loc = ["body", "trajectory_groups", 0, "trajectories"];
+      throw Problem.invalid([
+        { loc, msg: "no group has a trajectory, and no exception says why", type: "value_error" },
+      ]);
+    }
     const { model_id, experimental_config } = header as RlRequestHeader;
     return { model_id, ...(experimental_config !== undefined && { experimental_config }) };
   }

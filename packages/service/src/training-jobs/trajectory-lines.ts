@@ -10,7 +10,7 @@ import type { ScannedMembers, ScannedTrajectory } from "./trajectory-scanner.js"
 /** A part of the body of an RL job, with its location in it. */
 export type BodyPart =
   | { kind: "trajectory"; group: number; index: number; trajectory: ScannedTrajectory }
-  | { kind: "group"; group: number; trajectories: number; members: ScannedMembers }
+  | { kind: "group"; group: number; members: ScannedMembers }
   /** An item of `trajectory_groups` that is no object. */
   | { kind: "other"; group: number; text: string };
 
@@ -44,7 +44,7 @@ export function packParts(parts: readonly BodyPart[]): PackedParts {
 function packPart(part: BodyPart): string {
   const reader = new PartReader(part.group);
   if (part.kind === "trajectory") return reader.trajectory(part.trajectory, ["trajectories", part.index]);
-  if (part.kind === "group") return reader.members(part.members, part.trajectories);
+  if (part.kind === "group") return reader.members(part.members);
   reader.read([`[${part.text}]`], []);
   return "";
 }
@@ -65,11 +65,10 @@ class PartReader {
     return `${JSON.stringify({ trajectory: compactTrajectory(trajectories[0]) })}\n`;
   }
 
-  members({ text, hasBareNumber }: ScannedMembers, trajectories: number): string {
+  members({ text, hasBareNumber }: ScannedMembers): string {
     if (hasBareNumber) throw this.#bareNumber([]);
     const [group] = this.read([`[{${text}}]`], []);
-    const checked = trajectories === 0 ? [] : [{ reward: 0 }];
-    this.#check([{ ...(group as object), trajectories: checked }], []);
+    this.#check([{ ...(group as object), trajectories: [{ reward: 0 }] }], []);
     const { trajectories: _, logs: __, ...rest } = group as Record<string, unknown>;
     return `${JSON.stringify({ group: rest })}\n`;
   }

@@ -82,11 +82,18 @@ test("rewards that are all equal advance the step with unchanged weights", async
       experimental_config: { learning_rate: 0.01 },
     };
     const { id } = await createRl(client, request);
-    return [types(await eventsOf(service, id)), await newestCheckpoint(service, model.id)] as const;
+    const events = await eventsOf(service, id);
+    ended = events.at(-1)?.data;
+    return [types(events), await newestCheckpoint(service, model.id)] as const;
   };
+  let ended: Record<string, unknown> | undefined;
   const [untrained, first] = await train(equal);
   expect([untrained, first?.step, first?.untrained]).toEqual([["training_started", "training_ended"], 1, true]);
-  await train([group()]);
+  expect(ended).toMatchObject({ warning: "Nothing was trained: the rewards of each group are equal." });
+  await train([group(), { trajectories: [] }]);
+  expect(ended).toMatchObject({ num_groups_submitted: 2, num_groups_trainable: 1, num_groups_empty: 1 });
+  expect(ended).not.toHaveProperty("warning");
+  await expect(train([{ trajectories: [] }])).rejects.toMatchObject({ status: 422 });
   const [nothing, third] = await train([]);
   expect([nothing, third?.step, third?.untrained]).toEqual([["training_started", "training_ended"], 3, false]);
   const { control } = service.services;

@@ -109,7 +109,29 @@ test("data that cannot be trained end the job with the line and the reason", asy
   expect(await failureOf("\n")).toContain("no rows");
   expect(await failureOf(row("yes"), { metadata: { num_trajectories: 2 } })).toContain("num_trajectories");
   expect(await failureOf(row("no"), { config: { learning_rate: [0.1, 0.2] } })).toContain("has 2 values");
+  const untrained = (text: string) => text.replace('"role":"assistant"', '"role":"assistant","weight":0');
+  expect(await failureOf(`${untrained(row("yes"))}\n${untrained(row("no"))}`)).toBe(
+    "Nothing can be trained: 2 rows have no trained token (lines 1, 2).",
+  );
+  expect(await failureOf(row("yes").replace('"messages"', '"loss_mask":[0,0,1],"messages"'))).toMatch(
+    /^line 1: loss_mask needs an entry for each of the 2 messages/,
+  );
   expect(await newestCheckpoint(service, model.id)).toMatchObject({ step: 0 });
+}, 60_000);
+
+test("rows whose turns say that they are not trained are named by the first event", async () => {
+  const projectId = newProject();
+  const model = await newModel(client, projectId);
+  const untrained = row("yes").replace('"role":"assistant"', '"role":"assistant","weight":0');
+  const uri = await artifact(projectId, { "train.jsonl": `${row("no")}\n${untrained}\n${row("yes")}` });
+  const { id } = await train(model.id, uri);
+  const events = await eventsOf(service, id);
+  expect(events.at(-1)?.type).toBe("training_ended");
+  expect(events[0]?.data).toMatchObject({
+    num_trajectories: 3,
+    num_untrained_trajectories: 1,
+    warning: "Not trained: 1 rows have no trained token (lines 2).",
+  });
 }, 60_000);
 
 test("an artifact that is not there, foreign or without one file of examples is refused before the job", async () => {

@@ -15,7 +15,7 @@ export interface GradientPlan {
   /** All input that affects the result: JSON values or bytes. */
   identity: unknown[];
   started: Record<string, number | string | string[]>;
-  ended: Record<string, number>;
+  ended: Record<string, number | string>;
   /** Called before the trainer is opened, if there are steps. May open other trainers, and must close them. */
   prepare?(state: JobState): Promise<void>;
   /** Size of the model's vocabulary, from which divergence is recognised. */

@@ -1,7 +1,7 @@
 import { withLoc } from "@heddle/errors";
 import type { WeightsRef } from "../port.js";
 import type { TrajectoryGroup } from "../trajectories/groups.js";
-import { readTrajectoryGroups } from "../trajectories/groups.js";
+import { isEmptyGroup, readTrajectoryGroups } from "../trajectories/groups.js";
 import { openBaseModel } from "./base-model.js";
 import { runGradientSteps } from "./gradient-loop.js";
 import type { TrainingJob, TrainingJobResult } from "./training-job.js";
@@ -60,8 +60,16 @@ export async function runRlJob(job: RlJob): Promise<TrainingJobResult> {
     settings.unknownSettings.length > 0 && { unknown_settings: settings.unknownSettings },
     !training.gradientClipping && { ignored_settings: ["max_gradient_norm"] },
   );
-  Object.assign(plan.ended, reasons);
+  const warning = plan.trainedTokens === 0 && groups.length > 0 ? { warning: untrainedWarning(read) } : {};
+  Object.assign(plan.started, warning);
+  Object.assign(plan.ended, reasons, warning);
   return runGradientSteps(job, plan);
+}
+
+function untrainedWarning({ trainableGroups, reasons }: Rollouts): string {
+  if (trainableGroups === 0) return "Nothing was trained: the rewards of each group are equal.";
+  const counts = [...reasons].map(([code, count]) => `${code}: ${count}`).join(", ");
+  return `Nothing was trained: no trajectory with an advantage has tokens that can be trained (${counts}).`;
 }
 
 /** Metrics of the job that every step reports. */
@@ -70,6 +78,7 @@ function jobMetrics(groups: TrajectoryGroup[], read: Rollouts): Record<string, n
   const metrics: Record<string, number> = {
     num_groups_submitted: groups.length,
     num_groups_trainable: read.trainableGroups,
+    num_groups_empty: groups.filter(isEmptyGroup).length,
     num_trajectories: trajectories.length,
     num_dropped_trajectories: read.droppedTrajectories,
   };

@@ -51,7 +51,7 @@ export async function readRollouts(
       const { sequences, reasons } = await withLoc(["groups"], () => trajectorySequences(trajectory, options));
       for (const reason of reasons) {
         found.reasons.set(reason.code, (found.reasons.get(reason.code) ?? 0) + 1);
-        if (reason.code !== "too_long") first ??= reason;
+        if (reason.code !== "too_long" && reason.code !== "excluded") first ??= reason;
       }
       const trained = sequences.filter((sequence) => !sequence.tooLong && trainedTokens(sequence) > 0);
       if (trained.length > 0) found.rollouts.push({ group, advantage, sequences: trained });

@@ -1,4 +1,5 @@
 import { HeddleError, withLoc } from "@heddle/errors";
+import { trainedTokens } from "../objective/trained-tokens.js";
 import type { TokenSequence } from "../port.js";
 import { supervisedSequence } from "../trajectories/supervised.js";
 import { openBaseModel } from "./base-model.js";
@@ -34,9 +35,38 @@ export async function runSftJob(job: SftJob): Promise<TrainingJobResult> {
     rows.push(tooLong ? undefined : { tokens, mask });
   }
   const plan = supervisedPlan({ ...job, settings, vocabularySize: info.vocabularySize, rows });
+  Object.assign(plan.started, untrainedRows(job.rows, rows, maxSequenceTokens));
   if (settings.unknownSettings.length > 0) plan.started["unknown_settings"] = settings.unknownSettings;
   if (!training.gradientClipping) plan.started["ignored_settings"] = ["max_gradient_norm"];
   return runGradientSteps(job, plan);
+}
+
+/** Lines that an event names; further ones are counted. */
+const namedLines = 20;
+
+/**
+ * What the first event says of rows that are not trained. Throws `invalid` when none is: the job would change nothing.
+ */
+function untrainedRows(
+  given: SftJob["rows"],
+  rows: readonly (TokenSequence | undefined)[],
+  maxTokens: number,
+): Record<string, number | string | string[]> {
+  const linesOf = (is: (row: TokenSequence | undefined) => boolean) =>
+    given.filter((_, index) => is(rows[index])).map(({ line }) => line);
+  const long = linesOf((row) => row === undefined);
+  const untrained = linesOf((row) => row !== undefined && trainedTokens(row) === 0);
+  if (long.length + untrained.length === 0) return {};
+  const named = (lines: number[]) =>
+    lines.slice(0, namedLines).join(", ") + (lines.length > namedLines ? " and others" : "");
+  const warning = [
+    ...(long.length > 0 ? [`${long.length} rows have more than ${maxTokens} tokens (lines ${named(long)})`] : []),
+    ...(untrained.length > 0 ? [`${untrained.length} rows have no trained token (lines ${named(untrained)})`] : []),
+  ].join("; ");
+  if (long.length + untrained.length === given.length) {
+    throw new HeddleError("invalid", `Nothing can be trained: ${warning}.`, { loc: ["rows"] });
+  }
+  return { num_untrained_trajectories: untrained.length, warning: `Not trained: ${warning}.` };
 }
 
 /** Adds the line of a row to the message of an error. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { locOf } from "@heddle/errors/testing";
-import { readTrajectoryGroups } from "./groups.js";
+import { isEmptyGroup, readTrajectoryGroups } from "./groups.js";
 
 const trajectory = { messages_and_choices: [{ role: "user", content: "hello" }], reward: 1 };
 
@@ -66,12 +66,20 @@ describe("trajectory groups", () => {
     expect(group?.trajectories).toMatchObject([{ reward: 0 }]);
   });
 
+  test("an empty group beside others is read", () => {
+    const groups = readTrajectoryGroups([{ trajectories: [] }, { trajectories: [trajectory] }]);
+    expect(groups.map(isEmptyGroup)).toEqual([true, false]);
+  });
+
   const withTrajectory = (change: object): unknown => [{ trajectories: [trajectory, { ...trajectory, ...change }] }];
   test.each([
     ["no list", {}, ""],
     ["a group that is none", [null], "0"],
     ["trajectories that are none", [{ trajectories: { 0: trajectory } }], "0.trajectories"],
-    ["an empty group that nothing explains", [{ trajectories: [] }], "0.trajectories"],
+    ["only empty groups that nothing explains", [{ trajectories: [] }, { trajectories: [] }], "0.trajectories"],
+    ["a mask of tokens", withTrajectory({ loss_mask: [0, 0, 1, 1] }), "0.trajectories.1.loss_mask"],
+    ["a trained part", withTrajectory({ weight: 0.5 }), "0.trajectories.1.weight"],
+    ["flags that differ", withTrajectory({ train: true, trainable: false }), "0.trajectories.1.trainable"],
     ["exceptions that are none", [{ trajectories: [], exceptions: "all" }], "0.exceptions"],
     ["a trajectory that is none", [{ trajectories: ["x"] }], "0.trajectories.0"],
     ["a reward that is NaN", withTrajectory({ reward: Number.NaN }), "0.trajectories.1.reward"],

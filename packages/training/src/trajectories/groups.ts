@@ -8,12 +8,12 @@ import {
   optionalListAt,
   optionalObjectAt,
 } from "./field-checks.js";
+import { trainFlags } from "./train-flags.js";
 
 /** Trajectories of the same task, whose rewards are compared with each other. */
 export interface TrajectoryGroup {
   /** Location in the list of groups, such as `[2]`. */
   loc: Loc;
-  /** Empty only when all rollouts raised an exception. */
   trajectories: Trajectory[];
   /** Number of rollouts that raised an exception. */
   exceptions: number;
@@ -39,24 +39,32 @@ export interface History {
   /** Messages and complete choices of chat completions, not validated yet. */
   messagesAndChoices: unknown[];
   tools: unknown;
+  /** Of each element, whether it or its trajectory says that it is trained or not. */
+  flags?: readonly (boolean | undefined)[];
 }
 
 /**
  * Reads trajectory groups as clients send them. Unknown fields are ignored, and a reward that is missing is 0. Throws
- * `invalid`, with the location in `value`, for rewards and metrics that are not finite, for values of a wrong type and for
- * groups without trajectories and exceptions.
+ * `invalid`, with the location in `value`, for rewards and metrics that are not finite, for values of a wrong type, for
+ * flags that mean nothing, and when no group has a trajectory or an exception.
  */
 export function readTrajectoryGroups(value: unknown): TrajectoryGroup[] {
-  return listAt(value, []).map((group, index) => readGroup(group, [index]));
+  const groups = listAt(value, []).map((group, index) => readGroup(group, [index]));
+  if (groups.length > 0 && groups.every(isEmptyGroup)) {
+    throw invalidAt([0, "trajectories"], "no group has a trajectory, and no exception says why");
+  }
+  return groups;
+}
+
+/** Whether a group has neither trajectories nor exceptions. It counts as submitted and changes nothing. */
+export function isEmptyGroup({ trajectories, exceptions }: TrajectoryGroup): boolean {
+  return trajectories.length === 0 && exceptions === 0;
 }
 
 function readGroup(value: unknown, loc: Loc): TrajectoryGroup {
   const group = objectAt(value, loc);
   const exceptions = optionalListAt(group["exceptions"], [...loc, "exceptions"]).length;
   const trajectories = listAt(group["trajectories"], [...loc, "trajectories"]);
-  if (trajectories.length === 0 && exceptions === 0) {
-    throw invalidAt([...loc, "trajectories"], "trajectories must not be empty in a group without exceptions");
-  }
   return {
     loc,
     trajectories: trajectories.map((each, index) => readTrajectory(each, [...loc, "trajectories", index])),
@@ -89,7 +97,13 @@ function readTrajectory(value: unknown, loc: Loc): Trajectory {
 function readHistory(value: unknown, loc: Loc): History {
   const history = objectAt(value, loc);
   const elements = optionalListAt(history["messages_and_choices"], [...loc, "messages_and_choices"]);
-  return { loc, messagesAndChoices: elements, tools: history["tools"] };
+  const flags = trainFlags(history, elements, { row: loc, messages: [...loc, "messages_and_choices"] });
+  return {
+    loc,
+    messagesAndChoices: elements,
+    tools: history["tools"],
+    ...(flags.some((flag) => flag !== undefined) && { flags }),
+  };
 }
 
 function readMetrics(value: unknown, loc: Loc): Record<string, number> {

@@ -85,6 +85,51 @@ describe("every turn of the assistant is trained, its end included", () => {
   });
 });
 
+describe("turns that say so are not trained", () => {
+  const end = "<|im_end|>";
+  const flagged = (first: object, second: object = {}) => [
+    user("hello"),
+    assistant("yes", first),
+    user("hello"),
+    assistant("no", second),
+  ];
+  test.each<[string, unknown[], object, string[]]>([
+    ["weight", flagged({ weight: 0 }, { weight: 1 }), {}, [`no${end}`]],
+    ["train", flagged({ train: false }), {}, [`no${end}`]],
+    ["trainable", flagged({}, { trainable: false }), {}, [`yes${end}`]],
+    ["loss_mask", flagged({ loss_mask: 1 }, { loss_mask: false }), {}, [`yes${end}`]],
+    ["a list for all messages", twoTurns, { loss_mask: [0, 1, 0, 0] }, [`yes${end}`]],
+    ["the row, and one message that differs", flagged({ weight: 1 }), { train: false }, [`yes${end}`]],
+    ["null says nothing", flagged({ weight: null, train: null }), { loss_mask: null }, [`yes${end}`, `no${end}`]],
+    ["none", flagged({ weight: 0 }, { weight: 0 }), {}, []],
+  ])("%s", async (_, messages, row, texts) => {
+    const { texts: found, whole, model } = await trained(chatMl, messages, "all", row);
+    expect(found).toEqual(texts);
+    const plain = messages.map((message) => {
+      const { role, content } = message as { role: string; content: string };
+      return { role, content };
+    });
+    expect(whole).toBe(await model.renderText({ messages: plain, addGenerationPrompt: false }));
+  });
+
+  test("also of the last turn alone", async () => {
+    expect((await trained(chatMl, flagged({}, { weight: 0 }), "last")).texts).toEqual([]);
+    expect((await trained(chatMl, flagged({ weight: 1 }), "last")).texts).toEqual([`no${end}\n`]);
+  });
+
+  test.each<[string, unknown[], object, string]>([
+    ["a part of a turn", flagged({ weight: 0.5 }), {}, "row.messages.1.weight"],
+    ["a flag in words", flagged({ train: "yes" }), {}, "row.messages.1.train"],
+    ["flags that contradict each other", flagged({ weight: 1, trainable: false }), {}, "row.messages.1.trainable"],
+    ["a turn of the user", [{ ...user("hello"), weight: 1 }, assistant("yes")], {}, "row.messages.0"],
+    ["a mask of another length", twoTurns, { loss_mask: [1] }, "row.loss_mask"],
+    ["a mask with parts", twoTurns, { loss_mask: [0, 0.5, 0, 1] }, "row.loss_mask.1"],
+    ["a row that is trained in part", twoTurns, { weight: 2 }, "row.weight"],
+  ])("refused with its location: %s", async (_, messages, row, path) => {
+    await expect(trained(chatMl, messages, "all", row)).rejects.toMatchObject({ code: "invalid", loc: locOf(path) });
+  });
+});
+
 describe("only the last turn is trained", () => {
   test.each([
     ["ChatML", chatMl, "no<|im_end|>\n"],

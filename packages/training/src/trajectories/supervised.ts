@@ -3,6 +3,7 @@ import type { TokenSequence } from "../port.js";
 import type { ChatRequest, ChatTemplate } from "@heddle/chat-format";
 import { isJsonObject } from "@heddle/durable-files";
 import { listAt, invalidAt, objectAt } from "./field-checks.js";
+import { trainFlags, withoutFlags } from "./train-flags.js";
 
 export interface SupervisedOptions {
   template: ChatTemplate;
@@ -14,7 +15,8 @@ export interface SupervisedOptions {
 }
 
 /**
- * Tokenizes a row `{ messages, tools? }`; the mask selects the tokens of the assistant. Rejects with `invalid` and the
+ * Tokenizes a row `{ messages, tools? }`; the mask selects the tokens of the assistant, but for turns whose flags say that
+ * they are not trained (`weight: 0` and others). Rejects with `invalid` and the
  * location for a row without a turn of the assistant, and for a template that changes a turn, or whose text with the
  * last message does not start with the prompt (`last`).
  */
@@ -23,15 +25,18 @@ export async function supervisedSequence(
   options: SupervisedOptions,
 ): Promise<TokenSequence & { tooLong: boolean }> {
   const { template, maxTokens = Number.POSITIVE_INFINITY } = options;
-  const { messages: given, tools } = objectAt(row, ["row"]);
+  const fields = objectAt(row, ["row"]);
+  const { tools } = fields;
   const locs = { messages: ["row", "messages"], tools: ["row", "tools"] };
-  const messages = listAt(given, locs.messages);
+  const given = listAt(fields["messages"], locs.messages);
+  const flags = trainFlags(fields, given, { row: ["row"], messages: locs.messages });
+  const messages = given.map(withoutFlags);
   const render = (messages: unknown, more: Partial<ChatRequest> = {}): Promise<string> =>
     template.renderText({ messages, tools, kwargs: options.kwargs, addGenerationPrompt: false, locs, ...more });
   const pieces =
     options.assistantTurns === "last"
-      ? await lastTurn(messages, render, locs.messages)
-      : await allTurns(messages, render, { template, loc: locs.messages });
+      ? await lastTurn(messages, render, { loc: locs.messages, flags })
+      : await allTurns(messages, render, { template, loc: locs.messages, flags });
   const sequence = await tokenized(pieces, template);
   return { ...sequence, tooLong: sequence.tokens.length > maxTokens };
 }
@@ -43,7 +48,14 @@ interface Piece {
 
 type Render = (messages: unknown[], more?: Partial<ChatRequest>) => Promise<string>;
 
-async function lastTurn(messages: unknown[], render: Render, loc: Loc): Promise<Piece[]> {
+/** Of each message, whether it says to be trained or not. */
+type Flags = readonly (boolean | undefined)[];
+
+async function lastTurn(
+  messages: unknown[],
+  render: Render,
+  { loc, flags }: { loc: Loc; flags: Flags },
+): Promise<Piece[]> {
   const lastLoc = [...loc, messages.length - 1];
   if (!isAssistant(messages.at(-1))) throw invalidAt(lastLoc, "the last message is not the assistant's");
   if (messages.length === 1) throw invalidAt(lastLoc, "the last message has no prompt: there is no message before it");
@@ -54,7 +66,7 @@ async function lastTurn(messages: unknown[], render: Render, loc: Loc): Promise<
   }
   return [
     { text: prompt, trained: false },
-    { text: full.slice(prompt.length), trained: true },
+    { text: full.slice(prompt.length), trained: flags.at(-1) ?? true },
   ];
 }
 
@@ -67,7 +79,7 @@ async function lastTurn(messages: unknown[], render: Render, loc: Loc): Promise<
 async function allTurns(
   messages: unknown[],
   render: Render,
-  { template, loc }: { template: ChatTemplate; loc: Loc },
+  { template, loc, flags }: { template: ChatTemplate; loc: Loc; flags: Flags },
 ): Promise<Piece[]> {
   const turns = messages.flatMap((message, index) => (isAssistant(message) ? [index] : []));
   const last = turns.at(-1);
@@ -88,7 +100,10 @@ async function allTurns(
     if (!full.endsWith(after) || start < at || end < start) {
       throw invalidAt([...loc, index], "the chat template does not contain this turn unchanged");
     }
-    pieces.push({ text: full.slice(at, start), trained: false }, { text: full.slice(start, end), trained: true });
+    pieces.push(
+      { text: full.slice(at, start), trained: false },
+      { text: full.slice(start, end), trained: flags[index] ?? true },
+    );
     at = end;
   }
   return [...pieces, { text: full.slice(at), trained: false }];

@@ -2,13 +2,14 @@ import type { ChatTemplate } from "@heddle/chat-format";
 import type { Loc } from "@heddle/errors";
 import { contentText } from "@heddle/chat-format";
 import { listAt, invalidAt, objectAt } from "./field-checks.js";
+import { trainFlag, withoutFlags } from "./train-flags.js";
 import type { History } from "./groups.js";
 import type { KnownTokens, SampledTokens } from "./sampled-tokens.js";
 import { readIds, readSampledTokens } from "./sampled-tokens.js";
 
 /** The reason why a history or a turn is not trained. */
 export interface Reason {
-  code: "no_choices" | "no_logprobs" | "no_tokens" | "tool_calls" | "template" | "too_long";
+  code: "no_choices" | "no_logprobs" | "no_tokens" | "tool_calls" | "template" | "too_long" | "excluded";
   loc: Loc;
   message: string;
 }
@@ -23,10 +24,10 @@ export interface Turn {
 /**
  * Returns the turns of a history up to the last trained one, and the reasons for untrained ones. Choices, and assistant
  * messages with the same fields, are trained if their log-probabilities were recorded; with `withoutLogprobs`, all
- * assistant turns are.
+ * assistant turns are. Turns whose flags say so are context.
  */
 export async function readTurns(
-  { loc, messagesAndChoices }: History,
+  { loc, messagesAndChoices, flags }: History,
   known: KnownTokens,
   { withoutLogprobs, template }: { withoutLogprobs: boolean; template: ChatTemplate },
 ): Promise<{ turns: Turn[]; reasons: Reason[] }> {
@@ -44,8 +45,12 @@ export async function readTurns(
         "the role of a message must be text that is not empty",
       );
     if (choice) choices++;
-    const turn: Turn = { loc: at, message };
+    const turn: Turn = { loc: at, message: withoutFlags(message) as Record<string, unknown> };
     if (role !== "assistant") return turn;
+    if ((trainFlag(message, at) ?? trainFlag(element, at) ?? flags?.[index]) === false) {
+      reasons.push({ code: "excluded", loc: at, message: "its flags say that it is not trained" });
+      return turn;
+    }
     const tokens = readSampledTokens(element, at, known);
     if (!tokens?.reported && !withoutLogprobs) {
       if (choice) reasons.push({ code: "no_logprobs", loc: at, message: "the choice has no log-probabilities" });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { locOf } from "@heddle/errors/testing";
 import { choice, ids, model, prompt, sequencesOf, user } from "../../test/chat-histories.js";
-import { brackets, openChatModel } from "@heddle/chat-format/testing";
+import { brackets, openChatModel, trainedTexts } from "@heddle/chat-format/testing";
 
 describe("untrainable data is reported with its reason and location", () => {
   test.each([
@@ -17,6 +17,16 @@ describe("untrainable data is reported with its reason and location", () => {
     const { sequences, reasons } = await sequencesOf(elements);
     expect(sequences).toEqual([]);
     expect(reasons).toMatchObject([{ code, loc: locOf(path) }]);
+  });
+
+  test("turns that say that they are not trained are context", async () => {
+    const history = [user("hello"), choice("yes", { weight: 0 }), user("hello"), choice("no<|im_end|>")];
+    const { sequences, reasons } = await sequencesOf(history);
+    expect(sequences.map((sequence) => trainedTexts(model, sequence))).toEqual([["no<|im_end|>"]]);
+    expect(reasons).toMatchObject([{ code: "excluded", loc: locOf("t.messages_and_choices.1") }]);
+    const message = { role: "assistant", content: "yes", trainable: false };
+    const none = await sequencesOf([user("hello"), choice("yes", { message })]);
+    expect([none.sequences, none.reasons]).toMatchObject([[], [{ code: "excluded" }]]);
   });
 
   test("a template that refuses the conversation", async () => {

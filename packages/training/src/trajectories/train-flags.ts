@@ -1,0 +1,76 @@
+import { isJsonObject } from "@heddle/durable-files";
+import type { Loc } from "@heddle/errors";
+import { invalidAt, listAt } from "./field-checks.js";
+
+/*
+ * Fields that say whether a turn is trained: `weight` of OpenAI's fine-tuning format, `train` and `trainable` of other
+ * formats, each on a message or on a whole row, and `loss_mask`, which on a row is a list with an entry per message.
+ */
+
+const flagNames = ["weight", "train", "trainable", "loss_mask"] as const;
+
+/**
+ * Whether what carries the flags is trained; undefined when it has none. Throws `invalid` with the location of a flag that
+ * is neither 0, 1, true, false nor null, and of one that contradicts another.
+ */
+export function trainFlag(holder: Record<string, unknown>, loc: Loc): boolean | undefined {
+  let found: boolean | undefined;
+  for (const name of flagNames) {
+    const value = holder[name];
+    if (value === undefined || value === null) continue;
+    const flag = flagOf(value, [...loc, name]);
+    if (found !== undefined && found !== flag) throw invalidAt([...loc, name], `${name} contradicts another flag`);
+    found = flag;
+  }
+  return found;
+}
+
+/**
+ * Returns for each message of a row whether it says to be trained or not; undefined where nothing is said. A flag of the
+ * message precedes those of the row. Throws `invalid` like {@link trainFlag}, for a `loss_mask` of another length, and for
+ * a message that is to be trained and not the assistant's.
+ */
+export function trainFlags(
+  row: Record<string, unknown>,
+  messages: readonly unknown[],
+  { row: rowLoc, messages: messagesLoc }: { row: Loc; messages: Loc },
+): (boolean | undefined)[] {
+  const { loss_mask: mask, ...rest } = row;
+  const whole = trainFlag(Array.isArray(mask) ? rest : row, rowLoc);
+  const listed = Array.isArray(mask) ? maskOf(mask, messages.length, [...rowLoc, "loss_mask"]) : undefined;
+  return messages.map((message, index) => {
+    if (!isJsonObject(message)) return undefined;
+    const own = trainFlag(message, [...messagesLoc, index]);
+    if (own === true && roleOf(message) !== "assistant") {
+      throw invalidAt([...messagesLoc, index], "only messages of the assistant can be trained");
+    }
+    return own ?? listed?.[index] ?? whole;
+  });
+}
+
+/** The message as templates get it. */
+export function withoutFlags(message: unknown): unknown {
+  if (!isJsonObject(message)) return message;
+  const names: readonly string[] = flagNames;
+  return Object.fromEntries(Object.entries(message).filter(([name]) => !names.includes(name)));
+}
+
+function maskOf(mask: unknown, messages: number, loc: Loc): boolean[] {
+  const entries = listAt(mask, loc).map((entry, index) => flagOf(entry, [...loc, index]));
+  if (entries.length === messages) return entries;
+  throw invalidAt(
+    loc,
+    `loss_mask needs an entry for each of the ${messages} messages and has ${entries.length}; masks of tokens are not supported`,
+  );
+}
+
+function flagOf(value: unknown, loc: Loc): boolean {
+  if (value === 0 || value === false) return false;
+  if (value === 1 || value === true) return true;
+  throw invalidAt(loc, "must be 0, 1, true or false: turns cannot be trained in part");
+}
+
+/** Choices have their message inside. */
+function roleOf(element: Record<string, unknown>): unknown {
+  return isJsonObject(element["message"]) ? "assistant" : element["role"];
+}

@@ -10,7 +10,7 @@ import { minBytes, shareOfKey } from "./admission.js";
 import { operatorThreads } from "../model/operator-threads.js";
 import type { CompiledConstraint } from "./compiled-constraint.js";
 import { compileConstraint } from "./compiled-constraint.js";
-import { createScheduledRequest } from "./scheduled-request.js";
+import { createScheduledRequest, maxLogprobsOf } from "./scheduled-request.js";
 import { prepareBase } from "./prepared-weights.js";
 import type { SamplerModel } from "./sampler-model.js";
 import { createScheduler } from "./scheduler.js";
@@ -25,6 +25,8 @@ export interface CpuSamplerSettings {
   memoryBytes: number;
   /** Name of the setting that the memory comes from, for errors. */
   memorySetting?: string | undefined;
+  /** Maximum number of log-probabilities in one result: requests for whole vocabularies that could exceed it are rejected. */
+  maxLogprobs?: number;
   /** Maximum number of threads that compute one operator, which small models do not use. Default 1. */
   threads?: number;
   /** Maximum number of completions decoded at the same time, over all weights. Default 128, of which a key has 64. */
@@ -99,6 +101,16 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
     const seed = request.seed ?? newSeed();
     return { request, tokenizer, eosIds: model.eosIds ?? tokenizer.eosIds, rowSize: vocabularySize, seed };
   };
+  const requireFewLogprobs = (context: CompletionContext) => {
+    const { topLogprobs, promptLogprobs } = context.request;
+    if (topLogprobs !== -1 && promptLogprobs !== -1) return;
+    const most = maxLogprobsOf(context);
+    if (most <= (settings.maxLogprobs ?? Infinity)) return;
+    throw new HeddleError(
+      "too_large",
+      `the result can have ${most} log-probabilities, more than ${settings.maxLogprobs}; request fewer tokens, completions or alternatives`,
+    );
+  };
   const requireQueueSpace = ({ sharer }: CpuGenerateRequest) => {
     const ofKey = Math.ceil(maxQueued / 2);
     if (sharer && scheduler.queuedOf(sharer.key) >= ofKey) {
@@ -133,6 +145,7 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
         `the request needs ${minimum} bytes for caches and results; ${Math.floor(available)} ${whose}${setting}`,
       );
     }
+    requireFewLogprobs(context);
     requireQueueSpace(request);
     const { structuredOutput } = request;
     const constraint = structuredOutput && model.constraints && (await compile(structuredOutput, model.constraints));

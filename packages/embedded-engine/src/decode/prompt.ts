@@ -1,6 +1,7 @@
 import type { TokenLogprob } from "@heddle/training";
 import { rawDistribution } from "../sampling/raw-distribution.js";
 import { tensor } from "../session.js";
+import type { ModelConfig } from "../model/config.js";
 import type { KeyValueCache } from "./key-value-cache.js";
 import { copyRow, createCache, roundCapacity, roundRows } from "./key-value-cache.js";
 import type { PreparedWeights } from "./prepared-weights.js";
@@ -27,6 +28,10 @@ export interface PromptReader {
 /** Maximum number of prompt tokens per chunk. */
 export const chunkTokens = 256;
 const minChunkTokens = 16;
+/** Maximum number of attention scores of a layer of a chunk, unless its length is the least: long contexts are read in shorter chunks. */
+const maxScores = 2 ** 24;
+/** Maximum number of log-probabilities that are read between two steps of other requests. */
+const maxScored = 2 ** 18;
 /** Maximum number of logits of a chunk whose log-probabilities are requested. */
 const maxLogits = 2 ** 24;
 const maskedScore = -1e30;
@@ -46,34 +51,53 @@ export function createPromptReader(weights: PreparedWeights, prompt: Int32Array,
   let cache = createCache(config, 1, roundCapacity(1));
   let length = 0;
   const logprobs: PromptLogprobs = [null];
+  /** The last chunk, while log-probabilities of it are not read. */
+  let scoring: { logits: Float32Array; start: number } | undefined;
+  let last: Pick<PrefilledPrompt, "logits" | "probabilities"> | undefined;
+
+  const score = () => {
+    if (!scoring) return;
+    const { logits, start } = scoring;
+    const end = Math.min(length, prompt.length - 1);
+    const perToken = alternatives === -1 ? config.vocabularySize : 1;
+    for (let read = 0; logprobs.length <= end && read < maxScored; read += perToken) {
+      const token = prompt[logprobs.length]!;
+      const offset = (logprobs.length - 1 - start) * config.vocabularySize;
+      logprobs.push(scoreToken(logits, offset, token, config.vocabularySize, alternatives ?? 0));
+    }
+    if (logprobs.length > end) scoring = undefined;
+  };
+
+  const finished = (): PrefilledPrompt | undefined =>
+    last && !scoring ? { cache, length, ...last, logprobs: scored ? logprobs : undefined } : undefined;
 
   return {
     async next() {
-      const count = Math.min(maxChunk, prompt.length - length);
+      if (scoring) {
+        score();
+        return finished();
+      }
+      const count = Math.min(chunkAt(config, length, maxChunk), prompt.length - length);
       const selected = scored ? Array.from({ length: count }, (_, i) => i) : [count - 1];
       const chunk = { tokens: prompt.subarray(length, length + count), start: length };
       const { logits, probabilities, fresh, padded } = await runChunks(weights, cache, [chunk], selected);
       cache = withCapacity(weights, cache, length, length + count);
       writeChunk(weights, cache, fresh, { from: 0, start: length, count, padded });
-      if (scored) {
-        for (let i = 0; i < count && length + i + 1 < prompt.length; i++) {
-          logprobs.push(
-            scoreToken(logits, i * config.vocabularySize, prompt[length + i + 1]!, config.vocabularySize, alternatives),
-          );
-        }
-      }
+      if (scored) scoring = { logits, start: length };
       length += count;
-      if (length < prompt.length) return undefined;
-      const last = (selected.length - 1) * config.vocabularySize;
-      return {
-        cache,
-        length,
-        logits: logits.slice(last, last + config.vocabularySize),
-        probabilities: probabilities.slice(last, last + config.vocabularySize),
-        logprobs: scored ? logprobs : undefined,
-      };
+      const offset = (selected.length - 1) * config.vocabularySize;
+      const row = (rows: Float32Array) => rows.slice(offset, offset + config.vocabularySize);
+      if (length === prompt.length) last = { logits: row(logits), probabilities: row(probabilities) };
+      score();
+      return finished();
     },
   };
+}
+
+/** Returns the length of the next chunk, after `length` tokens: a power of two. */
+function chunkAt({ heads }: ModelConfig, length: number, most: number): number {
+  const tokens = maxScores / (heads * (roundCapacity(length) + most));
+  return Math.min(most, Math.max(minChunkTokens, 2 ** Math.floor(Math.log2(Math.max(1, tokens)))));
 }
 
 /** Returns whether a prompt of this length is prefilled together with others. */

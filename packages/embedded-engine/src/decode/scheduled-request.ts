@@ -172,10 +172,15 @@ export function requiredCapacity({ request }: CompletionContext): number {
 const logprobBytes = 48;
 
 /** Returns the approximate bytes of the result of a request. */
-export function resultBytesOf({ request, rowSize }: CompletionContext): number {
+export function resultBytesOf(context: CompletionContext): number {
+  return maxLogprobsOf(context) * logprobBytes;
+}
+
+/** Returns the maximum number of log-probabilities in the result of a request. */
+export function maxLogprobsOf({ request, rowSize }: CompletionContext): number {
   const { n, maxTokens, prompt, topLogprobs = 0, promptLogprobs } = request;
   const entries = (count: number) => 1 + (count < 0 ? rowSize : Math.min(count, rowSize));
   const sampled = n * maxTokens * entries(topLogprobs);
   const scored = promptLogprobs === undefined ? 0 : prompt.length * entries(promptLogprobs);
-  return (sampled + scored) * logprobBytes;
+  return sampled + scored;
 }

@@ -1,5 +1,6 @@
 import { HeddleError } from "@heddle/errors";
 import type { CompletionChunk, SampledToken } from "@heddle/training";
+import { alternativesCount } from "../sampling/sampled-token.js";
 import type { SamplingResult } from "../sampling/sampling-request.js";
 
 /**
@@ -37,7 +38,7 @@ export function responseLimit(maximum: number): ResponseLimit {
 }
 
 function logprobCount(tokens: SampledToken[]): number {
-  return tokens.reduce((sum, { alternatives }) => sum + 1 + alternatives.length, 0);
+  return tokens.reduce((sum, token) => sum + 1 + alternativesCount(token), 0);
 }
 
 function totalLogprobCount({ completions, promptLogprobs = [] }: SamplingResult): number {

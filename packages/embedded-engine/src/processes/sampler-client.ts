@@ -1,8 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { HeddleError } from "@heddle/errors";
-import type { Sampler } from "@heddle/training";
+import type { GenerateResult, Sampler } from "@heddle/training";
+import { listOf, restoreTokens } from "../sampling/sampled-token.js";
 import type { EngineProcess } from "./child.js";
-import type { SamplerMethods } from "./sampler-protocol.js";
+import type { SamplerMethods, SentResult } from "./sampler-protocol.js";
 import { untilAborted } from "./until-aborted.js";
 
 /** A process that ran this long, or responded, counts as stable. One that exits sooner counts towards a crash loop. */
@@ -106,12 +107,12 @@ export function restartingSampler(
         onChunk &&
         ((chunk: Parameters<typeof onChunk>[0]) => {
           streamed = true;
-          onChunk(chunk);
+          onChunk({ ...chunk, tokens: restoreTokens(chunk.tokens) });
         });
       const stream = onChunk !== undefined;
       const send = (child: EngineProcess<SamplerMethods>) =>
         child.call("generate", { request, stream }, { signal, onEvent });
-      return callWithRetry(send, { signal, hasStreamed: () => streamed });
+      return callWithRetry(send, { signal, hasStreamed: () => streamed }).then(restoreResult);
     },
     preload: (weights) => callWithRetry((child) => child.call("preload", weights)),
     async unload(weights) {
@@ -124,6 +125,22 @@ export function restartingSampler(
       await child?.close();
     },
   };
+}
+
+/** Makes the lists of the prompt, which are as long as the vocabulary, one after the other between other work. */
+async function restoreResult({ completions, promptLogprobs, ...result }: SentResult): Promise<GenerateResult> {
+  const restored = {
+    ...result,
+    completions: completions.map((each) => ({ ...each, tokens: restoreTokens(each.tokens) })),
+  };
+  if (!promptLogprobs) return restored;
+  const lists: NonNullable<GenerateResult["promptLogprobs"]> = [];
+  for (const list of promptLogprobs) {
+    if (list !== null && !Array.isArray(list)) await delay(0);
+    const entries = list === null || Array.isArray(list) ? list : listOf(list);
+    lists.push(entries as (typeof lists)[number]);
+  }
+  return { ...restored, promptLogprobs: lists };
 }
 
 function closed(): HeddleError {

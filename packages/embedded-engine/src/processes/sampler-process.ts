@@ -1,9 +1,10 @@
 import { HeddleError, withLoc } from "@heddle/errors";
-import type { CompletionChunk } from "@heddle/training";
+import type { CompletionChunk, GenerateResult } from "@heddle/training";
 import type { CpuSampler } from "../decode/cpu-sampler.js";
 import { createCpuSampler } from "../decode/cpu-sampler.js";
 import { responseLimit, maxLogprobs } from "./response-limit.js";
-import type { SamplerMethods } from "./sampler-protocol.js";
+import { ColumnToken, columnsOf, maxListed } from "../sampling/sampled-token.js";
+import type { SamplerMethods, SentResult } from "./sampler-protocol.js";
 import { serve } from "./serve.js";
 import type { ServedWeights } from "./served-weights.js";
 import { servedWeights } from "./served-weights.js";
@@ -18,7 +19,7 @@ let open: { sampler: CpuSampler; weights: ServedWeights } | undefined;
 
 serve<SamplerMethods>({
   async open({ models, memoryBytes, memorySetting, threads }) {
-    const sampler = createCpuSampler({ memoryBytes: memoryBytes * cacheShare, memorySetting, threads });
+    const sampler = createCpuSampler({ memoryBytes: memoryBytes * cacheShare, memorySetting, maxLogprobs, threads });
     open = { sampler, weights: servedWeights(sampler, models, memoryBytes * (1 - cacheShare)) };
   },
   async generate({ request, stream }, { signal, emit }) {
@@ -35,7 +36,7 @@ serve<SamplerMethods>({
       const result = await sampler.generate({ ...request, weights: id }, options);
       limit.check(result);
       const { baseModel, checkpoint } = request.weights;
-      return { ...result, weightsId: checkpoint ?? baseModel };
+      return sentResult({ ...result, weightsId: checkpoint ?? baseModel }, stream && !request.beamSearch);
     } catch (error) {
       limit.check();
       throw error;
@@ -53,6 +54,23 @@ serve<SamplerMethods>({
   },
   unload: (ref) => requireOpen().weights.invalidate(ref),
 });
+
+/** Puts long lists in columns, and leaves out those that were sent in chunks before. */
+function sentResult({ promptLogprobs, completions, ...result }: GenerateResult, wasStreamed: boolean): SentResult {
+  const listed = promptLogprobs?.map((list) => (list && list.length > maxListed ? columnsOf(list) : list));
+  return {
+    ...result,
+    completions: completions.map(({ tokens, ...completion }) => ({
+      ...completion,
+      tokens: tokens.map((token) =>
+        wasStreamed && token instanceof ColumnToken
+          ? { token: token.token, logprob: token.logprob, alternatives: [] }
+          : token,
+      ),
+    })),
+    ...(listed && { promptLogprobs: listed }),
+  };
+}
 
 function requireOpen(): { sampler: CpuSampler; weights: ServedWeights } {
   if (!open) throw new HeddleError("failed", "the sampler is not open");

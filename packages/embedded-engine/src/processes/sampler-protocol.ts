@@ -1,4 +1,5 @@
-import type { GenerateRequest, GenerateResult, CompletionChunk, WeightsRef } from "@heddle/training";
+import type { GenerateRequest, GenerateResult, CompletionChunk, TokenLogprob, WeightsRef } from "@heddle/training";
+import type { LogprobColumns } from "../sampling/sampled-token.js";
 import type { BaseModelSettings } from "../weights/base-models.js";
 
 export interface SamplerOpening {
@@ -11,12 +12,17 @@ export interface SamplerOpening {
   threads: number;
 }
 
+/** A result whose long lists are in columns: those of the prompt as they are here, those of tokens as `restoreTokens` reads. */
+export type SentResult = Omit<GenerateResult, "promptLogprobs"> & {
+  promptLogprobs?: (TokenLogprob[] | LogprobColumns | null)[];
+};
+
 /** Methods of the sampling process; see `Sampler` in port.ts. Calls are served concurrently. */
 export interface SamplerMethods {
   /** Called first, and once. */
   open: { params: SamplerOpening; result: void; event: never };
   /** Events are sent only if `stream` is set. */
-  generate: { params: { request: GenerateRequest; stream: boolean }; result: GenerateResult; event: CompletionChunk };
+  generate: { params: { request: GenerateRequest; stream: boolean }; result: SentResult; event: CompletionChunk };
   preload: { params: WeightsRef; result: void; event: never };
   unload: { params: WeightsRef; result: void; event: never };
 }

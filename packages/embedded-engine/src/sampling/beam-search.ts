@@ -71,9 +71,9 @@ export function createBeamSearch({ request, tokenizer, eosIds, rowSize }: Comple
         const beam = beams[parent]!;
         const raw = rawDistribution(logits, offset, rowSize);
         if (Number.isNaN(raw.logprob(0))) throw invalidLogits();
-        const alternatives = topLogprobs === 0 ? [] : raw.best(topLogprobs);
-        return topIndices(logits.subarray(offset, offset + drawableTokens), 2 * n).map((token) => {
-          const sampled = { token, logprob: raw.logprob(token), alternatives };
+        const sampledOf = raw.withAlternatives(topLogprobs);
+        return Array.from(topIndices(logits.subarray(offset, offset + drawableTokens), 2 * n), (token) => {
+          const sampled = sampledOf(token);
           const next = {
             last: { sampled, before: beam.last },
             length: beam.length + 1,

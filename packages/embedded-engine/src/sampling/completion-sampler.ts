@@ -95,8 +95,7 @@ export function createCompletionSampler(
     const sum = temperature === 0 ? 1 : truncatedWeights(logits, { temperature, topK, topP, minP });
     const token = choose(logits, 0, drawableTokens, sum);
     if (token < 0) throw noTokenAllowed(request);
-    const alternatives = topLogprobs === 0 ? [] : raw.best(topLogprobs);
-    return { token, logprob: raw.logprob(token), alternatives };
+    return raw.withAlternatives(topLogprobs)(token);
   };
   /** Returns how the completion ends with this token, unless a stop string decides. */
   const endReason = (token: number, onlyEos: boolean): typeof end => {

@@ -29,6 +29,7 @@ export {
 export { guardOrigins, type OriginOptions } from "./guard-origins.js";
 export { decodeText, openBody, readBody } from "./body.js";
 export { closestName } from "./closest-name.js";
+export { JsonPieces } from "./json-pieces.js";
 export { writeJson } from "./json-write.js";
 export type { FilePart } from "./multipart.js";
 export { type Detail, ItemError, Problem, type ProblemOptions } from "./problem.js";

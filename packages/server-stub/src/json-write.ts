@@ -1,4 +1,5 @@
 import { ResponseTooLarge } from "./http.js";
+import { JsonPieces } from "./json-pieces.js";
 import { RawJson } from "./raw-json.js";
 
 /** Length in UTF-16 units from which a text is a piece of its own. */
@@ -16,9 +17,10 @@ export function writeJson(value: unknown): string {
 
 /**
  * The same in pieces, of which a small document has one. A long text of `RawJson` is a piece itself, so that one that
- * appears many times takes its memory once. Throws `ResponseTooLarge` beyond `maxLength` UTF-16 units.
+ * appears many times takes its memory once; so is a long `JsonPieces`, whose text is not made here. Throws
+ * `ResponseTooLarge` beyond `maxLength` UTF-16 units.
  */
-export function writeJsonPieces(value: unknown, maxLength: number): string[] {
+export function writeJsonPieces(value: unknown, maxLength: number): (string | JsonPieces)[] {
   const output = new Output(maxLength);
   output.inPieces = true;
   write(value, output);
@@ -28,7 +30,7 @@ export function writeJsonPieces(value: unknown, maxLength: number): string[] {
 
 class Output {
   text = "";
-  readonly pieces: string[] = [];
+  readonly pieces: (string | JsonPieces)[] = [];
   inPieces = false;
   readonly #maxLength: number;
   #length = 0;
@@ -47,16 +49,29 @@ class Output {
     this.endPiece();
   }
 
+  later(value: JsonPieces): void {
+    if (!this.inPieces || value.length < pieceLength) {
+      for (const text of value.pieces()) this.text += text;
+      return;
+    }
+    this.endPiece();
+    this.#add(value);
+  }
+
   /** To be called between values: ends the piece when it is long enough. */
   split(): void {
     if (this.inPieces && this.text.length >= pieceLength) this.endPiece();
   }
 
   endPiece(): void {
-    this.#length += this.text.length;
-    if (this.#length > this.#maxLength) throw new ResponseTooLarge(this.#maxLength);
-    this.pieces.push(this.text);
+    this.#add(this.text);
     this.text = "";
+  }
+
+  #add(piece: string | JsonPieces): void {
+    this.#length += piece.length;
+    if (this.#length > this.#maxLength) throw new ResponseTooLarge(this.#maxLength);
+    this.pieces.push(piece);
   }
 }
 
@@ -86,6 +101,8 @@ function write(value: unknown, output: Output): void {
 function writeObject(value: object, output: Output): void {
   if (value instanceof RawJson) {
     output.raw(value.text);
+  } else if (value instanceof JsonPieces) {
+    output.later(value);
   } else if (Array.isArray(value)) {
     output.text += "[";
     for (let index = 0; index < value.length; index++) {

@@ -1,5 +1,6 @@
 import type { ResponseEntry, OperationEntry } from "./definition.js";
 import type { HttpRequest, HttpResponse } from "./http.js";
+import { withoutPieces } from "./json-pieces.js";
 import { writeJson, writeJsonPieces } from "./json-write.js";
 import { oneLine } from "./one-line.js";
 import { problemBody } from "./error-body.js";
@@ -11,6 +12,7 @@ import type { Encoder } from "./stream.js";
 import { detailsOf } from "./validation.js";
 import type { Validator } from "./validation.js";
 import { piecesBody } from "./write-slices.js";
+import type { BodyPiece } from "./write-slices.js";
 
 type Validators = Readonly<Record<string, Validator>> | undefined;
 
@@ -60,8 +62,9 @@ export function responseOf(
   check(id, body, validatorOf(checked, response.validator));
   const pieces = writeJsonPieces(body, maxLength);
   const headers = own ? { ...jsonHeaders, ...own } : jsonHeaders;
-  if (pieces.length === 1) return { status, headers, body: pieces[0] ?? "" };
-  return { status, headers, body: piecesBody(pieces), held: lengthOf(new Set(pieces)) };
+  const texts = pieces.filter((piece) => typeof piece === "string");
+  if (pieces.length === 1 && texts[0] !== undefined) return { status, headers, body: texts[0] };
+  return { status, headers, body: piecesBody(pieces), held: lengthOf(new Set(texts)) };
 }
 
 /** The response of a problem, in the error body of the interface. */
@@ -105,11 +108,14 @@ function bytesHeaders(response: ResponseEntry, own: Record<string, string> | und
 }
 
 function encoderOf(stream: "jsonl" | "sse", checkItem: (item: unknown) => void): Encoder {
-  const encode = (item: unknown): string | Uint8Array => {
+  const [before, after] = stream === "jsonl" ? ["", "\n"] : ["data: ", "\n\n"];
+  const encode = (item: unknown): string | Uint8Array | readonly BodyPiece[] => {
     if (item instanceof Uint8Array) return item;
     checkItem(item);
-    const line = oneLine(writeJson(item));
-    return stream === "jsonl" ? `${line}\n` : `data: ${line}\n\n`;
+    const pieces = writeJsonPieces(item, Infinity);
+    const [only] = pieces;
+    if (pieces.length === 1 && typeof only === "string") return `${before}${oneLine(only)}${after}`;
+    return [before, ...pieces.map((piece) => (typeof piece === "string" ? oneLine(piece) : piece)), after];
   };
   return { encode, eager: stream === "sse", ...(stream === "sse" && { end: endOfEvents }) };
 }
@@ -136,8 +142,10 @@ function validatorOf(validators: Validators, name: string | undefined): Validato
   return name === undefined ? undefined : validators?.[name];
 }
 
-function check(id: string, value: unknown, validator: Validator | undefined): void {
-  if (validator === undefined || validator(value)) return;
+function check(id: string, given: unknown, validator: Validator | undefined): void {
+  if (validator === undefined) return;
+  const value = withoutPieces(given);
+  if (validator(value)) return;
   const details = detailsOf(validator.errors, ["response"], value);
   const what = details.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`).join("; ");
   throw new Error(`the response of ${id} does not fit the spec: ${what}`);

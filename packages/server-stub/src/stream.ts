@@ -1,12 +1,13 @@
 import type { HttpRequest, Sink, StreamBody } from "./http.js";
-import { writeSlices, yieldToEventLoop } from "./write-slices.js";
+import { piecesBody, writeSlices, yieldToEventLoop } from "./write-slices.js";
+import type { BodyPiece } from "./write-slices.js";
 
 /** Rows are gathered to chunks of this many UTF-16 units: one write per row takes 50 % more time. */
 const chunk = 65_536;
 
 export interface Encoder {
-  /** Text of one item, framing included. Bytes are passed on as they are. */
-  encode: (item: unknown) => string | Uint8Array;
+  /** Text of one item, framing included, in pieces if it is long. Bytes are passed on as they are. */
+  encode: (item: unknown) => string | Uint8Array | readonly BodyPiece[];
   /** Send every item at once instead of gathering. */
   eager: boolean;
   /** Sent after the last item. */
@@ -57,7 +58,7 @@ async function pump(
       if (typeof piece === "string") text += piece;
       else {
         await flush();
-        await writeSlices(sink, piece);
+        await piecesBody(piece instanceof Uint8Array ? [piece] : piece)(sink);
       }
       if (eager || text.length >= chunk) await flush();
       if (sink.closed) return;

@@ -1,4 +1,5 @@
 import type { Sink, StreamBody } from "./http.js";
+import { JsonPieces } from "./json-pieces.js";
 
 /** Most UTF-16 units or bytes in one write. A client that reads slowly shows that it reads with every slice. */
 const sliceLength = 65_536;
@@ -20,15 +21,33 @@ export async function writeSlices(sink: Sink, piece: string | Uint8Array): Promi
   }
 }
 
+/** A piece of a body, or what makes pieces while it is written. */
+export type BodyPiece = string | Uint8Array | JsonPieces;
+
 /** A body of pieces; each is dropped once it is written. */
-export function piecesBody(pieces: readonly (string | Uint8Array)[]): StreamBody {
+export function piecesBody(pieces: readonly BodyPiece[]): StreamBody {
   const left = pieces.toReversed();
   return async (sink) => {
     for (let piece = left.pop(); piece !== undefined && !sink.closed; piece = left.pop()) {
-      await writeSlices(sink, piece);
+      if (piece instanceof JsonPieces) await writeWhileMade(sink, piece);
+      else await writeSlices(sink, piece);
     }
     left.length = 0;
   };
+}
+
+/** Writes text slice by slice as it is made, and gives way after each slice: making one takes as long as some writes. */
+async function writeWhileMade(sink: Sink, { pieces }: JsonPieces): Promise<void> {
+  let text = "";
+  for (const piece of pieces()) {
+    text += piece;
+    if (text.length < sliceLength) continue;
+    await writeSlices(sink, text);
+    text = "";
+    await yieldToEventLoop();
+    if (sink.closed) return;
+  }
+  if (text !== "") await writeSlices(sink, text);
 }
 
 /** Resolves after one iteration of the event loop. */

@@ -1,5 +1,6 @@
 import type { ResponseSchemas } from "@heddle/server-stub/training";
 import type { Completion, CompletionChunk, GenerateResult, SampledToken } from "@heddle/training";
+import { alternativesOf } from "./completion-memory.js";
 import type { CompletionRun } from "./completion-run.js";
 import { finishReasonOf, usageOf } from "./completion.js";
 import { MessageParser } from "./message-parser.js";
@@ -103,10 +104,11 @@ export class CompletionChunks {
   #part(index: number, delta: Delta, tokens: readonly SampledToken[]): ChunkChoice {
     const { details, tokenizer } = this.#run;
     const shows = details.logprobs && tokens.length > 0;
+    const naming = { tokenizer, byId: details.tokensById };
     return {
       index,
       delta,
-      logprobs: shows ? logprobsOf(tokens, { tokenizer, byId: details.tokensById }) : null,
+      logprobs: shows ? logprobsOf(tokens, naming, alternativesOf(this.#run)) : null,
       finish_reason: null,
       ...(details.tokenIds && tokens.length > 0 && { token_ids: tokens.map(({ token }) => token) }),
     };

@@ -34,6 +34,14 @@ export class CompletionRecorder {
     this.#options = options;
   }
 
+  /** Stores a call that is being made. */
+  recordMade(making: Promise<CompletePart>): void {
+    const recording = making
+      .then((call) => this.record(call), this.#options.onLost)
+      .finally(() => this.#running.delete(recording));
+    this.#running.add(recording);
+  }
+
   record(call: CompletePart): void {
     const length = call.start.inputs.length + (call.end.output?.length ?? 0);
     if (this.#waiting + length > mostWaiting) {
@@ -53,7 +61,7 @@ export class CompletionRecorder {
   /** Tries what waits once more. */
   async close(): Promise<void> {
     this.#closing.abort();
-    await Promise.all(this.#running);
+    while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
   async #store(call: CompletePart): Promise<void> {

@@ -1,5 +1,6 @@
 import type { ResponseSchemas } from "@heddle/server-stub/training";
 import type { Completion, GenerateResult } from "@heddle/training";
+import { alternativesOf } from "./completion-memory.js";
 import type { CompletionRun, ResponseDetails } from "./completion-run.js";
 import { parseMessage } from "./message-parser.js";
 import { logprobsOf, promptLogprobsOf } from "./token-entries.js";
@@ -45,6 +46,7 @@ export function usageOf(promptTokens: number, completionTokens: number, cachedTo
 
 function choiceOf(run: CompletionRun, completion: Completion, details: ResponseDetails): Choice {
   const { index, text, tokens, stopReason } = completion;
+  const naming = { tokenizer: run.tokenizer, byId: details.tokensById };
   const { content, reasoning, toolCalls } = parseMessage(text, run.message);
   const shownReasoning = details.reasoning && reasoning !== "" ? reasoning : null;
   const shown = run.plan.prompt.echo + content;
@@ -67,7 +69,7 @@ function choiceOf(run: CompletionRun, completion: Completion, details: ResponseD
       reasoning: shownReasoning,
       reasoning_content: shownReasoning,
     },
-    logprobs: details.logprobs ? logprobsOf(tokens, { tokenizer: run.tokenizer, byId: details.tokensById }) : null,
+    logprobs: details.logprobs ? logprobsOf(tokens, naming, alternativesOf(run)) : null,
     finish_reason: finishReasonOf(run, completion, toolCalls.length > 0),
     stop_reason: stopReason,
     token_ids: details.tokenIds ? tokens.map(({ token }) => token) : null,

@@ -9,6 +9,7 @@ import { completionCall } from "./completion-call.js";
 import type { CallIdentity, CompletionOutcome } from "./completion-call.js";
 import { CompletionChunks } from "./completion-chunks.js";
 import { completionOf } from "./completion.js";
+import { reserveCompletion } from "./completion-memory.js";
 import { CompletionRecorder } from "./completion-recorder.js";
 import { messageOptions, responseDetails } from "./completion-run.js";
 import type { CompletionRun } from "./completion-run.js";
@@ -65,7 +66,9 @@ export function openCompletions(services: Used): Completions {
     const { sharer, signal, body } = request;
     const release = await slots.acquire(sharer, body.n, signal, body.priority);
     try {
-      return { run: await runOf(request), release };
+      const run = await runOf(request);
+      await reserveCompletion(run, config.limits.workingMemoryBytes / 2);
+      return { run, release };
     } catch (error) {
       release();
       throw error;
@@ -90,7 +93,7 @@ export function openCompletions(services: Used): Completions {
       if (ended) return;
       ended = true;
       release();
-      if (call !== undefined) recorder.record(completionCall(run, call, outcome));
+      if (call !== undefined) recorder.recordMade(completionCall(run, call, outcome));
     };
   }
 

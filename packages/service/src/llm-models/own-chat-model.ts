@@ -25,7 +25,8 @@ export function ownChatModel(completions: Completions, projectId: string, name: 
   return {
     async complete(request, signal) {
       const { body } = await completions.create({
-        body: bodyOf({ ...request, model: name, stream: false }),
+        // Only the message is used: log-probabilities would be made for nothing.
+        body: bodyOf({ ...request, ...withoutLogprobs, model: name, stream: false }),
         access: { entity, mayUse: (id) => id === projectId },
         sharer: { key: `evaluations of ${projectId}`, entity },
         signal,
@@ -34,6 +35,8 @@ export function ownChatModel(completions: Completions, projectId: string, name: 
     },
   };
 }
+
+const withoutLogprobs = { logprobs: false, top_logprobs: 0, prompt_logprobs: undefined, return_token_ids: false };
 
 function bodyOf(request: object): Schemas["ChatCompletionReq"] {
   try {

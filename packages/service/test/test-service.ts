@@ -36,7 +36,10 @@ const ownerKey = "o".repeat(40);
  * spec. Clients call it in process; `listen()` puts it on a socket for clients that need one. Unless `HEDDLE_PROVIDERS` is
  * given, one provider serves every model and list. With `everyRoute` it has a documentation of two pages, and metrics.
  */
-export async function openTestService(env: Record<string, string> = {}, { everyRoute = false } = {}) {
+export async function openTestService(
+  env: Record<string, string> = {},
+  { everyRoute = false, validateResponses = true } = {},
+) {
   const directory = mkdtempSync(join(tmpdir(), "heddle-service-"));
   const upstream = await startUpstream(openAiLike);
   const everything = { baseUrl: upstream.url, allowPrivate: true, kinds: [...providerKinds], models: ["*"] };
@@ -87,7 +90,7 @@ export async function openTestService(env: Record<string, string> = {}, { everyR
   for (const page of ["index", "page"]) writeFileSync(join(docsDir, `${page}.html`), `<title>${page}</title>`);
   const server = createApp(services, {
     ...(everyRoute && { docsDir, metrics: openMetrics("1.2.3") }),
-    validateResponses: true,
+    validateResponses,
     onUnexpected: (error) => unexpected.push(error),
     onOutage: outageLog((line) => outages.push(line)),
   });

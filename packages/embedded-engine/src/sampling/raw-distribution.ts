@@ -89,7 +89,7 @@ function sortedIndices(row: Float32Array): Int32Array {
     const descending = each >>> 31 ? each : ~each & 0x7fff_ffff;
     return descending * idRange + id;
   });
-  return Int32Array.from(keys.sort(), (key) => key % idRange);
+  return Int32Array.from(keys.toSorted(), (key) => key % idRange);
 }
 
 /** More than any vocabulary has; together with 32 bits of a number it is exact. */

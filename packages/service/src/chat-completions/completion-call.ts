@@ -43,7 +43,7 @@ export async function completionCall(
     ...(trained && { model_id: trained.model.id, checkpoint_step: trained.checkpoint.step }),
   };
   const details = trained === undefined ? run.details : { ...run.details, logprobs: true, tokenIds: true };
-  const ended_at = BigInt(Date.now()) * 1000n;
+  const endedAt = BigInt(Date.now()) * 1000n;
   const output = "result" in outcome ? completionOf(run, recordedResult(run, outcome.result), details) : undefined;
   // One name for all spellings that requests use.
   const model = trained === undefined ? base.name : `${trained.model.project_id}/${trained.model.name}`;
@@ -63,7 +63,7 @@ export async function completionCall(
     end: {
       project_id,
       id,
-      ended_at,
+      ended_at: endedAt,
       started_at,
       ...(output && { output: await textOf(output) }),
       summary: JSON.stringify({ usage }),

@@ -12,7 +12,13 @@ import { untilAborted } from "./until-aborted.js";
 
 // Entry point of the sampling process: one scheduler for the requests on all weights.
 
-/** Fraction of the process memory for the caches of running requests. The rest is for weights. */
+/**
+ * Fraction of the process memory for running requests, which `Admission` counts: 1.5 times the keys and values of every
+ * row at its full length and 8 bytes per token of the vocabulary, with rows rounded up to a power of two per batch; the
+ * prompts' own keys and values; 48 bytes per log-probability of the results. The rest is for weights, which
+ * `weightsCache` counts. Neither has the process itself, about 130 MB, nor the activations of one prompt chunk: some
+ * arrays of at most 16 million attention scores or logits.
+ */
 const cacheShare = 1 / 3;
 
 let open: { sampler: CpuSampler; weights: ServedWeights } | undefined;
@@ -24,7 +30,7 @@ serve<SamplerMethods>({
   },
   async generate({ request, stream }, { signal, emit }) {
     const { sampler, weights } = requireOpen();
-    const loading = withLoc(["weights"], () => weights.acquire(request.weights));
+    const loading = withLoc(["weights"], () => weights.acquire(request.weights, request.sharer));
     const limit = responseLimit(maxLogprobs);
     const onChunk = (chunk: CompletionChunk): void => {
       limit.add(chunk);

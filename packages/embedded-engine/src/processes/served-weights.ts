@@ -18,13 +18,14 @@ import type { CpuSampler } from "../decode/cpu-sampler.js";
 import { defaultMode } from "../decode/prepared-weights.js";
 import type { CacheLease, WeightsSource } from "./weights-cache.js";
 import { weightsCache } from "./weights-cache.js";
+import type { Sharer } from "./weights-turns.js";
 
 export interface ServedWeights {
   /**
-   * Returns a lease on the weights, loading them if necessary. Rejects with `not_found`, `invalid`, `too_large` or
-   * `busy`.
+   * Returns a lease on the weights, loading them if necessary; a sharer waits for its turn. Rejects with `not_found`,
+   * `invalid`, `too_large` or `busy`.
    */
-  acquire(ref: WeightsRef): Promise<CacheLease>;
+  acquire(ref: WeightsRef, sharer?: Sharer): Promise<CacheLease>;
   invalidate(ref: WeightsRef): Promise<void>;
 }
 
@@ -106,22 +107,23 @@ export function servedWeights(sampler: CpuSampler, models: BaseModelSettings, bu
   }
 
   return {
-    async acquire(ref) {
+    async acquire(ref, sharer) {
       // Known weights are served even if their directory has been removed.
-      const named = ref.digest === undefined ? undefined : cache.acquireCached(ref.digest);
+      const named = ref.digest === undefined ? undefined : await cache.acquireCached(ref.digest, sharer);
       if (named) return named;
       const digest = await weightsDigest(models, ref);
       digests.set(keyOf(ref), digest);
-      const known = cache.acquireCached(digest);
+      const known = await cache.acquireCached(digest, sharer);
       if (known) return known;
       const description = await describeWeights(models, ref);
       const { base, adapter } = description;
       const { checkpoint } = ref;
       if (!adapter || checkpoint === undefined) {
-        return cache.acquire(digest, modelSource({ ...ref, digest }, description));
+        return cache.acquire(digest, modelSource({ ...ref, digest }, description), sharer);
       }
       const baseDigest = await baseModelDigest(models, base.name);
-      return cache.acquire(digest, adapterSource({ directory: checkpoint, digest, baseDigest }, adapter, description));
+      const source = adapterSource({ directory: checkpoint, digest, baseDigest }, adapter, description);
+      return cache.acquire(digest, source, sharer);
     },
     async invalidate(ref) {
       const digest = ref.digest ?? digests.get(keyOf(ref));

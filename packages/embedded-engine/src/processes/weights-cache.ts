@@ -1,4 +1,6 @@
 import { HeddleError } from "@heddle/errors";
+import type { Sharer } from "./weights-turns.js";
+import { WeightsTurns } from "./weights-turns.js";
 
 /** Loads and drops the weights of one name. */
 export interface WeightsSource {
@@ -21,7 +23,8 @@ interface Entry {
   name: string;
   id: string;
   bytes: number;
-  uses: number;
+  /** Who has leases: the sharers of requests, and the adapters on a base model. */
+  users: Set<{ of: Sharer | Entry | undefined }>;
   lastUse: number;
   base: CacheLease | undefined;
   source: WeightsSource;
@@ -36,11 +39,11 @@ interface Entry {
 export function weightsCache(budgetBytes: number): {
   /**
    * Returns a lease, loading the weights if necessary. Rejects with `too_large` if they alone exceed the budget, and
-   * with `busy` if weights in use leave too little of it.
+   * with `busy` if weights in use leave too little of it: for a sharer after it has waited for its turn.
    */
-  acquire(name: string, source: WeightsSource): Promise<CacheLease>;
+  acquire(name: string, source: WeightsSource, sharer?: Sharer): Promise<CacheLease>;
   /** Returns a lease on weights that are loaded or loading; undefined otherwise. */
-  acquireCached(name: string): Promise<CacheLease> | undefined;
+  acquireCached(name: string, sharer?: Sharer): Promise<CacheLease | undefined>;
   /** Makes later calls of `acquire` read the weights again. */
   invalidate(name: string): Promise<void>;
 } {
@@ -50,19 +53,40 @@ export function weightsCache(budgetBytes: number): {
   /** Reservations run one at a time. */
   let lastReservation: Promise<unknown> = Promise.resolve();
 
-  function acquire(name: string, source: WeightsSource): Promise<CacheLease> {
-    return lease(entries.get(name) ?? createEntry(name, source));
+  const turns = new WeightsTurns({
+    budgetBytes,
+    usedBy: (share, name, alone) => {
+      const used = [...entries.values()].filter((entry) => {
+        const sharers = sharersOf(entry);
+        const isOne = (sharer: Sharer | undefined) => sharer?.[share] === name;
+        return sharers.some(isOne) && (!alone || sharers.every(isOne));
+      });
+      return used.reduce((sum, { bytes }) => sum + bytes, 0);
+    },
+    take: (bytes) => inTurn(() => makeFree(bytes)),
+    giveBack: (bytes) => (usedBytes -= bytes),
+  });
+
+  async function acquire(name: string, source: WeightsSource, sharer?: Sharer): Promise<CacheLease> {
+    if (entries.has(name)) await turns.yield(sharer);
+    return lease(entries.get(name) ?? createEntry(name, source, sharer), sharer);
   }
 
-  async function lease(entry: Entry): Promise<CacheLease> {
-    entry.uses++;
-    let held = true;
+  async function acquireCached(name: string, sharer?: Sharer): Promise<CacheLease | undefined> {
+    if (entries.has(name)) await turns.yield(sharer);
+    const entry = entries.get(name);
+    return entry && lease(entry, sharer);
+  }
+
+  async function lease(entry: Entry, of: Sharer | Entry | undefined): Promise<CacheLease> {
+    const user = { of };
+    entry.users.add(user);
+    if (entry.bytes === 0) turns.changed();
     const release = (): void => {
-      if (!held) return;
-      held = false;
-      entry.uses--;
+      if (!entry.users.delete(user)) return;
       entry.lastUse = ++clock;
-      if (entry.invalidated && entry.uses === 0) void drop(entry);
+      if (entry.invalidated && entry.users.size === 0) void drop(entry);
+      turns.changed();
     };
     try {
       await entry.loaded;
@@ -73,63 +97,75 @@ export function weightsCache(budgetBytes: number): {
     return { id: entry.id, release };
   }
 
-  function createEntry(name: string, source: WeightsSource): Entry {
+  function createEntry(name: string, source: WeightsSource, sharer: Sharer | undefined): Entry {
     const id = `${name}#${++clock}`;
     const entry: Entry = {
       name,
       id,
       source,
       bytes: 0,
-      uses: 0,
+      users: new Set(),
       lastUse: clock,
       base: undefined,
       loaded: Promise.resolve(),
       invalidated: false,
     };
     entries.set(name, entry);
-    entry.loaded = loadEntry(entry);
+    entry.loaded = loadEntry(entry, sharer);
     entry.loaded.catch(() => removeEntry(entry));
     return entry;
   }
 
-  async function loadEntry(entry: Entry): Promise<void> {
-    const { source } = entry;
-    if (source.base) entry.base = await acquire(source.base.name, source.base.source);
+  async function loadEntry(entry: Entry, sharer: Sharer | undefined): Promise<void> {
+    const { base } = entry.source;
+    if (base) {
+      const loaded = entries.get(base.name) ?? createEntry(base.name, base.source, sharer);
+      entry.base = await lease(loaded, entry);
+    }
     try {
-      const bytes = await source.size();
-      const reservation = lastReservation.then(() => reserveBytes(entry, bytes));
-      lastReservation = reservation.catch(() => undefined);
-      await reservation;
-      await source.load(entry.id, entry.base?.id);
+      entry.bytes = await takeBytes(entry, await entry.source.size(), sharer);
+      await entry.source.load(entry.id, entry.base?.id);
     } catch (error) {
       usedBytes -= entry.bytes;
       entry.bytes = 0;
       entry.base?.release();
       entry.base = undefined;
+      turns.changed();
       throw error;
     }
   }
 
-  async function reserveBytes(entry: Entry, bytes: number): Promise<void> {
+  async function takeBytes(entry: Entry, bytes: number, sharer: Sharer | undefined): Promise<number> {
     if (bytes > budgetBytes) {
       throw new HeddleError(
         "too_large",
         `the weights need ${bytes} bytes; the limit for loaded weights is ${budgetBytes}`,
       );
     }
+    if (sharer) await turns.take(() => sharersOf(entry).filter((each) => each !== undefined), bytes);
+    else if (!(await inTurn(() => makeFree(bytes)))) {
+      const free = `${budgetBytes - usedBytes} of ${budgetBytes}`;
+      throw new HeddleError("busy", `the weights need ${bytes} bytes; ${free} are not in use`);
+    }
+    return bytes;
+  }
+
+  function inTurn<Value>(run: () => Promise<Value>): Promise<Value> {
+    const reservation = lastReservation.then(run);
+    lastReservation = reservation.catch(() => undefined);
+    return reservation;
+  }
+
+  /** Takes bytes, dropping weights that nobody uses, least recently used first. Returns false if too little is free. */
+  async function makeFree(bytes: number): Promise<boolean> {
     while (usedBytes + bytes > budgetBytes) {
-      const idle = [...entries.values()].filter(({ uses, bytes }) => uses === 0 && bytes > 0);
+      const idle = [...entries.values()].filter(({ users, bytes }) => users.size === 0 && bytes > 0);
       const oldest = idle.toSorted((a, b) => a.lastUse - b.lastUse)[0];
-      if (!oldest) {
-        throw new HeddleError(
-          "busy",
-          `the weights need ${bytes} bytes; ${budgetBytes - usedBytes} of ${budgetBytes} are not in use`,
-        );
-      }
+      if (!oldest) return false;
       await drop(oldest);
     }
     usedBytes += bytes;
-    entry.bytes = bytes;
+    return true;
   }
 
   function removeEntry(entry: Entry): void {
@@ -149,15 +185,21 @@ export function weightsCache(budgetBytes: number): {
 
   return {
     acquire,
-    acquireCached(name) {
-      const entry = entries.get(name);
-      return entry && lease(entry);
-    },
+    acquireCached,
     async invalidate(name) {
       const entry = entries.get(name);
       if (!entry) return;
       removeEntry(entry);
-      if (entry.uses === 0) await drop(entry);
+      if (entry.users.size === 0) await drop(entry);
     },
   };
+}
+
+/** Returns who has requests on the weights, or on adapters on them. */
+function sharersOf({ users }: Entry): (Sharer | undefined)[] {
+  return [...users].flatMap(({ of }) => (isAdapter(of) ? sharersOf(of) : [of]));
+}
+
+function isAdapter(user: Sharer | Entry | undefined): user is Entry {
+  return user !== undefined && "users" in user;
 }

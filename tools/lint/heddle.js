@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { basename } from "node:path";
+import { analyse } from "scslre";
 
 /** `calls.ts` next to the folder `calls/`: one name for two locations. */
 const noFileBesideFolder = {
@@ -54,6 +55,49 @@ function namesRule(refused) {
   return { create };
 }
 
+/**
+ * A regular expression that can take time of a higher degree than the text is long: "1".repeat(200_000) takes seconds.
+ * Anchor it, make neighbouring repetitions begin differently, or search in code.
+ */
+const noSuperLinearRegExp = {
+  create(context) {
+    const check = (node, source, flags) => {
+      const [report] = reportsOf(source, flags);
+      if (report === undefined) return;
+      const part = report.parentQuant ?? report.quant ?? report.startQuant;
+      const time = report.exponential ? "exponential" : "quadratic";
+      const example = JSON.stringify(report.character.pick);
+      const message = `${part.raw} in /${source}/ can take ${time} time for a text that repeats ${example}.`;
+      context.report({ node, message });
+    };
+    const checkConstructor = ({ callee, arguments: [source, flags] }) => {
+      if (callee.name !== "RegExp" || typeof source?.value !== "string") return;
+      check(source, source.value, typeof flags?.value === "string" ? flags.value : "");
+    };
+    return {
+      Program() {
+        for (const comment of context.sourceCode.getAllComments()) {
+          if (/^\s*oxlint-disable[^]*no-super-linear-reg-exp\s*$/.test(comment.value)) {
+            context.report({ node: comment, message: "Write after -- why the text cannot be that of a user." });
+          }
+        }
+      },
+      Literal: (node) => node.regex && check(node, node.regex.pattern, node.regex.flags),
+      NewExpression: checkConstructor,
+      CallExpression: checkConstructor,
+    };
+  },
+};
+
+/** Nothing for what is no regular expression: the compiler says so. */
+function reportsOf(source, flags) {
+  try {
+    return analyse({ source, flags }, { maxReports: 1 }).reports;
+  } catch {
+    return [];
+  }
+}
+
 export default {
   meta: { name: "heddle" },
   rules: {
@@ -61,5 +105,6 @@ export default {
     "no-private-keyword": noPrivateKeyword,
     "no-upper-case-names": noUpperCaseNames,
     "no-snake-case-names": noSnakeCaseNames,
+    "no-super-linear-reg-exp": noSuperLinearRegExp,
   },
 };

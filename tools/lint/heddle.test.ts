@@ -33,6 +33,12 @@ export class Calls {
   "hidden.ts":
     "export class Hidden {\n  private readonly key = 1;\n  protected read() {\n    return this.key;\n  }\n}\n",
   "upper.ts": "export const MAX_CALLS = 10;\nexport const LIMIT = 10;\n",
+  "slow.ts":
+    'export const slow = [/^\\d+\\.?\\d*$/, new RegExp("\\\\s+$"), RegExp("^(a+)+$", "i")];\nexport const fast = [/^\\d+(?:\\.\\d*)?$/, /^\\s+/];\n',
+  "slow-for-a-reason.ts":
+    "// oxlint-disable-next-line heddle/no-super-linear-reg-exp -- the text is one of this service\nexport const slow = /\\s+$/;\n",
+  "slow-without-a-reason.ts":
+    "// oxlint-disable-next-line heddle/no-super-linear-reg-exp\nexport const slow = /\\s+$/;\n",
   "snake.ts": "export const read = (project_id: string, { limit: row_limit = 1 }) => project_id + row_limit;\n",
 };
 
@@ -62,6 +68,9 @@ test.each([
   ["private and protected members", "hidden.ts", ["heddle(no-private-keyword)", "heddle(no-private-keyword)"]],
   ["upper-case constants", "upper.ts", ["heddle(no-upper-case-names)", "heddle(no-upper-case-names)"]],
   ["snake-case parameters", "snake.ts", ["heddle(no-snake-case-names)", "heddle(no-snake-case-names)"]],
+  ["regular expressions that backtrack much", "slow.ts", Array(3).fill("heddle(no-super-linear-reg-exp)")],
+  ["unless a comment says why", "slow-for-a-reason.ts", undefined],
+  ["and it has to", "slow-without-a-reason.ts", ["heddle(no-super-linear-reg-exp)"]],
 ])("%s: found", (_, file, rules) => {
   expect(findings[file]).toEqual(rules);
 });

@@ -40,5 +40,10 @@ export function sortInput(operation: string, input: object, { query = [], header
     }
     return taken;
   };
-  return { path: take(operation.match(/[^{]+(?=\})/g) ?? []), query: take(query), headers: take(headers), rest };
+  return {
+    path: take(Array.from(operation.matchAll(/\{([^{}]+)\}/g), ([, name = ""]) => name)),
+    query: take(query),
+    headers: take(headers),
+    rest,
+  };
 }

@@ -31,7 +31,7 @@ export function requestOf(
 ): Request {
   const [method, template = ""] = operation.split(" ");
   const pathSerializer = (address: string) =>
-    address.replaceAll(/\{(.+?)\}/g, (_, name: string) => segmentOf(path[name], name, operation));
+    address.replaceAll(/\{([^{}]+)\}/g, (_, name: string) => segmentOf(path[name], name, operation));
   const url = createFinalURL(template, { baseUrl, params: { path, query }, querySerializer, pathSerializer });
   const init = { method, headers: mergeHeaders(common, headers), body: body?.(), signal, duplex };
   return new Request(url, init);

@@ -83,7 +83,7 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
   const contract = readContract();
   const judged = selected(contract, options.only);
   const fetch = options.fetch ?? globalThis.fetch;
-  const baseUrl = options.baseUrl.replace(/\/+$/, "");
+  const baseUrl = options.baseUrl.replace(/(?<!\/)\/+$/, "");
   const target = { baseUrl, fetch, timeoutMs: options.timeoutMs ?? 30_000 };
   const { apiKey, otherApiKey, entity } = options;
   const world = createWorld({ target, contract, apiKey, otherApiKey, entity });

@@ -36,7 +36,7 @@ export function evaluate(expression: string, scope: ExpressionScope): unknown {
 export function substitute(value: unknown, scope: ExpressionScope): unknown {
   if (typeof value === "string") {
     if (/^\$(inputs|steps|statusCode|request|response)\b/.test(value)) return evaluate(value, scope);
-    return value.replace(/\{(\$[^}]+)\}/g, (_, inner: string) => String(evaluate(inner, scope)));
+    return value.replace(/\{(\$[^{}]+)\}/g, (_, inner: string) => String(evaluate(inner, scope)));
   }
   if (Array.isArray(value)) return value.map((item) => substitute(item, scope));
   if (typeof value !== "object" || value === null) return value;

@@ -28,7 +28,7 @@ export function readParameters(
 
 function parse(text: string, { type }: ParameterEntry): unknown {
   if (type === "integer" && /^[+-]?\d+$/.test(text)) return Number(text);
-  if (type === "number" && /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)) return Number(text);
+  if (type === "number" && /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i.test(text)) return Number(text);
   if (type === "boolean") return booleans[text.toLowerCase()] ?? text;
   return text;
 }

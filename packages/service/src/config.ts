@@ -398,7 +398,7 @@ function publicUrl(text: string | undefined): string | undefined {
     url.href === url.origin + url.pathname &&
     !/[?#]/.test(text)
   ) {
-    return url.href.replace(/\/+$/, "");
+    return url.href.replace(/(?<!\/)\/+$/, "");
   }
   throw new ConfigError(
     `HEDDLE_PUBLIC_URL must be an http or https URL without user, query or fragment, for example https://heddle.example.com, not "${text}".`,

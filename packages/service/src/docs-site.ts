@@ -114,10 +114,7 @@ async function readSmallest(
 function acceptedEncodings(header: string): (name: string) => boolean {
   const weights = new Map(
     header.split(",").map((part) => {
-      const [name = "", ...parameters] = part
-        .trim()
-        .toLowerCase()
-        .split(/\s*;\s*/);
+      const [name = "", ...parameters] = part.split(";").map((text) => text.trim().toLowerCase());
       const weight = parameters.find((parameter) => parameter.startsWith("q="));
       return [name, weight === undefined ? 1 : Number(weight.slice(2))];
     }),

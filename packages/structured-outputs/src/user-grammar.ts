@@ -26,11 +26,12 @@ export function userGrammarSource(grammar: unknown, loc: Loc): string {
     throw new HeddleError("invalid", "The grammar must be text that is not empty.", { loc });
   }
   let depth = 0;
-  // Strings, comments and classes, in which other characters have no meaning.
-  return grammar.replaceAll(/"(?:\\.|[^"\\\n])*"|#[^\n]*|\[(?:\\.|[^\]\\\n])*\]|[()]/gsu, (part, offset: number) => {
+  // Strings, comments and classes, in which other characters have no meaning. One that is not closed is left to xgrammar.
+  const parts = /"(?:\\.|[^"\\\n])*"?|#[^\n]*|\[(?:\\.|[^\]\\\n])*(\]?)|[()]/gsu;
+  return grammar.replaceAll(parts, (part, closing: string | undefined, offset: number) => {
     if (part === "(" && ++depth > maxDepth) throw failure("parentheses nest too deeply", offset);
     if (part === ")") depth--;
-    return part.startsWith("[") ? classSource(part, offset) : part;
+    return closing === "]" ? classSource(part, offset) : part;
   });
 
   function classSource(part: string, offset: number): string {

@@ -37,7 +37,7 @@ export function mistralCalls(body: string): WrittenCall[] | undefined {
   if (text.startsWith("[")) {
     return text.endsWith("]") ? allOf(topLevelTexts(text.slice(1, -1), ",").map(jsonCall)) : undefined;
   }
-  const [, name, json] = /^([\w.-]+)(?:\[CALL_ID\][^[\]{}]*)?(?:\[ARGS\])?\s*(\{.*\})?$/s.exec(text) ?? [];
+  const [, name, json] = /^([\w.-]+)(?:\s+|(?:\[CALL_ID\][^[\]{}]*)?(?:\[ARGS\]\s*)?)(\{.*\})?$/s.exec(text) ?? [];
   if (name === undefined || (json !== undefined && !isJson(json))) return undefined;
   return [{ name, arguments: normalArguments(json ?? "") }];
 }

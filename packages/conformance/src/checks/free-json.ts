@@ -70,7 +70,7 @@ async function readExact(operation: Operation, world: World, pointer: string): P
   const entries = Object.entries(readBack?.requestBody ?? {}).map(([name, expression]) => {
     const first = expression.replaceAll("/*", "/0");
     const value = first.includes("{")
-      ? first.replace(/\{([^}]*)\}/g, (_, inner: string) => String(evaluate(inner, scope)))
+      ? first.replace(/\{([^{}]*)\}/g, (_, inner: string) => String(evaluate(inner, scope)))
       : evaluate(first, scope);
     return [name, value];
   });

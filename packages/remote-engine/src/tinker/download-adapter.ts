@@ -119,7 +119,7 @@ async function adaptedModules(path: string): Promise<string[]> {
     const header = Buffer.alloc(headerBytes);
     await handle.read(header, 0, headerBytes, 8);
     const names = Object.keys(parseObject(header.toString("utf8")) ?? {});
-    const modules = names.flatMap((name) => /([^.]+)\.lora_A\.(?:[^.]+\.)?weight$/u.exec(name)?.[1] ?? []);
+    const modules = names.flatMap((name) => /(?:^|\.)([^.]+)\.lora_A\.(?:[^.]+\.)?weight$/u.exec(name)?.[1] ?? []);
     if (modules.length === 0) throw new HeddleError("failed", `${server} sent an ${weightsFile} without an adapter`);
     return [...new Set(modules)].toSorted();
   } finally {

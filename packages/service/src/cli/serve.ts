@@ -29,7 +29,8 @@ Files on S3 use AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS
 
 /** The message for an argument of `serve`: an option may be meant as the setting of that name. */
 function unexpected(arg: string): string {
-  const setting = `HEDDLE_${arg.replace(/^-+/, "").replace(/=.*$/, "").replaceAll("-", "_").toUpperCase()}`;
+  const [option = ""] = arg.replace(/^-+/, "").split("=");
+  const setting = `HEDDLE_${option.replaceAll("-", "_").toUpperCase()}`;
   const meant = setting in variables ? ` Set the environment variable ${setting}.` : " See heddle serve --help.";
   return `serve takes no argument "${arg}".${meant}`;
 }

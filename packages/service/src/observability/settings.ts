@@ -90,7 +90,7 @@ function tracesOf(get: Get): TraceSettings | undefined {
     );
   }
   return {
-    url: `${endpoint.replace(/\/+$/, "")}/v1/traces`,
+    url: `${endpoint.replace(/(?<!\/)\/+$/, "")}/v1/traces`,
     headers: headersOf(get("OTEL_EXPORTER_OTLP_HEADERS") ?? ""),
     serviceName: get("OTEL_SERVICE_NAME") ?? "heddle",
     ratio,

@@ -75,7 +75,7 @@ class ProviderReader {
     if (kinds.length === 0) throw this.#error("kinds", `must list at least one of ${providerKinds.join(", ")}`);
     return {
       name: this.#name,
-      baseUrl: this.#url(value["baseUrl"], "baseUrl", allowPrivate).href.replace(/\/+$/, ""),
+      baseUrl: this.#url(value["baseUrl"], "baseUrl", allowPrivate).href.replace(/(?<!\/)\/+$/, ""),
       ...this.#key(value),
       kinds,
       models: this.#texts(value, "models"),

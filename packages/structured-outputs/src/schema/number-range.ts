@@ -67,7 +67,7 @@ function decimal({ value, exclusive }: Bound, loc: Loc): Decimal {
   const shortest = String(Math.abs(value));
   const text = shortest.includes("e") ? Math.abs(value).toFixed(maxDigits) : shortest;
   const [integerPart = "0", digits = ""] = text.split(".");
-  const fraction = digits.replace(/0+$/, "");
+  const fraction = digits.replace(/(?<!0)0+$/, "");
   const tooLong = integerPart.length + fraction.length > maxBoundDigits || Number(text) !== Math.abs(value);
   if (tooLong) throw boundTooLong(value, loc);
   return { integerPart: BigInt(integerPart), fraction, exclusive };
@@ -165,7 +165,7 @@ function digitsBetween(
   const options = [`${literal(low)} ${digitsFrom(from.slice(1), lowExclusive, moreDigits)}`];
   const middle = strictlyBetween(low, high);
   if (middle) options.push(`${middle} ${moreDigits}`);
-  const last = to.slice(1).replace(/0+$/, "");
+  const last = to.slice(1).replace(/(?<!0)0+$/, "");
   if (last !== "") options.push(`${literal(high)} (${digitsUpTo(last, highExclusive, moreDigits).join(" | ")})?`);
   else if (!highExclusive) options.push(`${literal(high)} "0"{0,3}`);
   return options;

@@ -27,7 +27,7 @@ function toBool(value: NonNullable<Value>): Value {
 
 function toDouble(value: NonNullable<Value>): Value {
   if (typeof value !== "string") return Number(value);
-  if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(value)) return null;
+  if (!/^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/.test(value)) return null;
   return Number(value);
 }
 

@@ -116,7 +116,7 @@ export function callColumns(columns: readonly string[] | undefined): string[] {
 
 /** The names of what {@link callColumns} selects. */
 export function columnNames(select: readonly string[]): string[] {
-  return select.map((expression) => /(\w+)$/.exec(expression)?.[1] ?? expression);
+  return select.map((expression) => /\b(\w+)$/.exec(expression)?.[1] ?? expression);
 }
 
 /** `retentionUs` is that of the project. */

@@ -12,7 +12,7 @@ export function corruptData(number: number, message: string, cause: unknown): He
   if (!corruptErrors.has(number) && !/corrupted data/i.test(message)) return undefined;
   const path = corruptPath(message);
   if (path === undefined) return undefined;
-  const name = /([^/]+)\/$/.exec(path)?.[1] ?? path;
+  const name = /(?:^|\/)([^/]+)\/$/.exec(path)?.[1] ?? path;
   const table = / in table [^ .]+\.([A-Za-z_]\w*) \(/.exec(message)?.[1];
   const where = table === undefined ? `the part ${name}` : `the table ${table}, part ${name},`;
   return new HeddleError("corrupt", `The stored data of ${where} cannot be read: an operator has to restore it`, {

@@ -135,7 +135,7 @@ function turnStart(full: string, { opening, from, shared }: { opening: string; f
   const opened =
     start - opening.length >= from &&
     start <= shared &&
-    /^\s*(<think>)?\s*(<\/think>)?\s*$/.test(full.slice(start, shared));
+    /^\s*(?:<think>\s*)?(?:<\/think>\s*)?$/.test(full.slice(start, shared));
   return opened ? start : shared;
 }
 

@@ -28,7 +28,7 @@ export function children(expression: Expression): readonly Expression[] {
 }
 
 const token =
-  /(?:\s|#[^\n]*)*(?:("(?:\\.|[^"\\\n])*")|(\[(?:\\.|[^\]\\\n])*\])|([A-Za-z_][\w.-]*)(\s*::=)?|(\{\s*(\d+)\s*(,?)\s*(\d*)\s*\}|[*+?])|(\(=|[()|]))/suy;
+  /(?:\s|#[^\n]*(?:\n|$))*(?:("(?:\\.|[^"\\\n])*")|(\[(?:\\.|[^\]\\\n])*\])|([A-Za-z_][\w.-]*)(\s*::=)?|(\{\s*(\d+)\s*(?:(,)\s*(?:(\d+)\s*)?)?\}|[*+?])|(\(=|[()|]))/suy;
 const empty: Expression = { kind: "sequence", parts: [] };
 
 /**
@@ -98,7 +98,7 @@ export function parseGrammar(grammar: string): Rule[] {
     for (; current?.[5] !== undefined; advance()) {
       const [, , , , , quantifier, least, comma, most] = current;
       const min = least === undefined ? (quantifier === "+" ? 1 : 0) : Number(least);
-      const open = quantifier === "*" || quantifier === "+" || (comma === "," && most === "");
+      const open = quantifier === "*" || quantifier === "+" || (comma === "," && most === undefined);
       const max = open ? Number.POSITIVE_INFINITY : quantifier === "?" ? 1 : comma === "," ? Number(most) : min;
       result = { kind: "repeat", part: result, min, max };
     }

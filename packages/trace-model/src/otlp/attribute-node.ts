@@ -1,4 +1,5 @@
 import type { JsonText } from "../json/scan.js";
+import { textJson } from "./value-json.js";
 
 /** Flat dotted keys unfolded: `a.b.0` becomes a list in `b` in `a`. A leaf is the index of a value. */
 export type AttributeNode = number | AttributeBranch;
@@ -61,19 +62,26 @@ function write(node: AttributeNode, template: Template): void {
     template.pieces.push("");
     return;
   }
-  const list = isList(node);
   const { children } = node;
-  const members = list
-    ? [...children.keys()].map((_, index): [string, AttributeNode] => ["", children.get(String(index)) ?? 0])
-    : [...children].flatMap(([name, child]) => membersOf(name, child));
-  text(list ? "[" : "{", template);
-  for (const [index, [name, child]] of members.entries()) {
-    text((index === 0 ? "" : ",") + (list ? "" : `${JSON.stringify(name)}:`), template);
-    write(child, template);
+  if (isList(node)) {
+    for (let index = 0; index < children.size; index++) {
+      text(index === 0 ? "[" : ",", template);
+      write(children.get(String(index)) ?? 0, template);
+    }
+    text("]", template);
+    return;
   }
-  text(list ? "]" : "}", template);
+  let separator = "{";
+  for (const [name, child] of children) {
+    for (const [member, value] of hasOwnValue(child) ? membersOf(name, child) : [[name, child] as const]) {
+      text(`${separator}${textJson(member)}:`, template);
+      write(value, template);
+      separator = ",";
+    }
+  }
+  text(separator === "{" ? "{}" : "}", template);
 }
 
 function text(piece: string, { pieces }: Template): void {
-  pieces.push((pieces.pop() ?? "") + piece);
+  pieces[pieces.length - 1] += piece;
 }

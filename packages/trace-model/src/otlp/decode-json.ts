@@ -6,17 +6,18 @@ import {
   enumeration,
   fields,
   hexId,
-  isFields,
-  lenient,
   list,
   microseconds,
   object,
+  objects,
+  optionalId,
   text,
 } from "./json-fields.js";
 import type { Fields } from "./json-fields.js";
 import { anyValue } from "./json-value.js";
-import { emptySpan, noAttributes, spanKinds, statusCodes } from "./traces.js";
+import { spanKinds, statusCodes } from "./traces.js";
 import type { Attributes, ScannedResource, ScannedScope, ScannedTraces, Span, SpanEvent, SpanLink } from "./traces.js";
+import type { AttributeValue } from "./value-json.js";
 import type { WorkBudget } from "./work-budget.js";
 
 /**
@@ -56,20 +57,20 @@ const [quote, backslash, comma, brace, bracket] = [34, 92, 44, 123, 91];
 const tokensAtOnce = 1000;
 
 function resourceSpans(value: Fields, decoding: Decoding): ScannedResource {
-  const resource = lenient(object, value, "resource", decoding) ?? {};
+  const resource = object(value, "resource", decoding);
   const result = { attributes: attributes(resource, decoding), dropped_attributes_count: dropped(resource) };
   const scopes = list(value, "scopeSpans").map((item) => scopeSpans(fields(item), decoding));
   return { ...result, scopes, unreadable: decoding.takeProblems() };
 }
 
 function scopeSpans(value: Fields, decoding: Decoding): ScannedScope {
-  const scope = lenient(object, value, "scope", decoding) ?? {};
+  const scope = object(value, "scope", decoding);
   const scopeAttributes = attributes(scope, decoding);
   const spans = list(value, "spans");
   decoding.budget.countSpans(spans.length);
   return {
-    name: lenient(text, scope, "name", decoding) ?? "",
-    version: lenient(text, scope, "version", decoding) ?? "",
+    name: text(scope, "name", decoding),
+    version: text(scope, "version", decoding),
     ...(scopeAttributes.values.length > 0 && { attributes: scopeAttributes }),
     spans: spans.map((item) => () => {
       decoding.startSpan();
@@ -79,34 +80,36 @@ function scopeSpans(value: Fields, decoding: Decoding): ScannedScope {
 }
 
 function span(value: Fields, decoding: Decoding): Span {
-  const status = lenient(object, value, "status", decoding) ?? {};
-  const [events, links] = [parts(value, "events", decoding), parts(value, "links", decoding)];
+  const [events, links] = [objects(value, "events", decoding), objects(value, "links", decoding)];
   decoding.budget.spend(10 * (events.length + links.length));
   return {
-    ...emptySpan(decoding.shapes),
     trace_id: hexId(value, "traceId"),
     span_id: hexId(value, "spanId"),
-    parent_span_id: lenient(hexId, value, "parentSpanId", decoding) ?? "",
-    trace_state: lenient(text, value, "traceState", decoding) ?? "",
-    name: lenient(text, value, "name", decoding) ?? "",
+    parent_span_id: optionalId(value, "parentSpanId", decoding),
+    trace_state: text(value, "traceState", decoding),
+    name: text(value, "name", decoding),
     kind: enumeration(value, "kind", "SPAN_KIND_", spanKinds, decoding),
-    start_us: lenient(microseconds, value, "startTimeUnixNano", decoding) ?? 0n,
-    end_us: lenient(microseconds, value, "endTimeUnixNano", decoding) ?? 0n,
+    start_us: microseconds(value, "startTimeUnixNano", decoding),
+    end_us: microseconds(value, "endTimeUnixNano", decoding),
     attributes: attributes(value, decoding),
     events: events.map((item) => event(item, decoding)),
     links: links.map((item) => link(item, decoding)),
-    status: {
-      code: enumeration(status, "code", "STATUS_CODE_", statusCodes, decoding),
-      message: lenient(text, status, "message", decoding) ?? "",
-    },
+    status: status(object(value, "status", decoding), decoding),
     unreadable: decoding.takeProblems(),
+  };
+}
+
+function status(value: Fields, decoding: Decoding): Span["status"] {
+  return {
+    code: enumeration(value, "code", "STATUS_CODE_", statusCodes, decoding),
+    message: text(value, "message", decoding),
   };
 }
 
 function event(value: Fields, decoding: Decoding): SpanEvent {
   return {
-    name: lenient(text, value, "name", decoding) ?? "",
-    time_us: lenient(microseconds, value, "timeUnixNano", decoding) ?? 0n,
+    name: text(value, "name", decoding),
+    time_us: microseconds(value, "timeUnixNano", decoding),
     attributes: attributes(value, decoding),
     dropped_attributes_count: dropped(value),
   };
@@ -114,9 +117,9 @@ function event(value: Fields, decoding: Decoding): SpanEvent {
 
 function link(value: Fields, decoding: Decoding): SpanLink {
   return {
-    trace_id: lenient(hexId, value, "traceId", decoding) ?? "",
-    span_id: lenient(hexId, value, "spanId", decoding) ?? "",
-    trace_state: lenient(text, value, "traceState", decoding) ?? "",
+    trace_id: optionalId(value, "traceId", decoding),
+    span_id: optionalId(value, "spanId", decoding),
+    trace_state: text(value, "traceState", decoding),
     attributes: attributes(value, decoding),
     dropped_attributes_count: dropped(value),
     flags: count(value, "flags"),
@@ -128,23 +131,19 @@ function dropped(value: Fields): number {
 }
 
 function attributes(value: Fields, decoding: Decoding): Attributes {
-  const result = noAttributes(decoding.shapes);
-  for (const item of parts(value, "attributes", decoding)) {
-    const key = lenient(text, item, "key", decoding);
-    if (key === undefined) continue;
-    result.shape = result.shape.with(key);
+  let shape = decoding.shapes.empty;
+  const values: AttributeValue[] = [];
+  for (const item of objects(value, "attributes", decoding)) {
+    const key = item.key ?? "";
+    if (typeof key !== "string") {
+      decoding.unreadable("key is no text");
+      continue;
+    }
     decoding.key = key;
-    result.values.push(anyValue(item.value, 0, decoding));
+    shape = shape.with(key);
+    values.push(anyValue(item.value, 0, decoding));
   }
-  return result;
-}
-
-/** The objects of a list; others are left out. */
-function parts(value: Fields, name: string, decoding: Decoding): Fields[] {
-  const items = lenient(list, value, name, decoding) ?? [];
-  if (items.every(isFields)) return items;
-  decoding.unreadable(`${name} has items that are no objects`);
-  return items.filter(isFields);
+  return { shape, values };
 }
 
 /** Integers that JSON.parse would round become text, which every 64-bit field takes as well. */

@@ -11,30 +11,8 @@ export function fields(value: unknown): Fields {
   return value;
 }
 
-/** The object of a field; empty when there is none. */
-export function object(value: Fields, name: string): Fields {
-  const content = pick(value, name) ?? {};
-  if (!isFields(content)) throw new HeddleError("invalid", `${name} is no object`);
-  return content;
-}
-
 export function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** A field without which the rest is still of use; undefined when it cannot be read. */
-export function lenient<T>(
-  read: (value: Fields, name: string) => T,
-  value: Fields,
-  name: string,
-  decoding: Decoding,
-): T | undefined {
-  try {
-    return read(value, name);
-  } catch (error) {
-    decoding.failed(error);
-    return undefined;
-  }
 }
 
 /** The member under its camelCase name, else under its snake_case name. */
@@ -60,31 +38,76 @@ export function list(value: Fields, name: string): unknown[] {
   return content;
 }
 
-export function text(value: Fields, name: string): string {
+/** The objects of a list; what is none is left out. */
+export function objects(value: Fields, name: string, decoding: Decoding): Fields[] {
+  const content = pick(value, name);
+  if (content === undefined || content === null) return none;
+  if (!Array.isArray(content)) {
+    decoding.unreadable(`${name} is no list`);
+    return none;
+  }
+  if (content.every(isFields)) return content;
+  decoding.unreadable(`${name} has items that are no objects`);
+  return content.filter(isFields);
+}
+
+const none: Fields[] = [];
+
+/** The object of a field; empty when there is none. */
+export function object(value: Fields, name: string, decoding: Decoding): Fields {
+  const content = pick(value, name) ?? {};
+  if (isFields(content)) return content;
+  decoding.unreadable(`${name} is no object`);
+  return {};
+}
+
+/** Empty when there is none. */
+export function text(value: Fields, name: string, decoding: Decoding): string {
   const content = pick(value, name) ?? "";
-  if (typeof content !== "string") throw new HeddleError("invalid", `${name} is no text`);
-  return content;
+  if (typeof content === "string") return content;
+  decoding.unreadable(`${name} is no text`);
+  return "";
 }
 
 export function count(value: Fields, name: string): number {
   return Number(pick(value, name)) || 0;
 }
 
+/** As {@link hexId}, of what the span is stored without. */
+export function optionalId(value: Fields, name: string, decoding: Decoding): string {
+  try {
+    return hexId(value, name);
+  } catch (error) {
+    decoding.failed(error);
+    return "";
+  }
+}
+
 /** An id in hex digits. Base64, as generic protobuf libraries write bytes, is told apart by its padding. */
 export function hexId(value: Fields, name: string): string {
-  const id = text(value, name);
-  if (/^[0-9a-f]*$/.test(id)) return id;
+  const id = pick(value, name) ?? "";
+  if (typeof id !== "string") throw new HeddleError("invalid", `${name} is no text`);
+  if (id === "" || /^[0-9a-f]+$/.test(id)) return id;
   if (/^(?:[A-Za-z0-9+/]{11}=|[A-Za-z0-9+/]{22}==)$/.test(id)) return Buffer.from(id, "base64").toString("hex");
   const lower = id.toLowerCase();
   if (!/^[0-9a-f]*$/.test(lower)) throw new HeddleError("invalid", `${name} is not written in hex digits`);
   return lower;
 }
 
-export function microseconds(value: Fields, name: string): bigint {
-  const time = integer(pick(value, name) ?? 0, name);
-  if (time < 0n || time >= 2n ** 64n) throw new HeddleError("invalid", `${name} is no time since 1970 in nanoseconds`);
-  return fromNanoseconds(time);
+/** 0 when there is none. */
+export function microseconds(value: Fields, name: string, decoding: Decoding): bigint {
+  const content = pick(value, name) ?? 0;
+  try {
+    const time = integer(content, name);
+    if (time >= 0n && time <= latest) return fromNanoseconds(time);
+    decoding.unreadable(`${name} is no time since 1970 in nanoseconds`);
+  } catch (error) {
+    decoding.failed(error);
+  }
+  return 0n;
 }
+
+const latest = 2n ** 64n - 1n;
 
 /** Digits as a number or as text, or the two halves that some JavaScript exporters write. */
 export function integer(value: unknown, name: string): bigint {

@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
 import type { Decoding } from "./decoding.js";
-import { fields, integer, list, text } from "./json-fields.js";
+import { fields, integer, list } from "./json-fields.js";
 import { jsonNumber, maxValueNesting, textJson, tooDeep, valueJson } from "./value-json.js";
 import type { AttributeValue } from "./value-json.js";
 
@@ -40,7 +40,9 @@ function valueOf(name: string, content: unknown, depth: number, decoding: Decodi
     case "kvlistValue": {
       const members = list(fields(content), "values").map((item) => {
         const member = fields(item);
-        return `${textJson(text(member, "key"))}:${valueJson(anyValue(member.value, depth + 1, decoding))}`;
+        const key = member.key ?? "";
+        if (typeof key !== "string") throw new HeddleError("invalid", "key is no text");
+        return `${textJson(key)}:${valueJson(anyValue(member.value, depth + 1, decoding))}`;
       });
       return { json: `{${members.join(",")}}` };
     }

@@ -104,9 +104,9 @@ function unwrappedOutput(hit: Hit): JsonText {
   return hit.name === "output" || hit.name === "outputs" ? hit.value : wrapped(hit);
 }
 
-function wrapped({ name, value, others = [] }: Hit): JsonText {
-  const rest = others.map(([other, text]) => `,${textJson(other)}:${text}`);
-  return `{${textJson(name)}:${value}${rest.join("")}}`;
+function wrapped({ name, value, others }: Hit): JsonText {
+  const rest = others?.map(([other, text]) => `,${textJson(other)}:${text}`).join("") ?? "";
+  return `{${textJson(name)}:${value}${rest}}`;
 }
 
 function modelOf(recognised: Members): string {

@@ -15,8 +15,9 @@ export interface Source {
 /** The first one that is present wins. */
 export type Sources = readonly Source[];
 
-/** A source that the keys of a span allow: events, or a node and what is left of the path below it. */
-export type PresentSource = { name: string } & (
-  | { events: readonly string[]; path: readonly string[] | undefined }
-  | { events?: undefined; node: AttributeNode; rest: readonly string[]; json: boolean | undefined }
-);
+/** A source that the keys of a span allow: a node and what is left of the path below it, or events. */
+export interface PresentSource {
+  source: Source;
+  node: AttributeNode | undefined;
+  rest: readonly string[];
+}

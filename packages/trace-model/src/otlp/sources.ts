@@ -24,7 +24,7 @@ export interface Hit {
   name: string;
   value: JsonText;
   /** What belongs to it under names of its own. */
-  others?: ReadonlyArray<readonly [name: string, value: JsonText]>;
+  others: ReadonlyArray<readonly [name: string, value: JsonText]> | undefined;
 }
 
 const eventPrefix = "events.";
@@ -40,9 +40,9 @@ export function sources(...names: string[]): Sources {
 }
 
 /** The value of the first source that is there; null counts as absent. */
-export function first(candidates: Sources, data: SpanData): Hit | undefined {
-  for (const source of presentOf(candidates, data.tree.layout)) {
-    const hit = source.events === undefined ? attributeHit(source, data.tree) : eventsHit(source, data.events);
+export function first(candidates: Sources, { tree, events }: SpanData): Hit | undefined {
+  for (const { source, node, rest } of presentOf(candidates, tree.layout)) {
+    const hit = node === undefined ? eventsHit(source, events) : attributeHit(source, node, rest, tree);
     if (hit !== undefined) return hit;
   }
   return undefined;
@@ -65,14 +65,16 @@ export function listedEvents({ layout, values }: AttributeTree): EventData[] {
 }
 
 function attributeHit(
-  { name, node, rest, json }: PresentSource & { events?: undefined },
+  { name, json }: Source,
+  node: AttributeNode,
+  rest: readonly string[],
   { values }: AttributeTree,
 ): Hit | undefined {
   const whole = nodeJson(node, values);
   const found = rest.length > 0 ? leafAt(whole, rest) : whole;
-  const value = json === true && found !== undefined ? textInJson(found) : found;
-  if (value === undefined || value === "null") return undefined;
-  if (!hasOwnValue(node)) return { name, value };
+  if (found === undefined || found === "null") return undefined;
+  const value = json === true ? textInJson(found) : found;
+  if (!hasOwnValue(node)) return { name, value, others: undefined };
   const below = [...node.children].flatMap(([key, child]) => membersOf(`${name}.${key}`, child));
   return { name, value, others: below.map(([member, child]) => [member, nodeJson(child, values)] as const) };
 }
@@ -83,15 +85,12 @@ function textInJson(json: JsonText): JsonText {
   return text?.startsWith('"') && isJson(text) && isStorableAsIs(text) ? text : json;
 }
 
-function eventsHit(
-  { name, events, path }: PresentSource & { events: readonly string[] },
-  all: readonly EventData[],
-): Hit | undefined {
+function eventsHit({ name, path, events = [] }: Source, all: readonly EventData[]): Hit | undefined {
   if (all.length === 0) return undefined;
   if (path !== undefined) {
     for (const { attributes } of all.filter((event) => events.includes(event.name))) {
       const value = leafAt(attributes, path);
-      if (value !== undefined) return { name, value };
+      if (value !== undefined) return { name, value, others: undefined };
     }
     return undefined;
   }
@@ -105,22 +104,27 @@ function eventsHit(
 function presentOf(candidates: Sources, layout: AttributeLayout): PresentSource[] {
   let present = layout.present.get(candidates);
   if (present === undefined) {
-    present = candidates.map((source) => located(source, layout)).filter((source) => source !== undefined);
+    present = [];
+    for (const source of candidates) {
+      const found = located(source, layout);
+      if (found !== undefined) present.push(found);
+    }
     layout.present.set(candidates, present);
   }
   return present;
 }
 
-function located({ name, path, json, events }: Source, { root }: AttributeLayout): PresentSource | undefined {
-  if (events !== undefined) return { name, events, path };
+function located(source: Source, { root }: AttributeLayout): PresentSource | undefined {
+  if (source.events !== undefined) return { source, node: undefined, rest: [] };
+  const { path = [] } = source;
   let node: AttributeNode = root;
-  for (const [index, segment] of (path ?? []).entries()) {
-    if (typeof node === "number") return { name, node, rest: path?.slice(index) ?? [], json };
-    const child: AttributeNode | undefined = node.children.get(segment);
+  for (let index = 0; index < path.length; index++) {
+    if (typeof node === "number") return { source, node, rest: path.slice(index) };
+    const child: AttributeNode | undefined = node.children.get(path[index] ?? "");
     if (child === undefined) {
-      return node.own === undefined ? undefined : { name, node: node.own, rest: path?.slice(index) ?? [], json };
+      return node.own === undefined ? undefined : { source, node: node.own, rest: path.slice(index) };
     }
     node = child;
   }
-  return { name, node, rest: [], json };
+  return { source, node, rest: [] };
 }

@@ -27,7 +27,7 @@ test("calls are found by an attribute and by one below its key", async () => {
 
   const found = async (field: string, literal: string) => {
     const query = { $expr: { $eq: [{ $getField: field }, { $literal: literal }] } };
-    const { calls } = await service.tracing().callsQuery({ project_id: projectId, query: query as never });
+    const { calls } = await service.tracing().callsQuery({ project_id: projectId, query });
     return calls.map(({ id }) => id);
   };
   const { spanId } = span.spanContext();

@@ -2,7 +2,7 @@ import { layoutOf } from "./attribute-layout.js";
 import type { AttributeLayout } from "./attribute-layout.js";
 
 /** Memory budget of the shapes of an export, in approximate bytes. */
-const maxSize = 8_000_000;
+const maxSize = 4_000_000;
 
 /**
  * The keys of attributes, in order. Spans of one program carry the same few lists of keys, so what follows from the

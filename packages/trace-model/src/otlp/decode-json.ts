@@ -60,7 +60,8 @@ function resourceSpans(value: Fields, decoding: Decoding): ScannedResource {
   const resource = object(value, "resource", decoding);
   const result = { attributes: attributes(resource, decoding), dropped_attributes_count: dropped(resource) };
   const scopes = list(value, "scopeSpans").map((item) => scopeSpans(fields(item), decoding));
-  return { ...result, scopes, unreadable: decoding.takeProblems() };
+  const schemaUrl = text(value, "schemaUrl", decoding);
+  return { ...result, schema_url: schemaUrl, scopes, unreadable: decoding.takeProblems() };
 }
 
 function scopeSpans(value: Fields, decoding: Decoding): ScannedScope {
@@ -72,6 +73,7 @@ function scopeSpans(value: Fields, decoding: Decoding): ScannedScope {
     name: text(scope, "name", decoding),
     version: text(scope, "version", decoding),
     ...(scopeAttributes.values.length > 0 && { attributes: scopeAttributes }),
+    schema_url: text(value, "schemaUrl", decoding),
     spans: spans.map((item) => () => {
       decoding.startSpan();
       return span(fields(item), decoding);
@@ -92,8 +94,11 @@ function span(value: Fields, decoding: Decoding): Span {
     start_us: microseconds(value, "startTimeUnixNano", decoding),
     end_us: microseconds(value, "endTimeUnixNano", decoding),
     attributes: attributes(value, decoding),
+    dropped_attributes_count: dropped(value),
     events: events.map((item) => event(item, decoding)),
+    dropped_events_count: count(value, "droppedEventsCount"),
     links: links.map((item) => link(item, decoding)),
+    dropped_links_count: count(value, "droppedLinksCount"),
     status: status(object(value, "status", decoding), decoding),
     unreadable: decoding.takeProblems(),
   };

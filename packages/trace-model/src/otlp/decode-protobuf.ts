@@ -38,6 +38,7 @@ function resourceSpans(reader: ProtobufReader): ScannedResource {
     if (field === 1) resource(reader.message(), result);
     // 1000 is the name scopes had before 1.0.
     else if (field === 2 || field === 1000) result.scopes.push(scopeSpans(reader.message()));
+    else if (field === 3) result.schema_url = reader.string();
     else reader.skip();
   }
   result.unreadable = decoding.takeProblems();
@@ -64,7 +65,8 @@ function scopeSpans(reader: ProtobufReader): ScannedScope {
         decoding.startSpan();
         return span(message);
       });
-    } else reader.skip();
+    } else if (field === 3) result.schema_url = reader.string();
+    else reader.skip();
   }
   return result;
 }
@@ -91,8 +93,11 @@ function span(reader: ProtobufReader): Span {
     else if (field === 7) result.start_us = reader.microseconds();
     else if (field === 8) result.end_us = reader.microseconds();
     else if (field === 9) attribute(reader, result.attributes);
+    else if (field === 10) result.dropped_attributes_count = reader.int32();
     else if (field === 11) result.events.push(part("event", reader, emptyEvent(decoding), event));
+    else if (field === 12) result.dropped_events_count = reader.int32();
     else if (field === 13) result.links.push(part("link", reader, emptyLink(decoding), link));
+    else if (field === 14) result.dropped_links_count = reader.int32();
     else if (field === 15) part("status", reader, result.status, status);
     else reader.skip();
   }

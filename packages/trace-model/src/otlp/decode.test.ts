@@ -211,6 +211,24 @@ describe("protobuf", () => {
     expect(span?.unreadable?.map((problem) => problem.split(":")[0])).toEqual(["event", "link", "status"]);
   });
 
+  test("counts of what was dropped and URLs of schemas are kept", () => {
+    const counts: Field[] = [
+      [10, 0, 1],
+      [12, 0, 2],
+      [14, 0, 3],
+    ];
+    const traces = decode(
+      message([1, 2, message([2, 2, message([2, 2, message(...counts)], [3, 2, "s"])], [3, 2, "r"])]),
+    );
+    const span = { dropped_attributes_count: 1, dropped_events_count: 2, dropped_links_count: 3 };
+    const expected = { schema_url: "r", scopes: [{ schema_url: "s", spans: [span] }] };
+    expect(traces.resources).toMatchObject([expected]);
+    const sent = { droppedAttributesCount: 1, droppedEventsCount: 2, droppedLinksCount: 3 };
+    const scopeSpans = [{ schemaUrl: "s", spans: [sent] }];
+    const json = decodeJson(JSON.stringify({ resourceSpans: [{ schemaUrl: "r", scopeSpans }] }));
+    expect(json.resources).toMatchObject([expected]);
+  });
+
   test("attributes of a scope are kept", () => {
     const scope = message([1, 2, "lib"], [3, 2, message([1, 2, "a"], [2, 2, message([1, 2, "x"])])]);
     const traces = decode(message([1, 2, message([2, 2, message([1, 2, scope], [2, 2, message()])])]));

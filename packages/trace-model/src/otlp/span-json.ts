@@ -34,15 +34,27 @@ export function spanJson(
     `,"parent_id":${parts.parentId === undefined ? "null" : `"${parts.parentId}"`}` +
     `,"start_time":"${formatTime(span.start_us)}","end_time":"${formatTime(span.end_us)}"` +
     `,"status":{"code":"${code}","message":${textJson(status.message)}}` +
-    `,"attributes":${parts.attributes}` +
-    `,"events":${listJson(parts.events)},"links":${listJson(parts.links)},${parts.origin}}`
+    `,"attributes":${parts.attributes}${countJson("dropped_attributes_count", span.dropped_attributes_count)}` +
+    `,"events":${listJson(parts.events)}${countJson("dropped_events_count", span.dropped_events_count)}` +
+    `,"links":${listJson(parts.links)}${countJson("dropped_links_count", span.dropped_links_count)}` +
+    `,${parts.origin}}`
   );
 }
 
+/** A member unless it is 0. */
+function countJson(name: string, count = 0): string {
+  return count > 0 ? `,"${name}":${count}` : "";
+}
+
+/** A member unless it is empty. */
+function urlJson(url = ""): string {
+  return url === "" ? "" : `,"schema_url":${textJson(url)}`;
+}
+
 /** The members that are the same for all spans of a scope. */
-export function originPart(resource: SpanPart, { name, version, attributes }: Scope): SpanPart {
+export function originPart(resource: SpanPart, { name, version, attributes, schema_url }: Scope): SpanPart {
   const content = attributes && attributesPart(attributes);
-  const scope = `{"name":${textJson(name)},"version":${textJson(version)}${content ? `,"attributes":${content.json}` : ""}}`;
+  const scope = `{"name":${textJson(name)},"version":${textJson(version)}${content ? `,"attributes":${content.json}` : ""}${urlJson(schema_url)}}`;
   return {
     json: `"resource":${resource.json},"scope":${scope}`,
     storableAsIs: resource.storableAsIs && content?.storableAsIs !== false,
@@ -50,10 +62,10 @@ export function originPart(resource: SpanPart, { name, version, attributes }: Sc
 }
 
 /** The resource a span came from. */
-export function resourcePart({ attributes, dropped_attributes_count }: ResourceSpans): SpanPart {
+export function resourcePart({ attributes, dropped_attributes_count, schema_url }: ResourceSpans): SpanPart {
   const content = attributesPart(attributes);
   return {
-    json: `{"attributes":${content.json},"dropped_attributes_count":${dropped_attributes_count}}`,
+    json: `{"attributes":${content.json},"dropped_attributes_count":${dropped_attributes_count}${urlJson(schema_url)}}`,
     storableAsIs: content.storableAsIs,
   };
 }

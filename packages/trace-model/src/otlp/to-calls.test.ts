@@ -489,6 +489,12 @@ describe("what of a span cannot be used costs only itself", () => {
     });
   });
 
+  test("counts of what the sender dropped are in the span", () => {
+    const { otel_span } = callOf({}, { dropped_attributes_count: 1, dropped_events_count: 2, dropped_links_count: 3 });
+    expect(otel_span).toMatchObject({ dropped_attributes_count: 1, dropped_events_count: 2, dropped_links_count: 3 });
+    expect(Object.keys(callOf({}).otel_span ?? {}).filter((name) => name.startsWith("dropped"))).toEqual([]);
+  });
+
   test("a span without any time started when it was received", () => {
     const bare = span({}, { start_us: 0n, end_us: 0n });
     const { calls } = runSteps(spansToCalls(traces([bare]), { project_id: "acme/demo", received_us: 7n }));

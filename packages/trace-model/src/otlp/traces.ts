@@ -36,8 +36,11 @@ export interface Span {
   start_us: bigint;
   end_us: bigint;
   attributes: Attributes;
+  dropped_attributes_count?: number;
   events: SpanEvent[];
+  dropped_events_count?: number;
   links: SpanLink[];
+  dropped_links_count?: number;
   status: { code: number; message: string };
   /** What of it could not be read, and why. */
   unreadable?: string[] | undefined;
@@ -48,11 +51,13 @@ export interface Scope {
   name: string;
   version: string;
   attributes?: Attributes;
+  schema_url?: string;
 }
 
 export interface ResourceSpans {
   attributes: Attributes;
   dropped_attributes_count: number;
+  schema_url?: string;
   scopes: Array<Scope & { spans: Span[] }>;
   /** As of {@link Span}. */
   unreadable?: string[] | undefined;

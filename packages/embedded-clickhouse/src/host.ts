@@ -52,15 +52,15 @@ async function start(options: HostOptions): Promise<void> {
 /** An old host needs a moment to release the directory; that of another service keeps it. */
 async function openWhenFree(library: EngineLibrary, { directory, memoryBytes }: HostOptions): Promise<EmbeddedEngine> {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  for (let deadline = Date.now() + lockWaitMs; ; await delay(200)) {
+  for (let deadline = performance.now() + lockWaitMs; ; await delay(200)) {
     try {
       return await openEngine(library, directory, memoryBytes);
     } catch (error) {
       const owner = ownerOf(directory);
       if (owner === undefined) throw error;
-      if (Date.now() > deadline) {
+      if (performance.now() > deadline) {
         if (endStoppedHost(owner)) {
-          deadline = Date.now() + lockWaitMs;
+          deadline = performance.now() + lockWaitMs;
           continue;
         }
         throw new HeddleError("conflict", `${directory} is in use by process ${owner}`);

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { toFetch } from "@heddle/server-stub/fetch";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createApp } from "../src/app.js";
 import { withScope } from "../src/limits/with-scope.js";
 import { openWorkingMemory } from "../src/limits/shares.js";
@@ -96,7 +96,7 @@ describe("what is not in the list needs a key", () => {
   });
 });
 
-test("what was lost is listed only with a key, and that something was also without", async () => {
+test("what was lost and why a part fails is shown only with a key, and that it is so also without", async () => {
   service.services.losses.report("blobs", "A file is lost");
   const blobs = async (headers: Record<string, string> = {}) => {
     const response = await fetch(new Request("http://in-process/v1/system-check", { headers }));
@@ -108,4 +108,16 @@ test("what was lost is listed only with a key, and that something was also witho
   expect(await blobs({ authorization: `Bearer ${service.owner_key}` })).toMatchObject(lost);
   expect(await blobs()).toMatchObject({ status: "degraded", lost: [] });
   expect(await blobs({ authorization: "Bearer unknown" })).toMatchObject({ status: "degraded", lost: [] });
+  const check = vi.spyOn(service.services.blobs, "check").mockRejectedValue(new Error("disk-7 does not respond"));
+  try {
+    const failed = { status: "failed", error: "disk-7 does not respond" };
+    const owner = { authorization: `Bearer ${service.owner_key}` };
+    await expect.poll(() => blobs(owner), { timeout: 10_000, interval: 200 }).toMatchObject(failed);
+    expect(await blobs()).toMatchObject({
+      status: "failed",
+      error: "the reason is shown to requests with an API key",
+    });
+  } finally {
+    check.mockRestore();
+  }
 });

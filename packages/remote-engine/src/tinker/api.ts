@@ -114,9 +114,9 @@ export function tinkerApi({ http, operationTimeoutMs, pauseMs }: TinkerApiSettin
       if (typeof requestId !== "string" || requestId === "") {
         throw unknownOutcome(`${server} accepted a request without a request_id`);
       }
-      const deadline = Date.now() + operationTimeoutMs;
+      const deadline = performance.now() + operationTimeoutMs;
       for (let failures = 0; ;) {
-        if (Date.now() > deadline) {
+        if (performance.now() > deadline) {
           throw unknownOutcome(`${server} has not finished the operation within ${operationTimeoutMs / 1000} s`);
         }
         let response: ServerResponse | undefined;

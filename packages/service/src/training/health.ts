@@ -7,6 +7,7 @@ import type { StoringPart } from "../losses/loss-log.js";
 import type { Caller, Services } from "../services.js";
 
 type Check = Schemas["QueueCheck"];
+type SystemCheck = Schemas["SystemCheckRes"];
 
 /** A part that does not respond within this time counts as failed. */
 const timeoutMs = 3000;
@@ -18,9 +19,9 @@ const checkedProject = { entity: "heddle", name: "system-check" };
 
 export function healthHandlers(services: Services): TrainingHandlers<Caller>["health"] {
   const { control, store, blobs, training } = services;
-  let cached: { until: number; result: Promise<Schemas["SystemCheckRes"]> } | undefined;
+  let cached: { until: number; result: Promise<SystemCheck> } | undefined;
 
-  async function check(): Promise<Schemas["SystemCheckRes"]> {
+  async function check(): Promise<SystemCheck> {
     const [database, traces, files, queue, engine, lost] = await Promise.all([
       timed(() => control.projects.get(checkedProject.entity, checkedProject.name)),
       timed(() => readsAndWrites(store)),
@@ -55,7 +56,7 @@ export function healthHandlers(services: Services): TrainingHandlers<Caller>["he
       // The state of a part that knows the keys is also shown when it does not respond.
       const [result, caller] = await Promise.all([cached.result, callerIfAny(control).catch(() => undefined)]);
       const failed = Object.values(result.parts).some(({ status }) => status === "failed");
-      return reply(failed ? 503 : 200, caller === undefined ? withoutLosses(result) : result);
+      return reply(failed ? 503 : 200, caller === undefined ? withoutDetails(result) : result);
     },
   };
 }
@@ -92,9 +93,17 @@ function partOf({ success, duration, error }: Check, lost: string[]): Schemas["P
 
 const mostLost = 100;
 
-function withoutLosses({ parts, ...result }: Schemas["SystemCheckRes"]): Schemas["SystemCheckRes"] {
-  const without = Object.entries(parts).map(([name, part]) => [name, { ...part, lost: [] }]);
-  return { ...result, parts: Object.fromEntries(without) as typeof parts };
+/** The state alone: reasons may name hosts. */
+function withoutDetails({ parts, cpu_queue, gpu_queue, ...result }: SystemCheck): SystemCheck {
+  const hidden = <Part extends { error: string | null }>(part: Part): Part =>
+    part.error === null ? part : { ...part, error: "the reason is shown to requests with an API key" };
+  const states = Object.entries(parts).map(([name, part]) => [name, { ...hidden(part), lost: [] }]);
+  return {
+    ...result,
+    cpu_queue: hidden(cpu_queue),
+    gpu_queue: hidden(gpu_queue),
+    parts: Object.fromEntries(states) as typeof parts,
+  };
 }
 
 /** Losses that were noticed, and parts of tables that the engine put aside and nobody has removed. */

@@ -9,7 +9,12 @@ import type { CompiledGrammar, XGrammar } from "./xgrammar-library.js";
 export interface Compiled {
   grammar: CompiledGrammar;
   validator?: JsonValidator;
+  /** Characters of its source, to which its memory is proportional. */
+  size: number;
 }
+
+/** Characters of the sources of all cached grammars. */
+const maxCachedCharacters = 4_000_000;
 
 /** A least recently used cache of grammars compiled for one vocabulary. */
 export interface CompiledGrammars {
@@ -27,6 +32,7 @@ export async function compiledGrammars(library: XGrammar, data: GrammarWorkerDat
   );
   const compiler = await GrammarCompiler.createGrammarCompiler(info, false);
   const cache = new Map<string, Compiled>();
+  let cachedCharacters = 0;
 
   return {
     async compile(output) {
@@ -35,9 +41,12 @@ export async function compiledGrammars(library: XGrammar, data: GrammarWorkerDat
       if (known) cache.delete(key);
       const compiled = known ?? (await compile(output));
       cache.set(key, compiled);
-      for (const [oldest, { grammar }] of cache) {
-        if (cache.size <= data.cachedGrammars) break;
+      if (!known) cachedCharacters += compiled.size;
+      for (const [oldest, { grammar, size }] of cache) {
+        const fits = cache.size <= data.cachedGrammars && cachedCharacters <= maxCachedCharacters;
+        if (fits || cache.size === 1) break;
         cache.delete(oldest);
+        cachedCharacters -= size;
         // Matchers in use have references of their own.
         grammar.dispose();
       }
@@ -52,7 +61,8 @@ export async function compiledGrammars(library: XGrammar, data: GrammarWorkerDat
       "grammar" in source
         ? await compileText(source.grammar)
         : await compiler.compileStructuralTag(source.structuralTag);
-    return { grammar, validator };
+    const { length } = "grammar" in source ? source.grammar : source.structuralTag;
+    return { grammar, validator, size: length };
   }
 
   /** Compiles in two steps: `compileGrammar` of a text would not free the parsed grammar in wasm memory. */

@@ -1,6 +1,8 @@
 import type { StructuredOutput } from "./structured-output.js";
 import { createHash } from "node:crypto";
 import { HeddleError } from "@heddle/errors";
+import type { Sharer } from "@heddle/fair-share";
+import { FailedConstraints } from "./failed-constraints.js";
 import type { GrammarThread, ThreadSession, TimeLimits } from "./grammar-thread.js";
 import { grammarThread } from "./grammar-thread.js";
 import type { GrammarWorkerData, GrammarWorkerValue } from "./grammar-worker-protocol.js";
@@ -49,18 +51,25 @@ export interface ConstraintSession {
   close(): void;
 }
 
+/** For whom a constraint is compiled and followed, and what ends its compilation. */
+export interface ConstraintWork {
+  sharer?: Sharer | undefined;
+  signal?: AbortSignal | undefined;
+}
+
 export interface Constraints {
   /**
-   * Opens a session for one completion. Compiled constraints are cached. Rejects with `invalid` or `too_large` and the
-   * location in the constraint, or with `unsupported` if the grammar library is not installed.
+   * Opens a session for one completion. Compiled constraints are cached, and failed ones remembered. Rejects with
+   * `invalid` or `too_large` and the location in the constraint, with `rate_limited` or `busy` when too many wait, with
+   * `aborted`, or with `unsupported` if the grammar library is not installed.
    */
-  compile(output: StructuredOutput): Promise<ConstraintSession>;
+  compile(output: StructuredOutput, work?: ConstraintWork): Promise<ConstraintSession>;
   close(): Promise<void>;
 }
 
 const defaultLimits: ConstraintLimits = {
   startMs: 60_000,
-  compileMs: 15_000,
+  compileMs: 10_000,
   stepMs: 5_000,
   slowMs: 400,
   memoryBytes: 512 * 2 ** 20,
@@ -70,60 +79,110 @@ const defaultLimits: ConstraintLimits = {
 
 /** Maximum number of constraints that are remembered as fast. */
 const maxFastConstraints = 1_024;
+/** Steps of fast constraints are short: some are sent at once, so that the thread does not wait for this one. */
+const fastWindow = { window: 16, windowPerEntity: 12 };
+const slowWindow = { window: 1, windowPerEntity: 1 };
+
+interface Threads {
+  fast: GrammarThread;
+  /** An entity has one of them at a time; the second is started when the first has work of others. */
+  slow: readonly [GrammarThread, GrammarThread];
+}
 
 /**
- * Opens structured outputs for one vocabulary. The threads are started by the first `compile`. One serves new and slow
- * constraints, the other constraints that were fast, so that those do not wait for slow ones.
+ * Opens structured outputs for one vocabulary. The threads are started by the first `compile`. One serves constraints
+ * that were fast, the others new and slow constraints, so that fast ones do not wait for them, nor one entity for another.
  */
 export function openConstraints(vocabulary: ConstraintVocabulary, options: ConstraintOptions = {}): Constraints {
   const limits = { ...defaultLimits, ...options.limits };
   const fastConstraints = new Set<string>();
-  let threads: { slow: GrammarThread; fast: GrammarThread } | undefined;
+  const failed = new FailedConstraints();
+  /** The slow thread of each entity that has sessions there, and how many. */
+  const slowThreads = new Map<string, { thread: GrammarThread; sessions: number }>();
+  let threads: Threads | undefined;
   let closed = false;
   let sessions = 0;
   return {
-    async compile(given) {
+    async compile(given, work = {}) {
       if ((options.eosIds ?? vocabulary.eosIds).length === 0) {
         throw new HeddleError("unsupported", "Structured outputs need a tokenizer with an end-of-text token.");
       }
       const text = constraintJson(given, limits.characters);
-      const { slow, fast } = openThreads();
+      const opened = openThreads();
       const digest = createHash("sha256").update(text).digest("base64");
-      if (!fastConstraints.has(digest)) {
-        const trial = await startSession(slow, text);
-        if (trial.slow) return constraintSession(trial);
-        slow.closeSession(trial.session);
-        if (fastConstraints.size >= maxFastConstraints) fastConstraints.clear();
-        fastConstraints.add(digest);
+      const check = () => failed.check(digest);
+      check();
+      try {
+        if (!fastConstraints.has(digest)) {
+          const trial = await startSession("slow", text, check, work);
+          if (trial.slow) return constraintSession(trial);
+          closeSession(trial);
+          if (fastConstraints.size >= maxFastConstraints) fastConstraints.clear();
+          fastConstraints.add(digest);
+        }
+        return constraintSession(await startSession(opened.fast, text, check, work));
+      } catch (error) {
+        failed.remember(digest, error);
+        throw error;
       }
-      return constraintSession(await startSession(fast, text));
     },
     async close() {
       closed = true;
-      await Promise.all([threads?.slow.close(), threads?.fast.close()]);
+      await Promise.all(threads ? [threads.fast, ...threads.slow].map((thread) => thread.close()) : []);
     },
   };
 
-  function openThreads() {
+  function openThreads(): Threads {
     if (closed) throw new HeddleError("aborted", "The constraints of this sampler are closed.");
     if (threads) return threads;
     const data = workerData(vocabulary, options, limits);
-    threads = { slow: grammarThread(data, limits), fast: grammarThread(data, limits) };
-    threads.slow.warmUp();
+    const slowThread = () => grammarThread(data, { limits, ...slowWindow });
+    threads = { fast: grammarThread(data, { limits, ...fastWindow }), slow: [slowThread(), slowThread()] };
+    threads.slow[0].warmUp();
     threads.fast.warmUp();
     return threads;
   }
 
-  async function startSession(thread: GrammarThread, text: string): Promise<StartedSession> {
+  async function startSession(
+    wanted: GrammarThread | "slow",
+    text: string,
+    before: () => void,
+    { sharer, signal }: ConstraintWork,
+  ): Promise<StartedSession> {
+    if (signal?.aborted) throw abortedError();
     const output = JSON.parse(text) as StructuredOutput;
-    const session: ThreadSession = { id: ++sessions, output, tokens: [], sentTokens: 0 };
+    const session: ThreadSession = { id: ++sessions, sharer, output, tokens: [], sentTokens: 0 };
+    const thread = wanted === "slow" ? takeSlowThread(session) : wanted;
+    const leave = () => thread.closeSession(session);
+    signal?.addEventListener("abort", leave, { once: true });
     try {
-      const first = await thread.ask(session, "advance");
+      const first = await thread.ask(session, "advance", before);
       return { thread, session, first, slow: isSlow(first) };
     } catch (error) {
-      thread.closeSession(session);
+      closeSession({ thread, session });
       throw error;
+    } finally {
+      signal?.removeEventListener("abort", leave);
     }
+  }
+
+  /** The thread of the entity's other slow sessions, else the one with the least work. */
+  function takeSlowThread({ sharer }: ThreadSession): GrammarThread {
+    const [first, second] = openThreads().slow;
+    const entity = sharer?.entity ?? "";
+    const known = slowThreads.get(entity);
+    const thread = known?.thread ?? (second.load < first.load ? second : first);
+    slowThreads.set(entity, { thread, sessions: (known?.sessions ?? 0) + 1 });
+    return thread;
+  }
+
+  function closeSession({ thread, session }: { thread: GrammarThread; session: ThreadSession }): void {
+    thread.closeSession(session);
+    const entity = session.sharer?.entity ?? "";
+    const known = slowThreads.get(entity);
+    if (known?.thread !== thread) return;
+    if (known.sessions > 1) known.sessions -= 1;
+    else slowThreads.delete(entity);
   }
 
   function isSlow({ tookMs = 0 }: GrammarWorkerValue): boolean {
@@ -159,19 +218,24 @@ export function openConstraints(vocabulary: ConstraintVocabulary, options: Const
         await servingThread.ask(current, "verify");
       },
       close() {
-        if (!ended) servingThread.closeSession(current);
+        if (!ended) closeSession({ thread: servingThread, session: current });
         ended = true;
       },
     };
 
     /** Continues in the thread for slow constraints from the next token. */
     function moveToSlowThread(): void {
-      if (ended || !threads || servingThread === threads.slow) return;
-      servingThread.closeSession(current);
-      current = { id: ++sessions, output: current.output, tokens: current.tokens, sentTokens: 0 };
-      servingThread = threads.slow;
+      if (ended || servingThread !== threads?.fast) return;
+      closeSession({ thread: servingThread, session: current });
+      current = { ...current, id: ++sessions, sentTokens: 0, closed: false };
+      delete current.worker;
+      servingThread = takeSlowThread(current);
     }
   }
+}
+
+function abortedError(): HeddleError {
+  return new HeddleError("aborted", "The completion of the constraint was aborted.");
 }
 
 interface StartedSession {

@@ -1,6 +1,8 @@
 import type { StructuredOutput } from "./structured-output.js";
 import type { Worker } from "node:worker_threads";
 import { HeddleError } from "@heddle/errors";
+import { FairQueue } from "@heddle/fair-share";
+import type { Sharer, Turn } from "@heddle/fair-share";
 import { fromWireError } from "@heddle/threads";
 import type {
   GrammarWorkerData,
@@ -13,6 +15,7 @@ import { startGrammarWorker } from "./start-grammar-worker.js";
 /** A completion under a constraint, with the state to restart it in another thread. */
 export interface ThreadSession {
   readonly id: number;
+  readonly sharer: Sharer | undefined;
   readonly output: StructuredOutput;
   /** All accepted tokens. */
   readonly tokens: number[];
@@ -32,29 +35,67 @@ export interface TimeLimits {
   stepMs: number;
 }
 
+export interface ThreadOptions {
+  limits: TimeLimits;
+  /** Requests that are sent to the worker before the first of them has its reply, and of these those of one entity. */
+  window: number;
+  windowPerEntity: number;
+}
+
 /**
- * A worker thread that is replaced when it hangs, aborts or exits. The oldest pending request is the cause and fails.
- * The sessions of the others are restarted in the next worker with their tokens.
+ * A worker thread that serves requests in turns by entity and key. It is replaced when it hangs, aborts or exits. The
+ * oldest pending request is the cause and fails. The sessions of the others are restarted in the next worker with their
+ * tokens.
  */
 export interface GrammarThread {
   /** Starts the worker before the first request. */
   warmUp(): void;
-  ask(session: ThreadSession, what: "advance" | "verify"): Promise<GrammarWorkerValue>;
+  /** `before` is called when it is the request's turn; what it throws is the result. */
+  ask(session: ThreadSession, what: "advance" | "verify", before?: () => void): Promise<GrammarWorkerValue>;
+  /** Ends what the session waits for. The worker is replaced if it goes on with it for long. */
   closeSession(session: ThreadSession): void;
+  /** Requests that wait or are served. */
+  readonly load: number;
   close(): Promise<void>;
 }
+
+/** What is done for a closed session may go on for so long, which is cheaper than another worker. */
+const graceMs = 1_000;
+const waitingPerKey = 1_000;
+const waiting = 10_000;
 
 interface Pending {
   id: number;
   session?: ThreadSession;
   what: "start" | "advance" | "verify";
   compiles: boolean;
+  before?: (() => void) | undefined;
+  /** Set while the request is with the worker. */
+  turn?: Turn<Pending>;
+  began?: number;
+  /** Removes the request from those that wait. */
+  remove?: () => void;
   resolve(value: GrammarWorkerValue): void;
-  reject(error: Error): void;
+  reject(error: unknown): void;
 }
 
-export function grammarThread(data: GrammarWorkerData, limits: TimeLimits): GrammarThread {
+export function grammarThread(
+  data: GrammarWorkerData,
+  { limits, window, windowPerEntity }: ThreadOptions,
+): GrammarThread {
+  const queue = new FairQueue<Pending>({
+    perEntity: windowPerEntity,
+    waitingPerKey,
+    waiting,
+    messages: {
+      key: `${waitingPerKey} constraints of this key wait to be compiled or followed; try again later`,
+      all: `${waiting} constraints wait to be compiled or followed; try again later`,
+    },
+  });
+  /** Requests of open sessions. */
+  const requests = new Set<Pending>();
   let worker: Worker | undefined;
+  /** What the worker was sent, in that order. */
   let pending: Pending[] = [];
   let timer: NodeJS.Timeout | undefined;
   let lastId = 0;
@@ -64,25 +105,70 @@ export function grammarThread(data: GrammarWorkerData, limits: TimeLimits): Gram
     warmUp() {
       if (!worker && !closed) start();
     },
-    ask(session, what) {
-      return new Promise((resolve, reject) => {
-        if (closed || session.closed) reject(closedError());
-        else send({ id: ++lastId, session, what, compiles: false, resolve, reject });
-      });
+    async ask(session, what, before) {
+      if (closed || session.closed) throw closedError();
+      let request: Pending | undefined;
+      try {
+        return await new Promise<GrammarWorkerValue>((resolve, reject) => {
+          request = { id: ++lastId, session, what, compiles: false, before, resolve, reject };
+          requests.add(request);
+          request.remove = queue.add(session.sharer, request);
+          sendNext();
+        });
+      } finally {
+        if (request) requests.delete(request);
+      }
     },
     closeSession(session) {
       if (worker && session.worker === worker) post({ do: "close", session: session.id });
       session.closed = true;
+      for (const request of requests) {
+        if (request.session !== session) continue;
+        request.remove?.();
+        request.reject(closedError());
+      }
+      abandonLater(session);
+    },
+    get load() {
+      return requests.size;
     },
     async close() {
       closed = true;
       const ending = worker;
-      const waiting = pending;
       reset();
-      for (const request of waiting) request.reject(closedError());
+      for (const request of requests) request.reject(closedError());
       await ending?.terminate();
     },
   };
+
+  function sendNext(): void {
+    if (closed) return;
+    while (pending.filter(({ what }) => what !== "start").length < window) {
+      const turn = queue.take();
+      if (turn === undefined) return;
+      const request = turn.item;
+      try {
+        request.before?.();
+        request.turn = turn;
+        send(request);
+      } catch (error) {
+        turn.end(0);
+        request.reject(error);
+      }
+    }
+  }
+
+  /** Replaces the worker if it works for a closed session for long. */
+  function abandonLater(session: ThreadSession): void {
+    if (!pending.some((request) => request.session === session)) return;
+    const expire = (): void => {
+      const [oldest] = pending;
+      const isLong = performance.now() - (oldest?.began ?? Number.POSITIVE_INFINITY) >= graceMs;
+      if (oldest?.session === session && isLong) restart(closedError());
+      else abandonLater(session);
+    };
+    setTimeout(expire, graceMs).unref();
+  }
 
   function send(request: Pending): void {
     const { session, what } = request;
@@ -93,6 +179,7 @@ export function grammarThread(data: GrammarWorkerData, limits: TimeLimits): Gram
     const tokens = session.tokens.slice(isNew ? 0 : session.sentTokens);
     session.worker = thread;
     session.sentTokens = session.tokens.length;
+    if (pending.length === 0) request.began = performance.now();
     pending.push(request);
     post({ do: what, id: request.id, session: session.id, tokens, output: isNew ? session.output : undefined });
     if (pending.length === 1) watch();
@@ -127,8 +214,16 @@ export function grammarThread(data: GrammarWorkerData, limits: TimeLimits): Gram
     }
     const request = pending.shift();
     watch();
-    if ("value" in reply) request?.resolve(reply.value);
-    else request?.reject(fromWireError(reply.error));
+    if (request === undefined) return;
+    if ("value" in reply) request.resolve(reply.value);
+    else request.reject(fromWireError(reply.error));
+    end(request);
+    sendNext();
+  }
+
+  /** Ends the turn of a request with the time that it took. */
+  function end({ turn, began }: Pending): void {
+    turn?.end(began === undefined ? 0 : performance.now() - began);
   }
 
   /** Starts the time limit of the oldest request. */
@@ -136,6 +231,7 @@ export function grammarThread(data: GrammarWorkerData, limits: TimeLimits): Gram
     clearTimeout(timer);
     const [request] = pending;
     if (!request) return;
+    request.began ??= performance.now();
     const limit = request.what === "start" ? limits.startMs : request.compiles ? limits.compileMs : limits.stepMs;
     const expire = (): void => {
       if (pending[0] === request) restart(timeoutError(request, limit));
@@ -157,14 +253,20 @@ export function grammarThread(data: GrammarWorkerData, limits: TimeLimits): Gram
     void ending?.terminate();
     if (oldest?.what === "start") {
       // No constraint is the cause: all requests fail without a thread.
-      for (const request of others) request.reject(error);
+      for (const request of others) {
+        request.reject(error);
+        end(request);
+      }
+      sendNext();
       return;
     }
     oldest?.reject(oldest.compiles ? atConstraint(error, oldest.session?.output) : error);
+    if (oldest) end(oldest);
     for (const request of others) {
-      if (request.session?.closed) request.reject(closedError());
+      if (request.session?.closed) end(request);
       else send(request);
     }
+    sendNext();
   }
 }
 

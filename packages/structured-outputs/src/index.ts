@@ -1,4 +1,4 @@
 export { openConstraints } from "./constraints.js";
-export type { ConstraintSession, Constraints, NextTokens } from "./constraints.js";
+export type { ConstraintSession, ConstraintWork, Constraints, NextTokens } from "./constraints.js";
 export { structuredOutputsAvailable } from "./xgrammar-library.js";
 export type { StructuredOutput } from "./structured-output.js";

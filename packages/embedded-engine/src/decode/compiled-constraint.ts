@@ -1,4 +1,4 @@
-import type { ConstraintSession, Constraints, StructuredOutput } from "@heddle/structured-outputs";
+import type { ConstraintSession, ConstraintWork, Constraints, StructuredOutput } from "@heddle/structured-outputs";
 import { HeddleError } from "@heddle/errors";
 
 /** A valid constraint that any number of completions can use. */
@@ -16,11 +16,12 @@ export interface CompiledConstraint {
 export async function compileConstraint(
   constraints: Constraints,
   output: StructuredOutput,
+  work: ConstraintWork = {},
 ): Promise<CompiledConstraint> {
-  let first: ConstraintSession | undefined = await constraints.compile(output);
+  let first: ConstraintSession | undefined = await constraints.compile(output, work);
   return {
     session() {
-      const session = first ?? lazySession(() => constraints.compile(output));
+      const session = first ?? lazySession(() => constraints.compile(output, work));
       first = undefined;
       return session;
     },

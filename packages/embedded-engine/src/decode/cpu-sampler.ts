@@ -1,5 +1,5 @@
 import type { CompletionChunk, GenerateRequest, LoraConfig } from "@heddle/training";
-import type { Constraints, StructuredOutput } from "@heddle/structured-outputs";
+import type { Constraints, ConstraintWork, StructuredOutput } from "@heddle/structured-outputs";
 import { randomInt } from "node:crypto";
 import { HeddleError, withLoc } from "@heddle/errors";
 import type { ParameterSet } from "../model/parameters.js";
@@ -120,10 +120,14 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
       throw new HeddleError("busy", `${maxQueued} requests are queued; try again later`);
     }
   };
-  const compile = async (output: StructuredOutput, constraints: Constraints): Promise<CompiledConstraint> => {
+  const compile = async (
+    output: StructuredOutput,
+    constraints: Constraints,
+    work: ConstraintWork,
+  ): Promise<CompiledConstraint> => {
     preparing++;
     try {
-      return await withLoc(["structuredOutput"], () => compileConstraint(constraints, output));
+      return await withLoc(["structuredOutput"], () => compileConstraint(constraints, output, work));
     } finally {
       preparing--;
     }
@@ -148,7 +152,10 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
     requireFewLogprobs(context);
     requireQueueSpace(request);
     const { structuredOutput } = request;
-    const constraint = structuredOutput && model.constraints && (await compile(structuredOutput, model.constraints));
+    const constraint =
+      structuredOutput &&
+      model.constraints &&
+      (await compile(structuredOutput, model.constraints, { sharer: request.sharer, signal }));
     let abort: () => void = () => undefined;
     const result = new Promise<SamplingResult>((resolve, reject) => {
       const scheduled = createScheduledRequest({

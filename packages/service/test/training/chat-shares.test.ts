@@ -88,3 +88,27 @@ test("long texts are tokenized in turns, too", async () => {
   leave.abort();
   await Promise.all(attack);
 });
+
+test("12 expressions that take long to compile do not delay another entity", async () => {
+  const leave = new AbortController();
+  let done = 0;
+  const attack = Array.from({ length: 12 }, async (_, index) => {
+    await status(attacker, { structured_outputs: { regex: `(.{99}){0,${39 + index}}` } }, leave.signal).catch(() => {});
+    done += 1;
+  });
+  expect(await status(neighbour)).toBe(200);
+  expect(await status(neighbour, { structured_outputs: { regex: "[a-z]{3}" } })).toBe(200);
+  expect(done).toBeLessThan(12);
+  leave.abort();
+  await Promise.all(attack);
+  // The same thread serves the entity again.
+  expect(await status(attacker, { structured_outputs: { regex: "[0-9]{3}" } })).toBe(200);
+});
+
+test("an expression whose automaton would be too large is refused with its field", async () => {
+  const refused = await service
+    .training(neighbour)
+    .createChatCompletion({ ...ask, structured_outputs: { regex: "[ab]*a[ab]{60}" } } as Ask)
+    .catch((error: unknown) => error);
+  expect(refused).toMatchObject({ body: { error: { param: "structured_outputs.regex" } } });
+});

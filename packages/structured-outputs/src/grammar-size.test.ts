@@ -66,3 +66,24 @@ test.each<[string, StructuredOutput]>([
 ])("what users write is not refused: %s", (_, output) => {
   expect(constraintSource(output)).toBeDefined();
 });
+
+test.each([
+  ["open brackets", `root ::= ${'"[('.repeat(80_000)}`],
+  ["comments in comments", `root ::= "a" ${"#".repeat(200_000)}`],
+  ["classes of many bytes", `root ::= ${"[^\u4e00]".repeat(40_000)}`],
+  ["spaces in a count", `root ::= "a"{1${" ".repeat(100_000)}x`],
+  ["loops", `root ::= ${"[ab]* ".repeat(40_000)}`],
+])("the time to read a grammar with %s is proportional to its length", (_, source) => {
+  const began = performance.now();
+  try {
+    constraintSource(grammar(source));
+  } catch (error) {
+    expect(error).toMatchObject({ name: "HeddleError" });
+  }
+  expect(performance.now() - began).toBeLessThan(5_000);
+});
+
+test("spaces in a count hide nothing", () => {
+  expect(() => constraintSource(grammar('root ::= [ab]* "a" [ab]{ 60 }'))).toThrow("more than 2000 states");
+  expect(() => constraintSource(grammar('root ::= ) [ab]* "a" [ab]{60}'))).toThrow("more than 2000 states");
+});

@@ -27,41 +27,68 @@ export function children(expression: Expression): readonly Expression[] {
   }
 }
 
+/** No part of it can match the same characters in two ways, which would make the time more than linear. */
 const token =
-  /(?:\s|#[^\n]*(?:\n|$))*(?:("(?:\\.|[^"\\\n])*")|(\[(?:\\.|[^\]\\\n])*\])|([A-Za-z_][\w.-]*)(\s*::=)?|(\{\s*(\d+)\s*(?:(,)\s*(?:(\d+)\s*)?)?\}|[*+?])|(\(=|[()|]))/suy;
+  /("(?:\\.|[^"\\\n])*"?)|(\[(?:\\.|[^\]\\\n])*\]?)|([\w.-]+)|(::=)|([*+?]|\{[^{}\n]*\}?)|(\(=|[()|])|(#[^\n]*)/suy;
+const count = /^\{\s*(\d+)\s*(?:(,)\s*(?:(\d+)\s*)?)?\}$/;
 const empty: Expression = { kind: "sequence", parts: [] };
 
-/**
- * Reads the rules of a grammar in EBNF. What cannot be read ends the reading: the grammar library reports mistakes.
- */
+interface Token {
+  type: "text" | "class" | "name" | "defines" | "quantifier" | "sign";
+  text: string;
+}
+
+/** Returns the tokens of a grammar. White space, comments and characters that begin no token are skipped. */
+function tokenize(grammar: string): Token[] {
+  const types = ["text", "class", "name", "defines", "quantifier", "sign"] as const;
+  const tokens: Token[] = [];
+  for (let at = 0; at < grammar.length;) {
+    token.lastIndex = at;
+    const found = token.exec(grammar);
+    at = found ? token.lastIndex : at + 1;
+    const index = types.findIndex((_, type) => found?.[type + 1] !== undefined);
+    const type = types[index];
+    if (found && type) tokens.push({ type, text: found[0] });
+  }
+  return tokens;
+}
+
+/** Reads the rules of a grammar in EBNF, also of one with mistakes, which the grammar library reports. */
 export function parseGrammar(grammar: string): Rule[] {
+  const tokens = tokenize(grammar);
   const rules: Rule[] = [];
   let at = 0;
-  let current = next();
-  while (current?.[3] !== undefined && current[4] !== undefined) {
-    const name = current[3];
-    advance();
-    rules.push({ name, body: choice() });
+  while (at < tokens.length) {
+    if (!beginsRule()) {
+      at++;
+      continue;
+    }
+    const name = tokens[at]?.text ?? "";
+    at += 2;
+    const options = [choice()];
+    // After a parenthesis without an opening one.
+    while (at < tokens.length && !beginsRule()) {
+      at++;
+      options.push(choice());
+    }
+    rules.push({ name, body: options.length === 1 ? (options[0] ?? empty) : { kind: "choice", options } });
   }
   return rules;
 
-  function next(): RegExpExecArray | undefined {
-    token.lastIndex = at;
-    const found = token.exec(grammar) ?? undefined;
-    if (found) at = token.lastIndex;
-    return found;
+  function beginsRule(): boolean {
+    return tokens[at]?.type === "name" && tokens[at + 1]?.type === "defines";
   }
 
-  function advance(): void {
-    current = next();
+  function takeSign(...signs: string[]): boolean {
+    const current = tokens[at];
+    const found = current?.type === "sign" && signs.includes(current.text);
+    if (found) at++;
+    return found;
   }
 
   function choice(): Expression {
     const options = [sequence()];
-    while (current?.[9] === "|") {
-      advance();
-      options.push(sequence());
-    }
+    while (takeSign("|")) options.push(sequence());
     return options.length === 1 ? (options[0] ?? empty) : { kind: "choice", options };
   }
 
@@ -72,34 +99,28 @@ export function parseGrammar(grammar: string): Rule[] {
   }
 
   function readAtom(): Expression | undefined {
-    if (current === undefined || current[4] !== undefined) return undefined;
-    const [, text, characters, name, , , , , , sign] = current;
-    if (text !== undefined) {
-      advance();
-      return { kind: "text", source: text.slice(1, -1) };
+    const current = tokens[at];
+    if (current === undefined || beginsRule()) return undefined;
+    if (takeSign("(", "(=")) {
+      const inner = choice();
+      takeSign(")");
+      return inner;
     }
-    if (characters !== undefined) {
-      advance();
-      return { kind: "class", source: characters };
-    }
-    if (name !== undefined) {
-      advance();
-      return { kind: "rule", name };
-    }
-    if (sign !== "(" && sign !== "(=") return undefined;
-    advance();
-    const inner = choice();
-    if (current?.[9] === ")") advance();
-    return inner;
+    if (current.type === "sign") return undefined;
+    at++;
+    if (current.type === "text") return { kind: "text", source: current.text.slice(1, -1) };
+    if (current.type === "class") return { kind: "class", source: current.text };
+    return current.type === "name" ? { kind: "rule", name: current.text } : empty;
   }
 
   function repeated(part: Expression): Expression {
     let result = part;
-    for (; current?.[5] !== undefined; advance()) {
-      const [, , , , , quantifier, least, comma, most] = current;
+    for (; tokens[at]?.type === "quantifier"; at++) {
+      const quantifier = tokens[at]?.text ?? "";
+      const [, least, comma, most] = count.exec(quantifier) ?? [];
       const min = least === undefined ? (quantifier === "+" ? 1 : 0) : Number(least);
-      const open = quantifier === "*" || quantifier === "+" || (comma === "," && most === undefined);
-      const max = open ? Number.POSITIVE_INFINITY : quantifier === "?" ? 1 : comma === "," ? Number(most) : min;
+      const open = quantifier === "*" || quantifier === "+" || (comma !== undefined && most === undefined);
+      const max = open ? Number.POSITIVE_INFINITY : quantifier === "?" ? 1 : comma === undefined ? min : Number(most);
       result = { kind: "repeat", part: result, min, max };
     }
     return result;

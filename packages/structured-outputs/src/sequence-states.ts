@@ -63,7 +63,7 @@ export function sequenceStates(positions: readonly Position[], limit: number): n
   const symbols = symbolsOf(positions);
   const states = new Set<string>();
   const pending: (readonly number[])[] = [closure([0], positions)];
-  let work = limit * 500;
+  let work = limit * 200;
   while (pending.length > 0) {
     const state = pending.pop() ?? [];
     const key = state.join(",");

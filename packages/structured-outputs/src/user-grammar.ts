@@ -5,6 +5,9 @@ import type { CodePointRange } from "./utf8-ranges.js";
 import { normalizeRanges, complementRanges } from "./utf8-ranges.js";
 
 const maxDepth = 200;
+const maxCharacters = 2_000_000;
+/** Strings, comments and classes, in which other characters have no meaning. One that is not closed is left to xgrammar. */
+const significant = /"(?:\\.|[^"\\\n])*"?|#[^\n]*|\[(?:\\.|[^\]\\\n])*(\]?)|[()]/gsu;
 const controls: Readonly<Record<string, number>> = {
   n: 0x0a,
   r: 0x0d,
@@ -26,13 +29,26 @@ export function userGrammarSource(grammar: unknown, loc: Loc): string {
     throw new HeddleError("invalid", "The grammar must be text that is not empty.", { loc });
   }
   let depth = 0;
-  // Strings, comments and classes, in which other characters have no meaning. One that is not closed is left to xgrammar.
-  const parts = /"(?:\\.|[^"\\\n])*"?|#[^\n]*|\[(?:\\.|[^\]\\\n])*(\]?)|[()]/gsu;
-  return grammar.replaceAll(parts, (part, closing: string | undefined, offset: number) => {
+  let length = grammar.length;
+  const classes = new Map<string, string>();
+  const pieces: string[] = [];
+  let end = 0;
+  for (const { 0: part, 1: closing, index: offset } of grammar.matchAll(significant)) {
     if (part === "(" && ++depth > maxDepth) throw failure("parentheses nest too deeply", offset);
     if (part === ")") depth--;
-    return closing === "]" ? classSource(part, offset) : part;
-  });
+    if (closing !== "]") continue;
+    const source = classes.get(part) ?? classSource(part, offset);
+    classes.set(part, source);
+    length += source.length - part.length;
+    if (length > maxCharacters) {
+      const message = `The grammar is too large: it has more than ${maxCharacters} characters with its classes as bytes.`;
+      throw new HeddleError("too_large", message, { loc });
+    }
+    pieces.push(grammar.slice(end, offset), source);
+    end = offset + part.length;
+  }
+  pieces.push(grammar.slice(end));
+  return pieces.join("");
 
   function classSource(part: string, offset: number): string {
     const negated = part.startsWith("[^");

@@ -58,40 +58,44 @@ async function insertRows(
   }
 }
 
-/** Reads rows slice by slice, each after it was reserved. */
+/** Reads rows slice by slice, after all of them were reserved. */
 export async function readHistory(
   database: Database,
   runId: string,
   { start, limit }: { start: number; limit: number },
-  reserve: ReserveRows = async () => {},
+  reserve?: ReserveRows,
 ): Promise<string[]> {
-  const found: string[] = [];
-  for (let next = BigInt(start); found.length < limit;) {
-    const sizes = await database.rows(
+  const positions: bigint[] = [];
+  const sizes: number[] = [];
+  for (let next = BigInt(start); positions.length < limit;) {
+    const some = await database.rows(
       `SELECT position, octet_length(row_json) AS bytes FROM tracking_run_history
         WHERE run_id = $1 AND position >= $2 ORDER BY position LIMIT $3`,
-      [runId, next, BigInt(Math.min(slice.rows, limit - found.length))],
+      [runId, next, BigInt(Math.min(slice.rows, limit - positions.length))],
     );
-    const bytesAt = (at: number): number => Number(integerOf(sizes[at] ?? {}, "bytes"));
-    for (let from = 0; from < sizes.length;) {
-      const to = sliceEnd(from, sizes.length, bytesAt);
-      const some = sizes.slice(from, to);
-      await reserve(
-        some.reduce((sum, _, at) => sum + bytesAt(from + at), 0),
-        some.length,
-      );
-      const rows = await database.rows(
-        `SELECT row_json FROM tracking_run_history
-          WHERE run_id = $1 AND position BETWEEN $2 AND $3 ORDER BY position`,
-        [runId, integerOf(some[0] ?? {}, "position"), integerOf(some.at(-1) ?? {}, "position")],
-      );
-      found.push(...rows.map((row) => originalText(textOf(row, "row_json"))));
-      from = to;
-      await setImmediate();
+    for (const row of some) {
+      positions.push(integerOf(row, "position"));
+      sizes.push(Number(integerOf(row, "bytes")));
     }
-    const last = sizes.at(-1);
-    if (last === undefined || sizes.length < slice.rows) break;
-    next = integerOf(last, "position") + 1n;
+    if (some.length < slice.rows) break;
+    next = (positions.at(-1) ?? 0n) + 1n;
+    await setImmediate();
+  }
+  await reserve?.(
+    sizes.reduce((sum, bytes) => sum + bytes, 0),
+    sizes.length,
+  );
+  const found: string[] = [];
+  for (let from = 0; from < positions.length;) {
+    const to = sliceEnd(from, positions.length, (at) => sizes[at] ?? 0);
+    const rows = await database.rows(
+      `SELECT row_json FROM tracking_run_history
+        WHERE run_id = $1 AND position BETWEEN $2 AND $3 ORDER BY position`,
+      [runId, positions[from] ?? 0n, positions[to - 1] ?? 0n],
+    );
+    for (const row of rows) found.push(originalText(textOf(row, "row_json")));
+    from = to;
+    await setImmediate();
   }
   return found;
 }

@@ -25,7 +25,7 @@ export interface GraphqlContext {
 export function contextOf(services: Services, caller: Caller, request: HttpRequest): GraphqlContext {
   const entity = caller.owner ? services.config.defaultEntity : caller.entity;
   const { urlSignatures } = services.control;
-  const work = new GraphqlWork(currentScope(), request.signal);
+  const work = new GraphqlWork(currentScope(), services.config.limits, request.signal);
   const urlOf = (grant: Grant) => () => {
     work.charge("signature");
     return publicUrl(services.config, request) + signedPathOf(urlSignatures, caller.key_id, grant);

@@ -26,13 +26,18 @@ export interface Query {
 }
 
 /** Fields with one name in the response: their selections count together. */
-export type Merged = [FieldNode, ...FieldNode[]];
+export type Merged = readonly [FieldNode, ...FieldNode[]];
+
+/** What is selected of one object. */
+export type Selections = readonly SelectionSetNode[];
 
 /** One operation of a request, with its fragments and the values of its variables. */
 export class GraphqlOperation {
   readonly #definition: OperationDefinitionNode;
   readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   readonly #variables: Record<string, unknown>;
+  readonly #selections = new WeakMap<Merged, Selections>();
+  readonly #fields = new WeakMap<Selections, Map<string, Map<string, Merged>>>();
   readonly #arguments = new Map<FieldNode, Arguments>();
   readonly #identities = new Map<FieldNode, string>();
   readonly #included = new Map<SelectionNode, boolean>();
@@ -62,19 +67,29 @@ export class GraphqlOperation {
     return this.#definition.selectionSet;
   }
 
+  /** The selections of fields with one name; always the same list. */
+  selectionsOf(merged: Merged): Selections {
+    const known = this.#selections.get(merged) ?? merged.flatMap(({ selectionSet }) => selectionSet ?? []);
+    this.#selections.set(merged, known);
+    return known;
+  }
+
   /** The fields of selections, with those of their fragments that apply to the type, by their names in the response. */
-  async fields(
-    selections: readonly SelectionSetNode[],
-    type: string | undefined,
-    depth: number,
-    work: GraphqlWork,
-  ): Promise<Map<string, Merged>> {
+  async fields(selections: Selections, type = "", depth: number, work: GraphqlWork): Promise<Map<string, Merged>> {
+    const byType = this.#fields.get(selections) ?? new Map<string, Map<string, Merged>>();
+    this.#fields.set(selections, byType);
+    const known = byType.get(type) ?? (await this.#collect(selections, type, depth, work));
+    byType.set(type, known);
+    return known;
+  }
+
+  async #collect(selections: Selections, type: string, depth: number, work: GraphqlWork): Promise<Map<string, Merged>> {
     const found = new Map<string, Merged>();
     const addField = (field: FieldNode): void => {
       const key = field.alias?.value ?? field.name.value;
       const others = found.get(key);
       if (others === undefined) found.set(key, [field]);
-      else if (this.identityOf(others[0]) === this.identityOf(field)) others.push(field);
+      else if (this.identityOf(others[0]) === this.identityOf(field)) found.set(key, [...others, field]);
       else throw new GraphqlError(`${key} is the name of two different fields`);
     };
     const applied = new Set<string>();
@@ -82,7 +97,7 @@ export class GraphqlOperation {
       if (level > maxDepth) throw new HeddleError("too_large", `a query has at most ${maxDepth} levels`);
       for (const node of nodes) {
         work.charge("field");
-        await work.pause();
+        if (work.isDue) await work.pause();
         if (!this.#isIncluded(node)) continue;
         if (node.kind === Kind.FIELD) addField(node);
         else {
@@ -156,6 +171,6 @@ function read(query: string): DocumentNode {
 /** The types that share an interface with others: a fragment on one of them does not apply to the others. */
 const alternatives = new Set(["ArtifactSequence", "ArtifactPortfolio"]);
 
-function appliesTo(condition: string | undefined, type: string | undefined): boolean {
+function appliesTo(condition: string | undefined, type: string): boolean {
   return condition === undefined || condition === type || !alternatives.has(condition);
 }

@@ -1,6 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import type { Sink } from "@heddle/server-stub";
 import { beforeEach, expect, test } from "vitest";
+import { defaultLimits } from "../limits/limit-settings.js";
 import { select } from "./graphql-select.js";
 import type { Arguments } from "./graphql-document.js";
 import type { Fields } from "./graphql-select.js";
@@ -32,7 +33,7 @@ const mutation: Fields = {
 };
 
 async function ask(source: string, variables: Record<string, unknown> = {}, signal = new AbortController().signal) {
-  const work = new GraphqlWork(undefined, signal);
+  const work = new GraphqlWork(undefined, defaultLimits, signal);
   const body = (await select({ query: source, variables }, { query, mutation }, work)).body();
   if (typeof body === "string") return JSON.parse(body) as { data: unknown };
   let written = "";
@@ -142,10 +143,10 @@ test.each([
 });
 
 test("work is charged before it is done, lets others run and ends when its client has left", async () => {
-  const work = new GraphqlWork(undefined, new AbortController().signal);
+  const work = new GraphqlWork(undefined, defaultLimits, new AbortController().signal);
   expect(() => work.charge("row", 1_000_000)).toThrow(HeddleError);
   const left = new AbortController();
-  const leaving = new GraphqlWork(undefined, left.signal);
+  const leaving = new GraphqlWork(undefined, defaultLimits, left.signal);
   let others = 0;
   const timer = setInterval(() => {
     if (++others > 2) left.abort(new Error("left"));

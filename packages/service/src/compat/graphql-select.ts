@@ -1,7 +1,7 @@
-import type { FieldNode, SelectionSetNode } from "graphql";
+import type { FieldNode } from "graphql";
 import { GraphqlError } from "./graphql-error.js";
 import { GraphqlOperation } from "./graphql-document.js";
-import type { Arguments, Merged, Query } from "./graphql-document.js";
+import type { Arguments, Merged, Query, Selections } from "./graphql-document.js";
 import type { GraphqlWork } from "./graphql-work.js";
 import { JsonPieces } from "./json-pieces.js";
 
@@ -52,21 +52,22 @@ class Selection {
     this.#output = output;
   }
 
-  async members(parent: object, fields: Map<string, Merged>, depth: number, isMutation = false): Promise<void> {
+  async members(parent: object, fields: ReadonlyMap<string, Merged>, depth: number, isMutation = false): Promise<void> {
     let separator = "{";
     for (const [key, merged] of fields) {
-      await this.#work.respond(this.#output.raw(`${separator}${JSON.stringify(key)}:`));
+      this.#work.charge("field");
+      const reserving = this.#work.respond(this.#output.raw(`${separator}${JSON.stringify(key)}:`));
+      if (reserving !== undefined) await reserving;
       separator = ",";
       const [field] = merged;
       const value = isMutation ? await this.#mutate(parent, field) : await this.#valueOf(parent, field);
-      const selections = merged.flatMap(({ selectionSet }) => selectionSet ?? []);
-      await this.#write(value, selections, depth + 1, field);
+      await this.#write(value, this.#operation.selectionsOf(merged), depth + 1, field);
     }
     this.#output.raw(separator === "{" ? "{}" : "}");
   }
 
-  async #write(value: unknown, selections: SelectionSetNode[], depth: number, field: FieldNode): Promise<void> {
-    await this.#work.pause();
+  async #write(value: unknown, selections: Selections, depth: number, field: FieldNode): Promise<void> {
+    if (this.#work.isDue) await this.#work.pause();
     if (Array.isArray(value)) {
       this.#output.raw("[");
       for (const [at, item] of value.entries()) {

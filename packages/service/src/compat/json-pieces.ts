@@ -10,26 +10,32 @@ interface LongString {
   long: string;
 }
 
+/** UTF-16 units of what was appended, and of its memory that nothing else holds. */
+export interface Appended {
+  length: number;
+  copied: number;
+}
+
 /** JSON text that is put together piece by piece and written slice by slice. */
 export class JsonPieces {
   #text = "";
   readonly #pieces: (string | LongString)[] = [];
 
-  /** Appends text that is part of the JSON, and returns how long it is. */
-  raw(text: string): number {
+  /** Appends text that is part of the JSON. */
+  raw(text: string): Appended {
     this.#text += text;
     if (this.#text.length >= longLength) this.#endPiece();
-    return text.length;
+    return { length: text.length, copied: text.length };
   }
 
-  /** Appends a value without members, and returns how long it is. */
-  scalar(value: unknown): number {
+  /** Appends a value without members. */
+  scalar(value: unknown): Appended {
     if (typeof value !== "string" || value.length < longLength) return this.raw(writeJson(value));
     this.raw('"');
     this.#endPiece();
     this.#pieces.push({ long: value });
     this.raw('"');
-    return value.length;
+    return { length: value.length, copied: 0 };
   }
 
   /** The text, or what writes it. */

@@ -91,6 +91,11 @@ export class RequestScope {
     return this.#memory.perKey;
   }
 
+  /** Bytes that are held, for the response and else. */
+  get heldBytes(): number {
+    return this.#held;
+  }
+
   /** Bytes that are held for the response. */
   get responseBytes(): number {
     return this.#responseBytes;

@@ -313,6 +313,8 @@ export interface SampledToken {
   logprob: number;
   /** Most likely first; at most the requested number. */
   alternatives: TokenLogprob[];
+  /** The same one by one, where `alternatives` makes a long list at each access. */
+  eachAlternative?(): Iterable<TokenLogprob>;
 }
 
 /**

@@ -20,6 +20,7 @@ test("a long list survives a copy to another process in columns", () => {
   const [restored] = restoreTokens([structuredClone(token)]);
   expect(Object.keys(structuredClone(token)).toSorted()).toEqual(["columns", "logprob", "token"]);
   expect(restored?.alternatives).toEqual(token.alternatives);
+  expect([...(restored?.eachAlternative?.() ?? [])]).toEqual(token.alternatives);
   expect(alternativesCount(restored!)).toBe(1000);
   expect(listOf(columnsOf(token.alternatives))).toEqual(token.alternatives);
 });

@@ -26,6 +26,11 @@ export class ColumnToken implements SampledToken {
   get alternatives(): TokenLogprob[] {
     return listOf(this.columns);
   }
+
+  *eachAlternative(): Generator<TokenLogprob> {
+    const { tokens, logprobs, ranks } = this.columns;
+    for (let i = 0; i < tokens.length; i++) yield { token: tokens[i]!, logprob: logprobs[i]!, rank: ranks[i]! };
+  }
 }
 
 export function listOf({ tokens, logprobs, ranks }: LogprobColumns): TokenLogprob[] {

@@ -63,13 +63,15 @@ function* inPieces(open: string, texts: Iterable<string>, close: string): Genera
 
 function* sampledEntries(tokens: readonly SampledToken[], naming: TokenNaming): Generator<string> {
   let separator = "";
-  for (const { token, logprob, alternatives } of tokens) {
-    yield `${separator}${entry(token, logprob, naming)},"top_logprobs":[`;
-    separator = ",";
-    for (const [at, other] of alternatives.entries()) {
-      yield `${at === 0 ? "" : ","}${entry(other.token, other.logprob, naming)}}`;
+  for (const sampled of tokens) {
+    yield `${separator}${entry(sampled.token, sampled.logprob, naming)},"top_logprobs":[`;
+    separator = "";
+    for (const { token, logprob } of sampled.eachAlternative?.() ?? sampled.alternatives) {
+      yield `${separator}${entry(token, logprob, naming)}}`;
+      separator = ",";
     }
     yield "]}";
+    separator = ",";
   }
 }
 

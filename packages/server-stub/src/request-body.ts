@@ -16,9 +16,14 @@ import { detailsOf } from "./validation.js";
 /** Reads, decodes and validates what a request carries. Throws the Problem that says what is wrong with it. */
 export async function readRequestBody(request: HttpRequest, entry: BodyEntry, group: LinkedGroup): Promise<unknown> {
   checkMediaType(request, entry, group.interface);
-  if (entry.streamed) return { stream: openBody(request, entry.maxBytes), mediaType: mediaTypeOf(request) };
+  if (entry.streamed) {
+    return {
+      stream: openBody(request, entry.maxBytes),
+      mediaType: mediaTypeOf(request) || (entry.mediaTypes[0] ?? ""),
+    };
+  }
   const bytes = await readBody(request, entry.maxBytes, formOf(entry));
-  if (entry.kind === "raw") return { bytes, mediaType: mediaTypeOf(request) };
+  if (entry.kind === "raw") return { bytes, mediaType: mediaTypeOf(request) || mediaTypeBy(bytes, entry.mediaTypes) };
   if (bytes.length === 0 && !entry.required) return undefined;
   if (bytes.length === 0 && entry.kind === "json") throw missing();
   if (entry.kind === "json") return validated(parseJson(bytes, planOf(entry, group)), entry, group);
@@ -62,10 +67,18 @@ function checkMediaType(request: HttpRequest, entry: BodyEntry, kind: GroupDefin
   const mediaType = mediaTypeOf(request);
   if (entry.kind === "json" && (mediaType === "" || /^application\/([^/]+\+)?json$/.test(mediaType))) return;
   if (entry.mediaTypes.includes(mediaType)) return;
+  if (mediaType === "" && entry.kind === "raw") return;
   const wanted = entry.mediaTypes.join(", ");
   throw new Problem(415, `${mediaType || "a body without content-type"} is not supported; send ${wanted}`, {
     headers: { "accept-post": wanted },
   });
+}
+
+/** What bytes without content-type are: JSON where they begin like an object and JSON is possible, else another type. */
+function mediaTypeBy(bytes: Uint8Array, possible: readonly string[]): string {
+  const first = bytes.find((byte) => byte > 0x20);
+  const isJson = (type: string) => type === "application/json";
+  return possible.find((type) => isJson(type) === (first === 0x7b)) ?? possible[0] ?? "";
 }
 
 function parseJson(bytes: Uint8Array, plan: Plan | undefined): JsonBody {

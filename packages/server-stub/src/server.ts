@@ -137,7 +137,8 @@ export function createServer<Caller>(
   }
 
   function formatOf(entry: OperationEntry | undefined): ErrorFormat {
-    return { interface: kind, errorObject: entry?.errorObject === true };
+    // Clients of the OpenAI API meet unknown paths when their base URL is not right.
+    return { interface: kind, errorObject: entry === undefined ? kind === "training" : entry.errorObject === true };
   }
 
   /**

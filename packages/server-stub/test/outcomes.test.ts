@@ -345,6 +345,14 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
       ]);
     });
 
+    test("bytes without a media type are what they begin like", async () => {
+      const echo: [string, Handler] = ["listsImport", ({ body }) => reply(200, (body as { bytes: Uint8Array }).bytes)];
+      const typeOf = async (text: string) =>
+        (await send(echo, "/lists/import", post(Buffer.from(text)))).seen?.body as { mediaType: string };
+      expect(await typeOf(' {"a":1}')).toMatchObject({ mediaType: "application/json" });
+      expect(await typeOf("\n\u0001")).toMatchObject({ mediaType: "application/x-protobuf" });
+    });
+
     test("415: JSON under another name in the training interface", async () => {
       const options: Options = { interface: "training" };
       expect(await send(create, "/books", post(bookText, { "content-type": "text/plain" }), options)).toMatchObject({

@@ -11,9 +11,12 @@ type ChatRequest = Schemas["ChatCompletionReq"];
 
 /** The constraint of a request. Throws `invalid` for more than one, and for one that is not complete. */
 export function outputConstraint(request: ChatRequest, choice: ToolChoice): Constraint | undefined {
-  const constraints = [responseFormat(request), structuredOutputs(request), toolCallConstraint(request, choice)].filter(
-    (constraint) => constraint !== undefined,
-  );
+  const constraints = [
+    responseFormat(request),
+    structuredOutputs(request),
+    guided(request),
+    toolCallConstraint(request, choice),
+  ].filter((constraint) => constraint !== undefined);
   const [first, second] = constraints;
   if (second === undefined) return first;
   throw invalid(`only one constraint is possible, and ${String(first?.loc[0])} is another`, second.loc);
@@ -33,22 +36,40 @@ function responseFormat({ response_format: format }: ChatRequest): Constraint | 
   return { output, loc: [...loc, "json_schema", "schema"] };
 }
 
+type Given = Partial<NonNullable<ChatRequest["structured_outputs"]>>;
+
 function structuredOutputs({ structured_outputs: given }: ChatRequest): Constraint | undefined {
-  if (given === undefined) return undefined;
-  const loc = ["structured_outputs"];
+  return given && constraintOf(given, (name) => ["structured_outputs", ...(name === undefined ? [] : [name])]);
+}
+
+/** The names that earlier releases of vLLM have for the fields of `structured_outputs`. */
+function guided(request: ChatRequest): Constraint | undefined {
+  const given: Given = {
+    json: request.guided_json,
+    regex: request.guided_regex,
+    choice: request.guided_choice,
+    grammar: request.guided_grammar,
+    structural_tag: request.structural_tag,
+    whitespace_pattern: request.guided_whitespace_pattern,
+  };
+  const nameOf = (name = "json") => (name === "structural_tag" ? name : `guided_${name}`);
+  return constraintOf(given, (name) => [nameOf(name)]);
+}
+
+function constraintOf(given: Given, locOf: (name?: string) => Loc): Constraint | undefined {
   const { json, regex, choice, grammar, json_object, structural_tag } = given;
   const found: Constraint[] = [];
-  if (json !== undefined) found.push({ output: jsonOutput(json, given), loc: [...loc, "json"] });
-  if (regex !== undefined) found.push({ output: { type: "regex", regex }, loc: [...loc, "regex"] });
-  if (choice !== undefined) found.push({ output: { type: "choice", choices: choice }, loc: [...loc, "choice"] });
-  if (grammar !== undefined) found.push({ output: { type: "grammar", grammar }, loc: [...loc, "grammar"] });
-  if (json_object === true) found.push({ output: jsonOutput(undefined, given), loc: [...loc, "json_object"] });
+  const add = (name: string, output: StructuredOutput) => void found.push({ output, loc: locOf(name) });
+  if (json !== undefined) add("json", jsonOutput(json, given, locOf("json")));
+  if (regex !== undefined) add("regex", { type: "regex", regex });
+  if (choice !== undefined) add("choice", { type: "choice", choices: choice });
+  if (grammar !== undefined) add("grammar", { type: "grammar", grammar });
+  if (json_object === true) add("json_object", jsonOutput(undefined, given, locOf("json_object")));
   if (structural_tag !== undefined) {
-    const tag = parsed(structural_tag, [...loc, "structural_tag"]);
-    found.push({ output: { type: "structural_tag", tag }, loc: [...loc, "structural_tag"] });
+    add("structural_tag", { type: "structural_tag", tag: parsed(structural_tag, locOf("structural_tag")) });
   }
   if (found.length > 1) {
-    throw invalid(`only one of ${found.map((each) => String(each.loc[1])).join(", ")} is possible`, loc);
+    throw invalid(`only one of ${found.map(({ loc }) => String(loc.at(-1))).join(", ")} is possible`, locOf());
   }
   // Clients send the object with nothing but its defaults.
   return found[0];
@@ -60,9 +81,9 @@ function jsonOutput(
     disable_any_whitespace: compact,
     disable_additional_properties: closed,
     whitespace_pattern: whitespacePattern,
-  }: NonNullable<ChatRequest["structured_outputs"]>,
+  }: Given,
+  loc: Loc,
 ): StructuredOutput {
-  const loc = ["structured_outputs", "json"];
   const schema = typeof json === "string" ? parsed(json, loc) : json;
   if (schema === undefined && !compact && whitespacePattern === undefined) return { type: "json_object" };
   return {

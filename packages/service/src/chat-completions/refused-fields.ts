@@ -28,10 +28,18 @@ const excludedByBeams: Partial<Record<keyof GenerateRequest, number>> = {
   repetitionDetection: NaN,
 };
 
+/** Fields that others replaced. */
+const replacedFields: Partial<Record<Field, Field>> = { functions: "tools", function_call: "tool_choice" };
+
 /** Throws `unsupported` with the names of all fields that cannot be honoured. */
 export function refuseFields(request: ChatRequest, { generate, constraint }: SamplingPlan, sampler: Sampler): void {
   const name = (field: keyof GenerateRequest): string =>
     field === "structuredOutput" ? String(constraint?.loc[0] ?? "structured_outputs") : wireField(field);
+  for (const [field, replacement] of Object.entries(replacedFields)) {
+    const value = request[field as Field];
+    if (value === undefined || (Array.isArray(value) && value.length === 0) || value === "none") continue;
+    throw refusal([field], `not supported; use ${replacement}`);
+  }
   const unknown = unknownFields.filter((field) => Object.keys(request[field] ?? {}).length > 0);
   const refused = [...unknown, ...sampler.unsupportedFields(generate).map(name)];
   if (refused.length > 0) throw refusal(refused, "not supported by this service");

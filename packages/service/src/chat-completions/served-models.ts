@@ -55,10 +55,13 @@ export class ServedModels {
    * not be used; `invalid` for a name that several models have, and for a model whose base model cannot be used.
    */
   async resolve(name: string, access: ModelAccess): Promise<ServedModel> {
-    const base = (await this.capabilities()).models.find((model) => model.name === name);
+    const { models } = await this.capabilities();
+    const base = models.find((model) => model.name === name);
     if (base !== undefined) return served(base, { baseModel: base.name });
     const parsed = parseModelName(name);
     const model = parsed && (await this.#find(parsed, access));
+    const alias = model === undefined ? models.find((each) => withoutSlash(each.name) === name) : undefined;
+    if (alias !== undefined) return served(alias, { baseModel: alias.name });
     if (parsed === undefined || model === undefined) throw notFound(`there is no model ${quoted(name)}`);
     const checkpoint = await this.#checkpoint(model, parsed.checkpoint);
     if (checkpoint === undefined) throw notFound(`the model ${quoted(name)} has no such checkpoint`);
@@ -105,6 +108,11 @@ export class ServedModels {
 function served(base: BaseModelInfo, weights: WeightsRef): ServedModel {
   if (base.sampling === undefined) throw unusable(base.name);
   return { base, contextLength: base.sampling.contextLength, weights };
+}
+
+/** Clients that read a slash as the end of a provider's name call `heddle/starter` by this name. */
+function withoutSlash(baseModel: string): string {
+  return baseModel.replaceAll("/", "-");
 }
 
 function unusable(baseModel: string): HeddleError {

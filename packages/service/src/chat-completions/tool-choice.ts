@@ -10,6 +10,7 @@ export type ToolChoice = { kind: "none" | "auto" | "required" } | { kind: "named
 /** Throws `invalid` for a choice that the tools of the request do not allow. */
 export function toolChoice({ tools = [], tool_choice: given }: ChatRequest): ToolChoice {
   const choice = given ?? (tools.length > 0 ? "auto" : "none");
+  if (choice === "auto" && tools.length === 0) return { kind: "none" };
   if (choice !== "none" && tools.length === 0)
     throw new HeddleError("invalid", "needs tools", { loc: ["tool_choice"] });
   if (typeof choice === "string") return { kind: choice };

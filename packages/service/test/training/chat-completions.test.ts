@@ -59,6 +59,15 @@ test("a base model completes a conversation", async () => {
   expect(usage.completion_tokens).toBeGreaterThan(0);
 });
 
+test("a base model has a name without a slash, and a body needs no content type", async () => {
+  const whole = await create({ model: "random:tiny" });
+  expect(whole.choices).toHaveLength(1);
+  const body = new TextEncoder().encode(JSON.stringify({ ...ask(), model: "heddle-starter", store: false }));
+  const headers = { authorization: `Bearer ${service.owner_key}` };
+  const response = await service.fetch("http://in-process/v1/chat/completions", { method: "POST", headers, body });
+  expect([response.status, await response.json()]).toMatchObject([200, { model: "heddle-starter" }]);
+});
+
 test("the path with a slash at its end does the same", async () => {
   const body = JSON.stringify(ask({ temperature: 0 }));
   const headers = { authorization: `Bearer ${service.owner_key}`, "content-type": "application/json" };
@@ -260,6 +269,44 @@ describe("an output", () => {
     expect(["red", "blue"]).toContain(await content({ structured_outputs: { choice: ["red", "blue"] } }));
     expect(await content({ structured_outputs: { grammar: 'root ::= "ye" "s"+ | "no"' } })).toMatch(/^(yes+|no)$/);
     expect(JSON.parse(await content({ structured_outputs: { json: JSON.stringify(schema) } }))).toHaveProperty("sum");
+  });
+
+  test("follows constraints under the names of earlier servers", async () => {
+    const schema = {
+      type: "object",
+      properties: { sum: { const: 7 } },
+      required: ["sum"],
+      additionalProperties: false,
+    };
+    expect(JSON.parse(await content({ guided_json: schema }))).toEqual({ sum: 7 });
+    expect(await content({ guided_json: JSON.stringify(schema), guided_whitespace_pattern: "" })).toBe('{"sum":7}');
+    expect(await content({ guided_regex: "[0-9]{3}-[a-c]" })).toMatch(/^[0-9]{3}-[a-c]$/);
+    expect(["red", "blue"]).toContain(await content({ guided_choice: ["red", "blue"] }));
+    expect(await content({ guided_grammar: 'root ::= "ye" "s"+ | "no"' })).toMatch(/^(yes+|no)$/);
+    const tag = { format: { type: "const_string", value: "tagged" } };
+    expect(await content({ structural_tag: JSON.stringify(tag) })).toBe("tagged");
+    await expect(content({ guided_choice: ["a"], guided_regex: "a" })).rejects.toMatchObject({ status: 400 });
+    await expect(content({ guided_regex: "a", structured_outputs: { regex: "b" } })).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining("guided_regex") as string,
+    });
+  });
+
+  test("of an empty list of tools is text", async () => {
+    expect(await content({ tools: [], tool_choice: "auto", guided_choice: ["text"] })).toBe("text");
+    await expect(content({ tools: [], tool_choice: "required" })).rejects.toMatchObject({ status: 400 });
+  });
+
+  test("of functions, which tools replaced, is refused by name", async () => {
+    for (const field of [{ functions: [{ name: "f" }] }, { function_call: "auto" as const }]) {
+      await expect(content(field)).rejects.toMatchObject({
+        status: 400,
+        message: expect.stringMatching(
+          /functions: not supported; use tools|function_call: .*use tool_choice/,
+        ) as string,
+      });
+    }
+    expect(await content({ functions: [], function_call: "none", guided_choice: ["text"] })).toBe("text");
   });
 
   test("of tools that are required is calls of them", async () => {

@@ -198,6 +198,14 @@ test("more requests than may wait are refused with 429 and a time to wait", asyn
   expect((await openai.chat.completions.create(ask)).choices).toHaveLength(1);
 });
 
+test("an unknown path has an error that the client prints", async () => {
+  const lost = new OpenAI({ baseURL: `${url}/v1/v1`, apiKey: service.owner_key, maxRetries: 0 });
+  const error: unknown = await lost.chat.completions.create(ask).catch((failure: unknown) => failure);
+  expect(error).toBeInstanceOf(NotFoundError);
+  expect((error as NotFoundError).message).not.toContain("status code (no body)");
+  expect(error).toMatchObject({ type: "NotFoundError", code: 404, error: { message: expect.any(String) as string } });
+});
+
 test("what is no JSON is refused, and the service goes on", async () => {
   const { port } = new URL(url);
   const headers = { authorization: `Bearer ${service.owner_key}`, "content-type": "application/json" };

@@ -1,4 +1,5 @@
 import type { JsonText } from "@heddle/trace-model";
+import { addToSummary } from "../evaluation-runs/summarize.js";
 import { fillJudgeRequest, fillModelRequest } from "../llm-models/fill-request.js";
 import { modelSettings } from "../llm-models/model-settings.js";
 import { promptMessages } from "../llm-models/prompt-messages.js";
@@ -12,6 +13,7 @@ import { schemaFault } from "./json-schema.js";
  * Free JSON goes there and back as text.
  */
 export const tasks = {
+  addToSummary,
   checkBuiltInValue: ({ className, val }: { className: string; val: JsonText }) => checkBuiltInValue(className, val),
   checkedScorer,
   computeScore,

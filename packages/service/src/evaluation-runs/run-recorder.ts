@@ -3,12 +3,17 @@ import type { CallPart, JsonText } from "@heddle/trace-model";
 import type { JobAttempt } from "../jobs/job-kind.js";
 import type { Prediction } from "../llm-models/llm-model.js";
 import type { Services } from "../services.js";
+import { jobComputing } from "./job-computing.js";
 import type { RunnableScorer } from "./plan-run.js";
 import { predictAndScoreId, predictId, RunCalls } from "./run-calls.js";
 import type { Outcome, RunIdentity, RunItem, ScoreOutcome } from "./run-calls.js";
 import { finishedItems } from "./stored-run.js";
 import { ScoreSummary } from "./summarize.js";
+import type { SummaryState } from "./summarize.js";
 import { measured, nowUs } from "./with-deadline.js";
+
+/** Characters of outputs. */
+const summarizedAtOnce = 1_000_000;
 
 /** Stores the runs that the service makes. Everything can be repeated. */
 export class RunRecorder {
@@ -102,12 +107,29 @@ export class RunRecorder {
   /** Summarizes what is stored and ends the run. */
   async end(run: RunIdentity, attempt: JobAttempt): Promise<void> {
     const startedAt = nowUs();
-    const summary = new ScoreSummary();
-    const items = finishedItems(this.#services, { ...run, id: run.run_id }, ["output"], attempt.signal);
-    for await (const { output } of items) summary.add(output);
-    const parts = await this.#calls.end(run, summary.text(), { started_at: startedAt, ended_at: nowUs() });
+    const summary = await this.#summary(run, attempt);
+    const parts = await this.#calls.end(run, summary, { started_at: startedAt, ended_at: nowUs() });
     attempt.checkHeld();
     await this.#ingest(parts);
+  }
+
+  /** Outputs may be large: they are read in a thread, those of a batch at a time. */
+  async #summary(run: RunIdentity, { sharer, signal }: JobAttempt): Promise<JsonText> {
+    const computing = jobComputing(this.#services.config, { id: run.run_id, sharer });
+    let state: SummaryState | undefined;
+    let outputs: JsonText[] = [];
+    let length = 0;
+    const add = async () => {
+      state = await computing.run("addToSummary", { state, outputs }, { signal });
+      [outputs, length] = [[], 0];
+    };
+    for await (const { output } of finishedItems(this.#services, { ...run, id: run.run_id }, ["output"], signal)) {
+      outputs.push(output);
+      length += output.length;
+      if (length >= summarizedAtOnce) await add();
+    }
+    await add();
+    return new ScoreSummary(state).text();
   }
 
   /** Ends the run with an error, unless it has ended. */

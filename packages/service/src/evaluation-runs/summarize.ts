@@ -14,6 +14,14 @@ interface Node extends Leaf {
   children: Map<string, Node>;
 }
 
+/** What was summarized so far, as plain data. */
+export interface SummaryState {
+  scores: Node;
+  output: Node;
+  latency: Node;
+  paths: number;
+}
+
 /** Paths of one summary. Scores with more, such as keys made of data, are summarized as far as this. */
 const maxPaths = 1000;
 const maxDepth = 10;
@@ -23,28 +31,33 @@ const maxDepth = 10;
  * booleans are true. The shape is that of the client libraries, which leave out the mean of booleans.
  */
 export class ScoreSummary {
-  readonly #scores = newNode();
-  readonly #output = newNode();
-  readonly #latency = newNode();
-  #paths = 0;
+  readonly #state: SummaryState;
+
+  constructor(state: SummaryState = { scores: newNode(), output: newNode(), latency: newNode(), paths: 0 }) {
+    this.#state = state;
+  }
+
+  get state(): SummaryState {
+    return this.#state;
+  }
 
   /** Adds one prediction: an object with `output`, `scores` and `model_latency.mean`. */
   add(predicted: JsonText): void {
     const scores = memberOf(predicted, "scores");
-    if (scores !== undefined) this.#collect(this.#scores, scores, 0);
+    if (scores !== undefined) this.#collect(this.#state.scores, scores, 0);
     const output = memberOf(predicted, "output");
-    if (output !== undefined) this.#collect(this.#output, output, 0);
+    if (output !== undefined) this.#collect(this.#state.output, output, 0);
     const latency = memberOf(memberOf(predicted, "model_latency") ?? "{}", "mean");
-    if (latency !== undefined) this.#collect(this.#latency, latency, 0);
+    if (latency !== undefined) this.#collect(this.#state.latency, latency, 0);
   }
 
   /** One member per scorer, and `output` and `model_latency` where they have numbers or booleans. */
   text(): JsonText {
     const members = new Map([
-      ["output", summaryOf(this.#output)],
-      ["model_latency", summaryOf(this.#latency)],
+      ["output", summaryOf(this.#state.output)],
+      ["model_latency", summaryOf(this.#state.latency)],
     ]);
-    for (const [name, node] of this.#scores.children) members.set(name, summaryOf(node));
+    for (const [name, node] of this.#state.scores.children) members.set(name, summaryOf(node));
     const known = [...members].filter(([, summary]) => summary !== undefined);
     return `{${known.map(([name, summary]) => `${JSON.stringify(name)}:${JSON.stringify(summary)}`).join(",")}}`;
   }
@@ -79,12 +92,19 @@ export class ScoreSummary {
 
   #child(node: Node, key: string): Node | undefined {
     const known = node.children.get(key);
-    if (known !== undefined || this.#paths >= maxPaths) return known;
-    this.#paths += 1;
+    if (known !== undefined || this.#state.paths >= maxPaths) return known;
+    this.#state.paths += 1;
     const made = newNode();
     node.children.set(key, made);
     return made;
   }
+}
+
+/** Adds predictions to a summary, and returns it. */
+export function addToSummary({ state, outputs }: { state: SummaryState | undefined; outputs: readonly JsonText[] }) {
+  const summary = new ScoreSummary(state);
+  for (const output of outputs) summary.add(output);
+  return summary.state;
 }
 
 function newNode(): Node {

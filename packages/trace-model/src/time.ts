@@ -38,20 +38,22 @@ export function isStorableTime(us: bigint): boolean {
 
 /** `2026-04-10T09:00:00.000000Z` */
 export function formatTime(us: bigint): string {
-  let second = us / 1_000_000n;
-  let micros = Number(us % 1_000_000n);
+  const whole = Number(us);
+  const exact = Number.isSafeInteger(whole);
+  let second = exact ? Math.floor(whole / 1e6) : Number(us / 1_000_000n);
+  let micros = exact ? whole - second * 1e6 : Number(us % 1_000_000n);
   if (micros < 0) {
-    second -= 1n;
+    second -= 1;
     micros += 1_000_000;
   }
   if (second !== lastSecond.second) {
-    lastSecond = { second, text: new Date(Number(second) * 1000).toISOString().slice(0, -4) };
+    lastSecond = { second, text: new Date(second * 1000).toISOString().slice(0, -4) };
   }
   return `${lastSecond.text}${String(micros).padStart(6, "0")}Z`;
 }
 
 /** Times that are written one after another are mostly of one second. */
-let lastSecond = { second: 0n, text: "1970-01-01T00:00:00." };
+let lastSecond = { second: 0, text: "1970-01-01T00:00:00." };
 
 /** Microseconds of a nanosecond time, cut like everywhere else. */
 export function fromNanoseconds(ns: bigint): bigint {

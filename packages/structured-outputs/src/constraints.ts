@@ -193,6 +193,8 @@ export function openConstraints(vocabulary: ConstraintVocabulary, options: Const
     let [current, servingThread] = [session, thread];
     let nextTokens = Promise.resolve(first);
     let ended = false;
+    /** Accepted tokens whose masks are not known yet. */
+    let outstanding = 0;
     return {
       async next() {
         const { mask, onlyEos } = await nextTokens;
@@ -202,12 +204,15 @@ export function openConstraints(vocabulary: ConstraintVocabulary, options: Const
       accept(token) {
         if (ended) return;
         current.tokens.push(token);
+        outstanding++;
         const asked = servingThread.ask(current, "advance");
         const before = nextTokens;
         nextTokens = asked.then(async (value) => {
           // The first error is kept.
           await before;
-          if (isSlow(value)) moveToSlowThread();
+          outstanding--;
+          // Others that are on their way would be lost with the session there.
+          if (isSlow(value) && outstanding === 0) moveToSlowThread();
           return value;
         });
         // `next` may never be called.

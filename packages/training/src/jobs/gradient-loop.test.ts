@@ -6,6 +6,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { TableEngine } from "../../test/table-engine.js";
 import { tableEngine } from "../../test/table-engine.js";
+import { divergenceWatch } from "./divergence.js";
+import type { DivergenceState } from "./divergence.js";
 import { runGradientSteps } from "./gradient-loop.js";
 import type { TrainingJobEvent } from "./training-job.js";
 import type { PolicyJob } from "./policy-job.js";
@@ -108,6 +110,60 @@ describe("a training job", () => {
     expect(await bits("again")).toBe(await bits("first"));
     expect(untimed(again.events)).toEqual(untimed(first.events));
     expect(await bits("other")).not.toBe(await bits("first"));
+  });
+
+  it.each([
+    [{}, 20],
+    [{ precalculate_logprobs: true, kl_penalty_coef: 0.1, kl_penalty_source: "sample" }, 20],
+    // Scored in several parts.
+    [{ precalculate_logprobs: true, kl_penalty_coef: 0.1, packed_sequence_length: 2100 }, 7],
+  ])("is paused after each step, and ends with the same weights and events: %j", async (config, pauses) => {
+    const engine = tableEngine({ vocabulary: 8 });
+    const job = (name: string) => {
+      const made = policyJob(engine, name, config);
+      if (!("packed_sequence_length" in config)) return made;
+      const prompt = 1000;
+      const rollouts = made.rollouts.map(({ sequences, ...rollout }) => ({
+        ...rollout,
+        sequences: sequences.map(({ tokens, mask, oldLogprobs }) => ({
+          tokens: Int32Array.from([...new Int32Array(prompt).fill(5), ...tokens]),
+          mask: Uint8Array.from([...new Uint8Array(prompt), ...mask]),
+          oldLogprobs: Float64Array.from([...new Float64Array(prompt).fill(NaN), ...oldLogprobs]),
+        })),
+      }));
+      return { ...made, rollouts };
+    };
+    const whole = job("whole");
+    await run(whole);
+    const sliced = job("sliced");
+    let [runs, ready] = [0, 0];
+    for (let isDone = false; !isDone; runs++) {
+      const reported = {
+        started: sliced.events.length > 0,
+        gradientSteps: sliced.events.filter(({ type }) => type === "gradient_step").length,
+      };
+      const slice = { ...sliced, workDirectory: join(directory, "work"), reported };
+      isDone = await run({ ...slice, shouldPause: () => true, onReady: () => void (ready += 1) }).then(
+        () => true,
+        (error: unknown) => {
+          expect(error).toMatchObject({ code: "aborted", details: { reason: "paused" } });
+          return false;
+        },
+      );
+    }
+    expect(runs).toBe(pauses);
+    expect(ready).toBeGreaterThanOrEqual(runs);
+    expect(await bits("sliced")).toBe(await bits("whole"));
+    expect(untimed(sliced.events)).toEqual(untimed(whole.events));
+    expect(existsSync(join(directory, "work"))).toBe(false);
+  });
+
+  it("notices a divergence that began before a pause", async () => {
+    const state = divergenceWatch(8);
+    expect(state.check(0, 1, -0.5)).toBe(false);
+    expect(state.check(1, 3, -3)).toBe(true);
+    const later = divergenceWatch(8, JSON.parse(JSON.stringify(state.state)) as DivergenceState);
+    expect(() => later.check(2, 3, -3)).toThrow(/diverged/i);
   });
 
   it.each([

@@ -22,7 +22,8 @@ export function startThread(module: URL, options: WorkerOptions): Worker {
 
 function newWorker(module: URL, options: WorkerOptions): Worker {
   const { url, execArgv } = entryModule(module);
-  if (execArgv.length === 0) return new Worker(url, options);
+  // Options of the process, such as `--input-type` next to `--eval`, would keep a thread from starting with a file.
+  if (execArgv.length === 0) return new Worker(url, { ...options, execArgv: [] });
   // A thread does not inherit the TypeScript loader of its process.
   const loader = JSON.stringify(import.meta.resolve("tsx/esm/api"));
   const script = `import(${loader}).then((tsx) => { tsx.register(); return import(${JSON.stringify(url.href)}); });`;

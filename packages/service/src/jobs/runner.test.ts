@@ -150,6 +150,36 @@ test("a cancelled job is interrupted and ends as cancelled", async () => {
   expect(cancelled).toEqual(["job"]);
 });
 
+test("a job that has had its slice goes on after the others that wait, and no attempt counts", async () => {
+  const order: string[] = [];
+  const kind: JobKind = {
+    name: "work",
+    pool: "training",
+    async run(job, attempt) {
+      order.push(job.id);
+      for (let step = job.progress.completed; step < 3; step++) {
+        if (attempt.shouldYield) return "yielded";
+        attempt.report({ completed: step + 1, total: 3 });
+        while (!attempt.shouldYield && order.length < 3) await delay(5);
+      }
+      return "succeeded";
+    },
+    fail: async () => {},
+    cancel: async () => {},
+  };
+  const pools = { training: 1 };
+  const runner = new JobRunner(control.jobs, { concurrency: 4, pools, sliceMs: 50, onError: (e) => errors.push(e) });
+  runners.push(runner);
+  for (const key of ["ann", "bob"]) {
+    const addedBy = { key_id: key, entity: "acme" };
+    await control.jobs.add({ ...newJob(key), project_id: project, pool: "training", added_by: addedBy });
+  }
+  runner.start([kind]);
+  for (const id of ["ann", "bob"]) expect(await reached(id, "succeeded")).toMatchObject({ attempts: 1 });
+  expect(order.slice(0, 3)).toEqual(["ann", "bob", "ann"]);
+  expect(errors).toEqual([]);
+});
+
 test("a runner that stops gives its jobs back, and the attempt does not count", async () => {
   const { arrived, pass } = gate();
   const { runner } = start(pass);

@@ -1,9 +1,10 @@
 import type { ClaimedJob, JobOutcome, Jobs } from "@heddle/control-plane";
-import { HeddleError } from "@heddle/errors";
-import type { ErrorCode } from "@heddle/errors";
+import { attemptJob, outageDelayMs } from "./attempt-job.js";
+import type { AttemptEnd } from "./attempt-job.js";
 import { HeldJob } from "./held-job.js";
 import type { JobKind, JobPool } from "./job-kind.js";
-import { SlotShares } from "./slot-shares.js";
+import { mayEndSlice, msToNextSliceEnd, slicesToEnd } from "./slices.js";
+import { sharesOf } from "./slot-shares.js";
 
 export interface JobRunnerOptions {
   /** Jobs that run at the same time, of all kinds without a pool. */
@@ -25,27 +26,10 @@ export type JobQueue = Pick<JobRunner, "add" | "cancel" | "wake">;
 
 const defaultLeaseMs = 15_000;
 const defaultSliceMs = 15_000;
-/** What a job has of its slice if its key or entity has more slots than its share: handing over has a cost. */
-const shortestSliceMs = 1000;
 /** Cancelled jobs that are ended at the same time. They need no slot. */
 const maxEnding = 4;
-/** Attempts that count, after which a job fails. */
-const maxAttempts = 5;
-/** After an attempt that counts: doubled for each further one. */
-const firstDelayMs = 1000;
-const longestDelayMs = 60_000;
-/** After an attempt that ended because a store did not respond, and between claims while the control plane does not. */
-const outageDelayMs = 3000;
 /** Jobs are looked for this often even if none is known to become due: another process adds some, or revokes a key. */
 const longestWaitMs = 5000;
-
-/** Codes of errors that do not last. The attempt is repeated and does not count. */
-const transient: ReadonlySet<ErrorCode> = new Set(["busy", "denied", "rate_limited", "aborted"]);
-
-/** The terminal state of the job, or when it can be claimed again. */
-type AttemptEnd = { state: JobOutcome; error?: string } | { delayMs: number; counted: boolean };
-
-const continued: AttemptEnd = { delayMs: 0, counted: false };
 
 /** Runs the jobs of the queue in this process. */
 export class JobRunner {
@@ -173,31 +157,18 @@ export class JobRunner {
    */
   async #endSlices(pool: JobPool | undefined): Promise<number> {
     const { sliceMs } = this.#options;
-    const shortestMs = Math.min(shortestSliceMs, sliceMs);
     const held = this.#heldIn(pool);
     const running = held.filter(({ shouldYield }) => !shouldYield);
-    const left = running.flatMap((each) => [sliceMs, shortestMs].map((ms) => ms - each.sliceAge()));
-    const nextMs = Math.min(longestWaitMs, ...left.filter((ms) => ms > 0));
-    const candidates = running
-      .filter((each) => each.sliceAge() >= shortestMs)
-      .toSorted((a, b) => b.sliceAge() - a.sliceAge());
-    if (candidates.length === 0) return nextMs;
-    const shares = sharesOf(this.#slots(pool), running);
-    const waiting = await this.#queue.waiting({ kinds: this.#kindsOf(pool), ...(pool && { pool }) });
-    // The first ones get the slots that others are about to give back.
-    for (const next of waiting.slice(pool === undefined ? 0 : held.length - running.length)) {
-      const index = candidates.findIndex(
-        (each) => shares.deserves(next, each.job) && (each.sliceAge() >= sliceMs || shares.exceeds(each.job, next)),
-      );
-      const [ended] = index < 0 ? [] : candidates.splice(index, 1);
-      if (ended === undefined) continue;
-      ended.yieldSlot();
-      shares.add(ended.job, -1);
-      shares.add(next, 1);
+    if (mayEndSlice(running, sliceMs)) {
+      const waiting = await this.#queue.waiting({ kinds: this.#kindsOf(pool), ...(pool && { pool }) });
+      // The first ones get the slots that others are about to give back.
+      const next = waiting.slice(pool === undefined ? 0 : held.length - running.length);
+      const ended = slicesToEnd(running, next, { sliceMs, slots: this.#slots(pool) });
+      for (const each of ended) each.yieldSlot();
       // What it has begun needs no slot: the next one can have it at once.
-      if (pool === undefined) this.#claimAgain = true;
+      if (pool === undefined && ended.length > 0) this.#claimAgain = true;
     }
-    return nextMs;
+    return Math.min(longestWaitMs, msToNextSliceEnd(running, sliceMs));
   }
 
   #kindsOf(pool: JobPool | undefined): string[] {
@@ -232,7 +203,7 @@ export class JobRunner {
     if (kind === undefined) throw new Error(`no kind ${job.kind}`);
     let ended: AttemptEnd;
     try {
-      ended = await this.#attempt(kind, held);
+      ended = await attemptJob(kind, held, this.#options.onError);
       if ("state" in ended && held.interruption() !== "lost") {
         if (ended.state === "cancelled") await kind.cancel(job);
         if (ended.state === "failed") await kind.fail(job, ended.error ?? "");
@@ -247,35 +218,4 @@ export class JobRunner {
       if (await this.#queue.finish(job, ended.state, ended.error)) this.#options.onEnded?.(job.kind, ended.state);
     } else await this.#queue.giveBack(job, { delay_us: BigInt(ended.delayMs) * 1000n, counted: ended.counted });
   }
-
-  async #attempt(kind: JobKind, held: HeldJob): Promise<AttemptEnd> {
-    const { job } = held;
-    if (job.cancel_requested) return { state: "cancelled", ...(job.cancel_reason && { error: job.cancel_reason }) };
-    if (job.attempts > maxAttempts) {
-      return { state: "failed", error: `given up after ${maxAttempts} attempts` };
-    }
-    try {
-      const state = await kind.run(job, held);
-      return state === "yielded" ? continued : { state };
-    } catch (error) {
-      // A cancelled job is claimed again, to be ended.
-      if (held.interruption() !== undefined) return continued;
-      if (error instanceof HeddleError && transient.has(error.code)) {
-        this.#options.onError(error);
-        return { delayMs: outageDelayMs, counted: false };
-      }
-      if (error instanceof HeddleError) return { state: "failed", error: error.message };
-      this.#options.onError(error);
-      if (job.attempts >= maxAttempts) return { state: "failed", error: "internal error" };
-      return { delayMs: Math.min(firstDelayMs * 2 ** (job.attempts - 1), longestDelayMs), counted: true };
-    }
-  }
-}
-
-/** How the jobs of keys share slots. */
-function sharesOf(slots: number, held: readonly HeldJob[]): SlotShares {
-  return new SlotShares(
-    slots,
-    held.map(({ job }) => job).filter(({ key_id }) => key_id !== ""),
-  );
 }

@@ -15,7 +15,7 @@ const entityShare = (slots: number): number => Math.max(1, Math.floor(slots * 0.
 const keyShare = (slots: number): number => Math.max(1, Math.floor(slots / 2));
 
 /** How jobs share the slots of a pool. */
-export class SlotShares {
+class SlotShares {
   readonly #slots: number;
   readonly #entities = new Map<string, number>();
   readonly #keys = new Map<string, number>();
@@ -70,4 +70,12 @@ export class SlotShares {
       [this.#projects, JSON.stringify([entity, key_id, project_id])],
     ];
   }
+}
+
+/** How jobs share slots. Those of no known key count for nobody. */
+export function sharesOf(slots: number, held: readonly { job: JobOwner }[]): SlotShares {
+  return new SlotShares(
+    slots,
+    held.map(({ job }) => job).filter(({ key_id }) => key_id !== ""),
+  );
 }

@@ -72,7 +72,7 @@ async function commonInput(run: Run, metrics: Record<string, number>): Promise<T
     workDirectory: directory.work,
     seed: seedOf(job),
     signal,
-    sharer: sharerOf(job),
+    sharer: run.attempt.sharer,
     reported,
     // What each attempt repeats is no part of its time slice.
     onReady: () => run.attempt.beginSlice(),
@@ -88,11 +88,6 @@ async function commonInput(run: Run, metrics: Record<string, number>): Promise<T
       await finish(run, event.data, { metrics, isUntrained, probe });
     },
   };
-}
-
-/** All training of a project shares as one key. */
-function sharerOf({ project_id: projectId }: TrainingJobRecord): { key: string; entity: string } {
-  return { key: `training in ${projectId}`, entity: projectId.slice(0, projectId.indexOf("/")) };
 }
 
 async function report(

@@ -292,7 +292,7 @@ async function publish(projectId: string, count: number): Promise<Refs> {
   const params = { messages_template: [{ role: "user", content: "{prompt}" }] };
   const model = { llm_model_id: "acme/loom-8b", default_params: params };
   return {
-    evaluation_ref: await store("chaos", instance("Evaluation", { dataset, scorers: [scorer], trials: 20 })),
+    evaluation_ref: await store("chaos", instance("Evaluation", { dataset, scorers: [scorer], trials: 8 })),
     model_ref: await store("model", model, "LLMStructuredCompletionModel"),
     scorer_ref: scorer,
   };

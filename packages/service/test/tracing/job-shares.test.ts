@@ -156,11 +156,11 @@ test("the jobs of a key end when it is revoked, with the reason", async () => {
   const client = service.training(secret);
   const model = await newModel(client, project);
   const trajectories = Array.from({ length: 3000 }, (_, n) => trajectory(n * n, choice("yes")));
-  const experimental_config = { packed_sequence_length: 1, learning_rate: 1e-6 };
+  const config = { packed_sequence_length: 1, learning_rate: 1e-6 };
   const job = await createRl(client, {
     model_id: model.id,
     trajectory_groups: [{ trajectories }],
-    experimental_config,
+    experimental_config: config,
   });
   await vi.waitFor(async () => expect(await running()).toBe(4), { timeout: 20_000 });
   await service.services.control.keys.revoke(key.id);

@@ -20,7 +20,8 @@ export class HeldJob implements JobAttempt {
   #timer: NodeJS.Timeout | undefined;
   #renewing: Promise<void> = Promise.resolve();
   #released = false;
-  #sliceBegan: number;
+  /** Undefined during preparations, which no slice ends. */
+  #sliceBegan: number | undefined;
   #shouldYield = false;
 
   /** `claimedAt` is the monotonic time at which the claim was sent. */
@@ -30,7 +31,6 @@ export class HeldJob implements JobAttempt {
     this.#leaseMs = leaseMs;
     this.#progress = job.progress;
     this.#confirmed = momentAt(claimedAt);
-    this.#sliceBegan = claimedAt;
     this.#schedule();
   }
 
@@ -46,9 +46,9 @@ export class HeldJob implements JobAttempt {
     this.#sliceBegan = performance.now();
   }
 
-  /** How long the job has had its slot, in milliseconds. */
+  /** How long the job has worked in its slot, in milliseconds. */
   sliceAge(): number {
-    return performance.now() - this.#sliceBegan;
+    return this.#sliceBegan === undefined ? 0 : performance.now() - this.#sliceBegan;
   }
 
   /** Ends the time slice. */

@@ -16,7 +16,10 @@ export interface JobAttempt {
    * as soon as what it has begun is done.
    */
   readonly shouldYield: boolean;
-  /** Begins the time slice now. To be called after preparations that each attempt repeats. */
+  /**
+   * Begins the time slice now. To be called after the preparations that each attempt repeats: until then it cannot end, so
+   * that each attempt gets something done.
+   */
   beginSlice(): void;
 }
 

@@ -74,8 +74,10 @@ async function* itemsOf(
     const example = JSON.stringify(rowRef(plan.dataset_ref, digest));
     for (let trial = 0; trial < plan.trials; trial++) {
       const index = original_index * plan.trials + trial;
+      if (isDone(index)) continue;
+      yield { index, example, row: val };
+      // Each attempt gets something done, however short its slice is.
       if (attempt.shouldYield) return;
-      if (!isDone(index)) yield { index, example, row: val };
     }
   }
 }

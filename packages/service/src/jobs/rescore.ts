@@ -83,11 +83,11 @@ async function* sourcesOf(
     const request = { project_id: projectId, filter: { call_ids: callIds } };
     for await (const call of store.calls.query(request, { signal: attempt.signal })) calls.set(call.id, call);
     for (const index of page) {
-      if (attempt.shouldYield) return;
       const call = calls.get(ids[index] ?? "");
       if (call === undefined) continue;
       const example = memberOf(call.inputs, "example") ?? "null";
       yield { index, call, example, row: await rowOf(store, projectId, example) };
+      if (attempt.shouldYield) return;
     }
   }
 }

@@ -90,10 +90,10 @@ async function* callsOf(
     // All of a page are read before the first is scored, so that no statement stays open meanwhile.
     for await (const call of store.calls.query(request, { signal: attempt.signal })) calls.set(call.id, call);
     for (const [at, id] of page.entries()) {
-      if (attempt.shouldYield) return;
       const call = calls.get(id);
       if (call === undefined || call.ended_at === null) onMissing(start + at);
       else yield { call, index: start + at };
+      if (attempt.shouldYield) return;
     }
   }
 }

@@ -62,7 +62,7 @@ export class BodiesInFlight {
     this.#arriving.delete(body);
   }
 
-  /** Counts what a complete body has become by inflating it. Throws `Overloaded` when there is no memory for it. */
+  /** Counts what a complete body has become by inflating or parsing it. Throws `Overloaded` when there is no memory for it. */
   inflated(body: Body, bytes: number): void {
     this.#count(body, bytes);
     while (this.#bytes > this.#maxBytes && this.refuseOldest());

@@ -24,6 +24,8 @@ export interface HttpRequest {
   stream(limit: number): AsyncIterable<Uint8Array>;
   /** Undoes a content encoding. Rejects with `BodyTooLarge` beyond `limit` bytes of output. */
   inflate(encoding: Encoding, bytes: Uint8Array, limit: number): Promise<Uint8Array>;
+  /** Counts what the body takes in memory beyond its bytes, as values. Throws `Overloaded` when there is no memory for it. */
+  parsed?(bytes: number): void;
 }
 
 /** A body as its bytes, as its text, or as the JSON value of it, which has lost how numbers were written. */

@@ -26,13 +26,15 @@ export function readJson(text: string, plan: Plan | undefined, noControls = fals
   const value = reader.value(plan);
   const end = skipSpace(text, reader.at);
   if (end < text.length) throw new Malformed("something after the end of the JSON value", end);
-  return { value, mistakes: reader.mistakes };
+  return { value, mistakes: reader.mistakes, values: reader.values };
 }
 
 export interface JsonBody {
   value: unknown;
   /** Free JSON of a type that it may not have, the first ones. */
   mistakes: readonly Detail[];
+  /** How many values it has, those inside free JSON not counted. */
+  values: number;
 }
 
 const maxMistakes = 10;
@@ -40,20 +42,21 @@ const maxMistakes = 10;
 class Reader {
   at = 0;
   readonly mistakes: Detail[] = [];
+  values = 0;
   #depth = 0;
-  #valuesLeft: number;
+  #mostValues: number;
   readonly #text: string;
   readonly #scanner: Scanner;
   readonly #path: (string | number)[] = ["body"];
 
   constructor(text: string, noControls: boolean, values: number) {
     this.#text = text;
-    this.#valuesLeft = values;
+    this.#mostValues = values;
     this.#scanner = new Scanner(text, noControls);
   }
 
   value(plan: Plan | undefined): unknown {
-    if (--this.#valuesLeft < 0) throw tooManyValues(this.#path);
+    if (++this.values > this.#mostValues) throw tooManyValues(this.#path);
     const c = this.#text.charCodeAt(this.at);
     if (plan?.raw !== undefined) return this.#raw(plan.raw, c);
     if (c === 34) return this.#string();
@@ -146,7 +149,7 @@ class Reader {
     else {
       for (let index = 0; ; index++) {
         if (plan !== undefined && index >= plan.maxItems) throw tooMany(path, plan.maxItems);
-        if (isLong) this.#valuesLeft += valuesOfItem;
+        if (isLong) this.#mostValues += valuesOfItem;
         const item = plan === undefined || index >= plan.prefix.length ? plan?.items : plan.prefix[index];
         path.push(index);
         result.push(plan?.lenient === undefined ? this.value(item) : this.#lenientItem(plan, item));

@@ -115,6 +115,11 @@ export class NodeBody {
     return inflated;
   }
 
+  /** Counts what the body takes beyond its bytes. Throws `Overloaded` when there is no memory for it. */
+  parsed(bytes: number): void {
+    if (this.#body !== undefined) this.#bodies.inflated(this.#body, bytes);
+  }
+
   release(): void {
     if (this.#body !== undefined) this.#bodies.release(this.#body);
   }

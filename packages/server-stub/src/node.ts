@@ -179,6 +179,7 @@ function requestOf(incoming: IncomingMessage, outgoing: ServerResponse, body: No
     bytes: (limit: number, form?: BodyForm) => body.read(limit, form),
     stream: (limit: number) => body.stream(limit),
     inflate: (encoding: Encoding, bytes: Uint8Array, limit: number) => body.inflate(encoding, bytes, limit),
+    parsed: (bytes: number) => body.parsed(bytes),
   };
   return withSignal(request, () => (controller ??= abortWithClient(outgoing)).signal);
 }

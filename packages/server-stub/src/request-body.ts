@@ -26,9 +26,9 @@ export async function readRequestBody(request: HttpRequest, entry: BodyEntry, gr
   if (entry.kind === "raw") return { bytes, mediaType: mediaTypeOf(request) || mediaTypeBy(bytes, entry.mediaTypes) };
   if (bytes.length === 0 && !entry.required) return undefined;
   if (bytes.length === 0 && entry.kind === "json") throw missing();
-  if (entry.kind === "json") return validated(parseJson(bytes, planOf(entry, group)), entry, group);
+  if (entry.kind === "json") return validated(parseJson(request, bytes, planOf(entry, group)), entry, group);
   const value = readMultipart(bytes, request.header("content-type"), entry.files ?? []);
-  return validated({ value, mistakes: [] }, entry, group);
+  return validated({ value, mistakes: [], values: 0 }, entry, group);
 }
 
 /** What is enough of a body that a framework has read before. */
@@ -81,8 +81,15 @@ function mediaTypeBy(bytes: Uint8Array, possible: readonly string[]): string {
   return possible.find((type) => isJson(type) === (first === 0x7b)) ?? possible[0] ?? "";
 }
 
-function parseJson(bytes: Uint8Array, plan: Plan | undefined): JsonBody {
-  return parseText(decodeText(bytes), plan, { noControls: hasNoControlCharacters(bytes) });
+/** What a value takes in memory. */
+const valueBytes = 40;
+
+/** Throws `Overloaded` when there is no memory for its values. */
+function parseJson(request: HttpRequest, bytes: Uint8Array, plan: Plan | undefined): JsonBody {
+  const body = parseText(decodeText(bytes), plan, { noControls: hasNoControlCharacters(bytes) });
+  const more = body.values * valueBytes - bytes.length;
+  if (more > 0) request.parsed?.(more);
+  return body;
 }
 
 function parseText(

@@ -43,7 +43,7 @@ export async function eachOf<T>(
 
 /** Sends one request and reads its whole response; rejects unless it is a 2xx. */
 export function send(
-  { url, key }: ServiceProcess,
+  { url, key }: Pick<ServiceProcess, "url" | "key">,
   agent: Agent,
   { path, headers, bytes }: ReadyRequest,
 ): Promise<number> {

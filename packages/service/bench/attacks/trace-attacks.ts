@@ -1,76 +1,24 @@
-import { Agent, request } from "node:http";
-import type { IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
+import { attackedProject, count, post, readAll } from "./attack.js";
+import type { AttackShape, Target } from "./attack.js";
 
-// The attacks of neighbour.ts. As a program: gets an attack by message, and repeats it until it is told to stop.
-
-/** What is attacked, with which key, and large data that the key may read. */
-export interface Target {
-  url: string;
-  key: string;
-  /** Of an object of 6 MB. */
-  ref: string;
-  /** Digest of a table with rows of 6 MB. */
-  table: string;
-}
-
-/** How often the attacker got each status; `cut` for connections that the service closed. */
-export type AttackReport = Record<string, number>;
-
-type Attack = (target: Target) => Promise<void>;
-export type AttackName = "bombs" | "unread streams" | "dear queries" | "giant responses" | "half-open connections";
-
-const report: AttackReport = {};
-const agent = new Agent({ keepAlive: true });
-const projectId = "attacker/app";
-
-/** Each is run by so many workers at once, again and again. */
-export const attacks: Record<AttackName, { workers: number; run: Attack }> = {
-  bombs: { workers: 4, run: sendBomb },
+/** Attacks on what keeps and reads traces. */
+export const traceAttacks = {
+  "compressed exports": { workers: 4, run: sendBomb },
   "unread streams": { workers: 20, run: leaveStreamUnread },
-  "dear queries": { workers: 8, run: askDearly },
-  "giant responses": { workers: 12, run: askForGiants },
+  "expensive queries": { workers: 8, run: sendExpensiveQuery },
+  "oversized responses": { workers: 12, run: askForOversized },
   "half-open connections": { workers: 200, run: leaveHalfOpen },
-};
-
-function count(status: number | string): void {
-  report[status] = (report[status] ?? 0) + 1;
-}
-
-/** Sends a request and resolves with its response, whose body nobody reads; undefined when the connection is cut. */
-function post(
-  { url, key }: Target,
-  path: string,
-  body: Buffer | object,
-  headers: Record<string, string> = {},
-): Promise<IncomingMessage | undefined> {
-  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify({ project_id: projectId, ...body }));
-  return new Promise((resolve) => {
-    const all = { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers };
-    const outgoing = request(`${url}${path}`, { method: "POST", agent, headers: all }, (response) => {
-      count(response.statusCode ?? 0);
-      response.on("error", () => count("cut"));
-      resolve(response);
-    });
-    outgoing.on("error", () => {
-      count("cut");
-      resolve(undefined);
-    });
-    outgoing.end(bytes);
-  });
-}
-
-async function readAll(response: IncomingMessage | undefined): Promise<void> {
-  if (response === undefined) return;
-  await new Promise<void>((resolve) => response.on("close", resolve).resume());
-}
+} satisfies Record<string, AttackShape>;
 
 const varint = (value: number): number[] => (value < 128 ? [value] : [(value & 127) | 128, ...varint(value >>> 7)]);
 const nested = (number: number, bytes: Buffer) =>
   Buffer.concat([Buffer.from([number * 8 + 2, ...varint(bytes.length)]), bytes]);
 const emptySpans = (bytes: number) => gzipSync(nested(1, nested(2, Buffer.alloc(bytes, Buffer.from([18, 0])))));
+let next = 0;
+
 const bombs = [
   { bytes: emptySpans(33_000_000), type: "application/x-protobuf" },
   { bytes: emptySpans(2_000_000), type: "application/x-protobuf" },
@@ -80,11 +28,10 @@ const bombs = [
     type: "application/json",
   },
 ];
-let next = 0;
 
 async function sendBomb(target: Target): Promise<void> {
   const { bytes, type } = bombs[next++ % bombs.length] ?? { bytes: Buffer.alloc(0), type: "" };
-  const headers = { "content-type": type, "content-encoding": "gzip", project_id: projectId };
+  const headers = { "content-type": type, "content-encoding": "gzip", project_id: attackedProject };
   await readAll(await post(target, "/otel/v1/traces", bytes, headers));
 }
 
@@ -101,7 +48,7 @@ const contains = (n: number) => ({
   $contains: { input: { $getField: "inputs.messages" }, substr: { $literal: `word ${n}` } },
 });
 const deep = Array.from({ length: 8 }, (_, n) => ["inputs", ...Array.from({ length: n + 1 }, () => "model")].join("."));
-const dearQueries: ReadonlyArray<readonly [path: string, body: object]> = [
+const expensiveQueries: ReadonlyArray<readonly [path: string, body: object]> = [
   ["/calls/query_stats", { query: { $expr: { $or: Array.from({ length: 1200 }, (_, n) => contains(n)) } } }],
   ["/calls/query", { sort_by: [{ field: "inputs.messages", direction: "asc" }], limit: 100 }],
   [
@@ -123,15 +70,15 @@ const dearQueries: ReadonlyArray<readonly [path: string, body: object]> = [
   ],
 ];
 
-async function askDearly(target: Target): Promise<void> {
-  const [path, body] = dearQueries[next++ % dearQueries.length] ?? ["", {}];
+async function sendExpensiveQuery(target: Target): Promise<void> {
+  const [path, body] = expensiveQueries[next++ % expensiveQueries.length] ?? ["", {}];
   await readAll(await post(target, path, body));
 }
 
 /** Every third response is read; the others are left until the service cuts them. */
-async function askForGiants(target: Target): Promise<void> {
+async function askForOversized(target: Target): Promise<void> {
   const refs = (times: number) => ({ refs: Array.from({ length: times }, () => target.ref) });
-  const giants: ReadonlyArray<readonly [path: string, body: object]> = [
+  const responses: ReadonlyArray<readonly [path: string, body: object]> = [
     ["/refs/read_batch", refs(80)],
     ["/refs/read_batch", refs(10)],
     ["/calls/query", { ...expanded, limit: 8 }],
@@ -139,7 +86,7 @@ async function askForGiants(target: Target): Promise<void> {
     ["/objs/query", {}],
   ];
   const turn = next++;
-  const [path, body] = giants[turn % giants.length] ?? ["", {}];
+  const [path, body] = responses[turn % responses.length] ?? ["", {}];
   const response = await post(target, path, body);
   if (response?.statusCode === 200 && turn % 3 > 0) await delay(60_000);
   else await readAll(response);
@@ -165,24 +112,3 @@ async function leaveHalfOpen({ url, key }: Target): Promise<void> {
   if (!socket.destroyed) socket.destroy();
   else count("cut");
 }
-
-interface Start {
-  name: AttackName;
-  target: Target;
-}
-
-process.on("message", (message: Start | "stop") => {
-  if (message === "stop") {
-    process.send?.(report);
-    return;
-  }
-  const { workers, run } = attacks[message.name];
-  const repeat = async () => {
-    for (;;) {
-      await run(message.target);
-      // What is refused at once is not repeated faster than a client could.
-      await delay(20);
-    }
-  };
-  for (let worker = 0; worker < workers; worker++) void repeat();
-});

@@ -1,0 +1,30 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { report } from "./attack.js";
+import type { Target } from "./attack.js";
+import { attacks } from "./attacks.js";
+import type { AttackName } from "./attacks.js";
+
+// A program: gets attacks by message and repeats them, and sends its report when it is told to stop.
+
+export interface Start {
+  names: AttackName[];
+  target: Target;
+}
+
+process.on("message", (message: Start | "stop") => {
+  if (message === "stop") {
+    process.send?.(report);
+    return;
+  }
+  for (const name of message.names) {
+    const { workers, run } = attacks[name];
+    const repeat = async () => {
+      for (;;) {
+        await run(message.target);
+        // What is refused at once is not repeated faster than a client could.
+        await delay(20);
+      }
+    };
+    for (let worker = 0; worker < workers; worker++) void repeat();
+  }
+});

@@ -1,0 +1,27 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import type { AttackReport, Target } from "./attack.js";
+import type { Start } from "./attacker.js";
+import type { AttackName } from "./attacks.js";
+
+/**
+ * Attacks from a process of its own, so that the clock of the victim is not disturbed; the result ends it. `execArgv` are
+ * the arguments of node with which TypeScript runs from source.
+ */
+export function startAttacks(
+  names: AttackName[],
+  target: Target,
+  execArgv = process.execArgv,
+): () => Promise<AttackReport> {
+  const child = fork(fileURLToPath(new URL("attacker.ts", import.meta.url)), [], { execArgv: [...execArgv] });
+  const start: Start = { names, target };
+  child.send(start);
+  return async () => {
+    const message = once(child, "message") as Promise<[AttackReport]>;
+    child.send("stop");
+    const [report] = await message;
+    child.kill("SIGKILL");
+    return report;
+  };
+}

@@ -16,10 +16,10 @@ test("a body counts as what it becomes by being parsed, until its response", asy
       },
     },
   });
-  const { url, close } = await listen(server, { maxBodyBytesInFlight: 6_000_000 });
+  const listening = await listen(server, { maxBodyBytesInFlight: 6_000_000 });
   const send = async (refs: number) => {
     const body = JSON.stringify({ refs: Array.from({ length: refs }, () => "") });
-    const response = await fetch(`${url}/refs/read_batch`, { method: "POST", body });
+    const response = await fetch(`${listening.url}/refs/read_batch`, { method: "POST", body });
     return { status: response.status, text: await response.text() };
   };
   try {
@@ -33,6 +33,6 @@ test("a body counts as what it becomes by being parsed, until its response", asy
     expect(await held).toMatchObject({ status: 200 });
     expect(await send(100_000)).toMatchObject({ status: 200 });
   } finally {
-    await close(0);
+    await listening.close(0);
   }
 });

@@ -1,4 +1,4 @@
-import { Agent } from "node:http";
+import type { Agent } from "node:http";
 import { newId } from "@heddle/trace-model";
 import { attackedProject } from "./attacks/attack.js";
 import type { Target } from "./attacks/attack.js";

@@ -1,4 +1,4 @@
-import { Agent } from "node:http";
+import type { Agent } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { send } from "./load.js";
 import type { ReadyRequest } from "./load.js";

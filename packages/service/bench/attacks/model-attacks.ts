@@ -28,8 +28,8 @@ const templates = [
 
 async function sendTemplate(target: Target): Promise<void> {
   // None is compiled before.
-  const chat_template = `${templates[next % templates.length]}${next++}`;
-  await readAll(await complete(target, { max_tokens: 5, chat_template }));
+  const template = `${templates[next % templates.length]}${next++}`;
+  await readAll(await complete(target, { max_tokens: 5, chat_template: template }));
 }
 
 /** At most 32 characters each. */

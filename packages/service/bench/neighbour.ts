@@ -72,7 +72,7 @@ async function measure(name: string, attacking: AttackName[]): Promise<void> {
   await delay(restMs);
   const children = () => childrenOf(service.pid);
   for (const pid of [service.pid, ...children()]) forgetPeak(pid);
-  const stop = attacking.length === 0 ? undefined : startAttacks(attacking, target);
+  const stop = attacking.length === 0 ? undefined : await startAttacks(attacking, target);
   if (stop !== undefined) await delay(2000);
   const load = { projectId: "victim/app", writesPerSecond, evaluation };
   const { times, errors } = await runVictim(victim, agent, load, seconds);

@@ -3,8 +3,9 @@ import { report } from "./attack.js";
 import type { Target } from "./attack.js";
 import { attacks } from "./attacks.js";
 import type { AttackName } from "./attacks.js";
+import { prepareTrajectories } from "./model-attacks.js";
 
-// A program: gets attacks by message and repeats them, and sends its report when it is told to stop.
+// A program: gets attacks by message, says when it is ready, repeats them, and sends its report when it is told to stop.
 
 export interface Start {
   names: AttackName[];
@@ -16,6 +17,8 @@ process.on("message", (message: Start | "stop") => {
     process.send?.(report);
     return;
   }
+  if (message.names.includes("compressed trajectories")) prepareTrajectories(message.target);
+  process.send?.("ready");
   for (const name of message.names) {
     const { workers, run } = attacks[name];
     const repeat = async () => {

@@ -51,17 +51,21 @@ async function streamCompletion(target: Target): Promise<void> {
   await readAll(await complete(target, { max_tokens: 400, ignore_eos: true, stream: true, ...logprobs }));
 }
 
-const trajectories = [
-  `{"messages_and_choices":[{"role":"user","content":"${"a".repeat(60_000_000)}"}],"reward":1}`,
-  `{"messages_and_choices":[],"metadata":{"a":[${"{},".repeat(20_000_000)}{}]}}`,
-];
-let compressed: Uint8Array[] | undefined;
-
 /** 58 KB of gzip that become a trajectory of 60 MB. */
-async function sendTrajectory(target: Target): Promise<void> {
-  compressed ??= trajectories.map((trajectory) =>
-    gzipSync(`{"model_id":"${target.modelId}","trajectory_groups":[{"trajectories":[${trajectory}]}]}`),
+let compressed: Uint8Array[] = [];
+
+/** Compresses what is sent, which takes seconds. */
+export function prepareTrajectories({ modelId }: Target): void {
+  const trajectories = [
+    `{"messages_and_choices":[{"role":"user","content":"${"a".repeat(60_000_000)}"}],"reward":1}`,
+    `{"messages_and_choices":[],"metadata":{"a":[${"{},".repeat(20_000_000)}{}]}}`,
+  ];
+  compressed = trajectories.map((trajectory) =>
+    gzipSync(`{"model_id":"${modelId}","trajectory_groups":[{"trajectories":[${trajectory}]}]}`),
   );
+}
+
+async function sendTrajectory(target: Target): Promise<void> {
   const body = compressed[next++ % compressed.length] ?? Buffer.alloc(0);
   await readAll(await post(target, "/v1/preview/training-jobs", body, { "content-encoding": "gzip" }));
 }

@@ -6,17 +6,19 @@ import type { Start } from "./attacker.js";
 import type { AttackName } from "./attacks.js";
 
 /**
- * Attacks from a process of its own, so that the clock of the victim is not disturbed; the result ends it. `execArgv` are
+ * Attacks from a process of its own, so that the clock of the victim is not disturbed and resolves
+ * when they begin; the result ends them. `execArgv` are
  * the arguments of node with which TypeScript runs from source.
  */
-export function startAttacks(
+export async function startAttacks(
   names: AttackName[],
   target: Target,
-  execArgv = process.execArgv,
-): () => Promise<AttackReport> {
+  execArgv: readonly string[] = process.execArgv,
+): Promise<() => Promise<AttackReport>> {
   const child = fork(fileURLToPath(new URL("attacker.ts", import.meta.url)), [], { execArgv: [...execArgv] });
   const start: Start = { names, target };
   child.send(start);
+  await once(child, "message");
   return async () => {
     const message = once(child, "message") as Promise<[AttackReport]>;
     child.send("stop");

@@ -21,6 +21,8 @@ export interface VictimLoad {
   evaluation: object;
 }
 
+const patienceMs = 60_000;
+
 function asJson(path: string, body: unknown): ReadyRequest {
   const headers = { "content-type": "application/json" };
   return { path, headers, bytes: Buffer.from(JSON.stringify(body)) };
@@ -41,7 +43,7 @@ export async function runVictim(
   const timed = async (kind: Kind, work: () => Promise<unknown>) => {
     const start = performance.now();
     try {
-      await work();
+      await Promise.race([work(), tooLate()]);
     } catch (error) {
       errors.push(`${kind}: ${error instanceof Error ? error.message : String(error)}`);
     }
@@ -67,6 +69,12 @@ export async function runVictim(
   }
   await Promise.all([...pending, evaluations]);
   return { times, errors };
+}
+
+/** Rejects when nobody would wait any longer. */
+async function tooLate(): Promise<never> {
+  await delay(patienceMs, undefined, { ref: false });
+  throw new Error(`not finished after ${patienceMs / 1000} s`);
 }
 
 async function repeatUntil(end: number, run: () => Promise<void>): Promise<void> {

@@ -12,6 +12,7 @@ export interface Start {
   target: Target;
 }
 
+process.on("disconnect", () => process.exit());
 process.on("message", (message: Start | "stop") => {
   if (message === "stop") {
     process.send?.(report);

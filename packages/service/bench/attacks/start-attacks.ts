@@ -6,9 +6,8 @@ import type { Start } from "./attacker.js";
 import type { AttackName } from "./attacks.js";
 
 /**
- * Attacks from a process of its own, so that the clock of the victim is not disturbed and resolves
- * when they begin; the result ends them. `execArgv` are
- * the arguments of node with which TypeScript runs from source.
+ * Attacks from a process of its own, so that the clock of the victim is not disturbed. Resolves when the attacks begin,
+ * with what ends them. `execArgv` are the arguments of node with which TypeScript runs from source.
  */
 export async function startAttacks(
   names: AttackName[],

@@ -6,7 +6,7 @@ export interface MemoryPart {
   part: string;
   /** How the bound follows from the settings, for people. */
   bound: string;
-  bytes(config: Config): number;
+  bytes: (config: Config) => number;
 }
 
 const mebibyte = 2 ** 20;

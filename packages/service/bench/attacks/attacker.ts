@@ -10,6 +10,8 @@ import { prepareTrajectories } from "./model-attacks.js";
 export interface Start {
   names: AttackName[];
   target: Target;
+  /** Part of the workers of each attack, at least one. */
+  share: number;
 }
 
 process.on("disconnect", () => process.exit());
@@ -29,6 +31,6 @@ process.on("message", (message: Start | "stop") => {
         await delay(20);
       }
     };
-    for (let worker = 0; worker < workers; worker++) void repeat();
+    for (let worker = 0; worker < Math.max(1, workers * message.share); worker++) void repeat();
   }
 });

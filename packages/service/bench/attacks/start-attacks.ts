@@ -7,15 +7,16 @@ import type { AttackName } from "./attacks.js";
 
 /**
  * Attacks from a process of its own, so that the clock of the victim is not disturbed. Resolves when the attacks begin,
- * with what ends them. `execArgv` are the arguments of node with which TypeScript runs from source.
+ * with what ends them. `share` is the part of their workers that run, `execArgv` are the arguments of node with which
+ * TypeScript runs from source.
  */
 export async function startAttacks(
   names: AttackName[],
   target: Target,
-  execArgv: readonly string[] = process.execArgv,
+  { share = 1, execArgv = process.execArgv }: { share?: number; execArgv?: readonly string[] } = {},
 ): Promise<() => Promise<AttackReport>> {
   const child = fork(fileURLToPath(new URL("attacker.ts", import.meta.url)), [], { execArgv: [...execArgv] });
-  const start: Start = { names, target };
+  const start: Start = { names, target, share };
   child.send(start);
   await once(child, "message");
   return async () => {

@@ -19,7 +19,7 @@ export interface Target {
 export type AttackReport = Record<string, number>;
 
 /** One request, or what belongs together. */
-export type Attack = (target: Target) => Promise<void>;
+type Attack = (target: Target) => Promise<void>;
 
 /** Run by so many workers at once, again and again. */
 export interface AttackShape {

@@ -2,8 +2,8 @@ import { FairThreads } from "@heddle/threads";
 import type { PackingTasks } from "./packing-thread.js";
 
 /** Heap of one thread. */
-export const packingHeapMb = 512;
-export const packingThreadCount = 2;
+const packingHeapMb = 512;
+const packingThreadCount = 2;
 
 /** The threads in which large trajectories are validated. */
 export const packingThreads = new FairThreads<PackingTasks>({

@@ -86,7 +86,7 @@ export async function listen(
     return nodeListener(refusing, bodies, stallMs);
   };
   const running = new Set<ServerResponse>();
-  /** With a refused request: closed after its response. What follows it may be a part of its body. */
+  /** With a request that is not valid: closed after its response. What follows it may be a part of its body. */
   const closing = new WeakSet<Socket>();
   const listener = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const { socket } = incoming;
@@ -99,7 +99,7 @@ export async function listen(
       connections.end(socket);
     });
     const refusal = isAccepted ? refusalOf(incoming) : tooMany;
-    if (refusal !== undefined) closing.add(socket);
+    if (refusal?.status === 400) closing.add(socket);
     (refusal === undefined ? respondTo : refuse(refusal))(incoming, outgoing);
   };
   const http = createServer(

@@ -28,7 +28,6 @@ export {
 } from "./interceptors.js";
 export { guardOrigins, type OriginOptions } from "./guard-origins.js";
 export { decodeText, openBody, readBody } from "./body.js";
-export { closestName } from "./closest-name.js";
 export { JsonPieces } from "./json-pieces.js";
 export { writeJson } from "./json-write.js";
 export type { FilePart } from "./multipart.js";

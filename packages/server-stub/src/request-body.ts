@@ -76,9 +76,9 @@ function checkMediaType(request: HttpRequest, entry: BodyEntry, kind: GroupDefin
 
 /** What bytes without content-type are: JSON where they begin like an object and JSON is possible, else another type. */
 function mediaTypeBy(bytes: Uint8Array, possible: readonly string[]): string {
-  const first = bytes.find((byte) => byte > 0x20);
-  const isJson = (type: string) => type === "application/json";
-  return possible.find((type) => isJson(type) === (first === 0x7b)) ?? possible[0] ?? "";
+  const isObject = bytes.find((byte) => byte > 0x20) === 0x7b;
+  const [first = ""] = possible;
+  return possible.find((type) => type.endsWith("json") === isObject) ?? first;
 }
 
 /** What a value takes in memory. */

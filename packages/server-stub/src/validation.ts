@@ -29,67 +29,51 @@ export function detailsOf(
 ): Detail[] {
   const reported: LocatedFinding[] = [];
   for (const finding of findings ?? []) {
-    const located = { finding, loc: locOf(finding, base, value), detail: describe(finding) };
+    const located = { finding, loc: locOf(finding, base, value), ...describe(finding) };
     if (finding.keyword === "anyOf" || finding.keyword === "oneOf") {
       reported.push(...chosen(inside(reported, finding.instancePath), located));
     } else reported.push(located);
   }
-  const details = reported.map(({ loc, detail }) => ({ loc, ...detail }));
+  const details = reported.map(({ loc, msg, type }): Detail => ({ loc, msg, type }));
   return [...new Map(details.map((detail) => [JSON.stringify(detail), detail])).values()].slice(0, maxDetails);
 }
 
-interface LocatedFinding {
+interface LocatedFinding extends Detail {
   finding: Finding;
-  loc: (string | number)[];
-  detail: { msg: string; type: string };
 }
 
 /** Takes the findings about alternatives for the value at `path` from the end of the list. */
 function inside(reported: LocatedFinding[], path: string): LocatedFinding[] {
-  const isInside = ({ finding }: LocatedFinding) =>
-    finding.instancePath === path || finding.instancePath.startsWith(`${path}/`);
-  return reported.splice(reported.findLastIndex((located) => !isInside(located)) + 1);
+  const isOutside = ({ finding }: LocatedFinding) => !`${finding.instancePath}/`.startsWith(`${path}/`);
+  return reported.splice(reported.findLastIndex(isOutside) + 1);
 }
 
 /** What is reported of a choice between shapes; `choice` is the finding that none fits. */
 function chosen(alternatives: readonly LocatedFinding[], choice: LocatedFinding): LocatedFinding[] {
   const depth = Math.max(...alternatives.map(({ loc }) => loc.length));
-  const deepest = alternatives.filter(({ loc }) => loc.length === depth);
-  const first = [...new Map(deepest.toReversed().map((located) => [branchOf(located), located])).values()].toReversed();
-  if (first.length === 0) return [choice];
-  const merged = first.length > 1 ? (mergeTypes(first) ?? mergeKeys(first)) : undefined;
-  return merged === undefined ? first : [{ ...choice, ...merged }];
+  const first = new Map<string, LocatedFinding>();
+  for (const located of alternatives) {
+    const { branch, instancePath } = located.finding;
+    const shape = branch + instancePath;
+    if (located.loc.length === depth && !first.has(shape)) first.set(shape, located);
+  }
+  const list = [...first.values()];
+  const merged = mergeOf(list);
+  return merged ? [{ ...choice, ...merged }] : list.length > 0 ? list : [choice];
 }
 
-function branchOf({ finding }: LocatedFinding): string {
-  return `${finding.branch} ${finding.instancePath}`;
-}
-
-type Merged = Pick<LocatedFinding, "loc" | "detail">;
-
-/** `anyOf` of scalar types: one entry that names them all. */
-function mergeTypes(reported: readonly LocatedFinding[]): Merged | undefined {
-  const loc = sharedLoc(reported, "type", (full) => full);
-  return loc && { loc, detail: typeDetail(reported.flatMap(({ finding }) => typesOf(finding))) };
-}
-
-/** `anyOf` of objects distinguished by the key they must have. */
-function mergeKeys(reported: readonly LocatedFinding[]): Merged | undefined {
-  const loc = sharedLoc(reported, "required", (full) => full.slice(0, -1));
-  const keys = new Set(reported.map(({ finding }) => String(finding.params["missingProperty"])));
-  return loc && { loc, detail: { msg: `One of these fields is required: ${[...keys].join(", ")}`, type: "missing" } };
-}
-
-/** The location that all findings share, if they are all of one kind. */
-function sharedLoc(
-  reported: readonly LocatedFinding[],
-  keyword: string,
-  locOfFinding: (loc: Detail["loc"]) => Detail["loc"],
-): Detail["loc"] | undefined {
-  const locs = new Map(reported.map(({ loc }) => [JSON.stringify(locOfFinding(loc)), locOfFinding(loc)]));
-  return locs.size === 1 && reported.every(({ finding }) => finding.keyword === keyword)
-    ? [...locs.values()][0]
-    : undefined;
+/** One entry for scalar types of one value, and for objects distinguished by the key that they must have. */
+function mergeOf(list: readonly LocatedFinding[]): Detail | undefined {
+  const [first] = list;
+  if (first === undefined || list.length < 2) return undefined;
+  const { finding, loc } = first;
+  const isAlike = (other: LocatedFinding) =>
+    other.finding.keyword === finding.keyword && other.finding.instancePath === finding.instancePath;
+  if (!list.every(isAlike)) return undefined;
+  if (finding.keyword === "type") return { loc, ...typeDetail(list.flatMap((each) => typesOf(each.finding))) };
+  if (finding.keyword !== "required") return undefined;
+  const keys = new Set(list.map((each) => String(each.finding.params["missingProperty"])));
+  return { loc: loc.slice(0, -1), msg: `One of these fields is required: ${[...keys].join(", ")}`, type: "missing" };
 }
 
 /** Message and type for a value of the wrong JSON type. */

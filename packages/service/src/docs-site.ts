@@ -1,10 +1,13 @@
 import { createHash } from "node:crypto";
-import { readFile, stat } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import type { Stats } from "node:fs";
+import { stat } from "node:fs/promises";
 import { extname, join, normalize, sep } from "node:path";
 import { contentSecurityPolicy } from "@heddle/docs";
 import { Problem } from "@heddle/server-stub";
 import type { HttpRequest, HttpResponse } from "@heddle/server-stub";
 import type { OpenRoute } from "./routes/route.js";
+import { writeAll } from "./routes/write-all.js";
 
 const mediaTypes: Record<string, string> = {
   ".html": "text/html; charset=utf-8",
@@ -45,15 +48,23 @@ export const docsRoute: OpenRoute = {
   errors: "text",
   open({ docsDir }) {
     if (docsDir === undefined) return undefined;
+    const site: Site = { directory: docsDir, tags: new Map() };
     return async ({ http, params: { page } }) =>
       // Relative links of the pages need the slash.
-      page === undefined ? textResponse(308, "See docs/", { location: "docs/" }) : await sendFile(docsDir, page, http);
+      page === undefined ? textResponse(308, "See docs/", { location: "docs/" }) : await sendFile(site, page, http);
   },
 };
 
+interface Site {
+  directory: string;
+  /** The tag of each file that was sent, while the file stays as it is. */
+  tags: Map<string, { changed: number; size: number; etag: Promise<string> }>;
+}
+
 const noSuchPage = new Problem(404, "No such page.");
 
-async function sendFile(directory: string, path: string, request: HttpRequest): Promise<HttpResponse> {
+async function sendFile(site: Site, path: string, request: HttpRequest): Promise<HttpResponse> {
+  const { directory } = site;
   const name = decode(path);
   const file = name === undefined ? undefined : join(directory, normalize(`/${name}`));
   if (
@@ -67,18 +78,22 @@ async function sendFile(directory: string, path: string, request: HttpRequest): 
     return textResponse(308, `See ${last}/`, { location: `./${last}/` });
   }
   for (const candidate of [file, join(file, "index.html"), `${file}.html`]) {
-    if (await isFile(candidate)) return respond(candidate, path.startsWith("assets/"), request);
+    if (await isFile(candidate))
+      return await respond(site, { file: candidate, isImmutable: path.startsWith("assets/") }, request);
   }
   throw noSuchPage;
 }
 
-async function respond(file: string, isImmutable: boolean, request: HttpRequest): Promise<HttpResponse> {
+async function respond(
+  site: Site,
+  { file, isImmutable }: { file: string; isImmutable: boolean },
+  request: HttpRequest,
+): Promise<HttpResponse> {
   const accepted = acceptedEncodings(request.header("accept-encoding") ?? "");
   const usable = encodings.filter(({ name }) => accepted(name));
-  const { bytes, encoding } = await readSmallest(file, usable);
+  const { path, stats, encoding } = await smallest(file, usable);
   const type = mediaTypes[extname(file)] ?? "application/octet-stream";
-  // Times of files are no use: npm gives the files of all versions one time.
-  const etag = `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 22)}"`;
+  const etag = await tagOf(site, path, stats);
   const headers: Record<string, string> = {
     "content-type": type,
     "cache-control": isImmutable ? "public, max-age=31536000, immutable" : "no-cache",
@@ -93,21 +108,41 @@ async function respond(file: string, isImmutable: boolean, request: HttpRequest)
   };
   const known = request.header("if-none-match")?.split(",") ?? [];
   if (known.some((tag) => tag.trim().replace(/^W\//, "") === etag)) return { status: 304, headers };
-  if (request.method === "HEAD")
-    return { status: 200, headers: { ...headers, "content-length": String(bytes.length) } };
-  return { status: 200, headers, body: bytes };
+  headers["content-length"] = String(stats.size);
+  if (request.method === "HEAD") return { status: 200, headers };
+  return {
+    status: 200,
+    headers,
+    body: async (sink) => await writeAll(sink, createReadStream(path) as AsyncIterable<Uint8Array>),
+  };
+}
+
+/** By content. Times of files are no use to clients: npm gives the files of all versions one time. */
+async function tagOf({ tags }: Site, path: string, { mtimeMs: changed, size }: Stats): Promise<string> {
+  const known = tags.get(path);
+  if (known?.changed === changed && known.size === size) return await known.etag;
+  const etag = hashOf(path);
+  tags.set(path, { changed, size, etag });
+  etag.catch(() => tags.delete(path));
+  return await etag;
+}
+
+async function hashOf(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream(path) as AsyncIterable<Uint8Array>) hash.update(chunk);
+  return `"${hash.digest("base64url").slice(0, 22)}"`;
 }
 
 /** The first of the encoded files that exists, else the file itself. */
-async function readSmallest(
+async function smallest(
   file: string,
   usable: readonly { name: string; extension: string }[],
-): Promise<{ bytes: Buffer; encoding?: string }> {
+): Promise<{ path: string; stats: Stats; encoding?: string }> {
   for (const { name, extension } of usable) {
-    const bytes = await readFile(file + extension).catch(() => undefined);
-    if (bytes !== undefined) return { bytes, encoding: name };
+    const stats = await stat(file + extension).catch(() => undefined);
+    if (stats?.isFile() === true) return { path: file + extension, stats, encoding: name };
   }
-  return { bytes: await readFile(file) };
+  return { path: file, stats: await stat(file) };
 }
 
 /** Whether an `Accept-Encoding` header allows an encoding: `q=0` forbids it, and `*` means those that are not named. */

@@ -12,8 +12,8 @@ const isoPattern =
 const afterSeconds = 2e10;
 
 /**
- * Reads a wire time: ISO 8601 text (a naive one is UTC, digits beyond microseconds are cut) or unix seconds, beyond
- * ±2e10 milliseconds, as a number or numeric text. Undefined when it is none of these. The range is not checked, see
+ * Reads a wire time: ISO 8601 text (a naive one is UTC, digits beyond microseconds are cut) or unix seconds, above
+ * 2e10 milliseconds, as a number or numeric text. Undefined when it is none of these. The range is not checked, see
  * `isStorableTime`.
  */
 export function parseTime(value: string | number): bigint | undefined {
@@ -62,7 +62,7 @@ export function fromNanoseconds(ns: bigint): bigint {
 
 function fromNumber(value: number): bigint | undefined {
   if (!Number.isFinite(value)) return undefined;
-  const perUnit = Math.abs(value) > afterSeconds ? 1000 : 1_000_000;
+  const perUnit = value > afterSeconds ? 1000 : 1_000_000;
   const whole = Math.floor(value);
   return BigInt(whole) * BigInt(perUnit) + BigInt(Math.round((value - whole) * perUnit));
 }

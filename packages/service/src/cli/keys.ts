@@ -6,7 +6,7 @@ import { controlPlaneFile } from "../backup/locations.js";
 import { ConfigError, controlPlaneUrl, readConfig } from "../config.js";
 import type { Config } from "../config.js";
 import { requireDataDirectory } from "../data-directory.js";
-import { closestName } from "@heddle/server-stub";
+import { closestName } from "./closest-name.js";
 import { UsageError } from "./command.js";
 import type { Command } from "./command.js";
 

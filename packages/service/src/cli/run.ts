@@ -2,7 +2,7 @@ import { HeddleError } from "@heddle/errors";
 import { ConfigError } from "../config.js";
 import { operatorLine } from "../outages.js";
 import { version } from "../version.js";
-import { closestName } from "@heddle/server-stub";
+import { closestName } from "./closest-name.js";
 import { UsageError } from "./command.js";
 import type { Command, CommandContext, ServeOptions } from "./command.js";
 

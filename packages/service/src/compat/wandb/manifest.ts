@@ -2,15 +2,21 @@ import { createHash } from "node:crypto";
 import type { ArtifactFile } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 
-/** The manifest of a version in the form in which wandb reads and writes it. */
-export function manifestOf(files: readonly ArtifactFile[]): string {
-  const contents = files.map(({ path, md5, size_bytes }) => [path, { digest: base64Md5(md5), size: size_bytes }]);
-  return JSON.stringify({
-    version: 1,
-    storagePolicy: "wandb-storage-policy-v1",
-    storagePolicyConfig: { storageLayout: "V2" },
-    contents: Object.fromEntries(contents),
-  });
+const policy = { version: 1, storagePolicy: "wandb-storage-policy-v1", storagePolicyConfig: { storageLayout: "V2" } };
+const pieceLength = 64 * 1024;
+
+/** The manifest of a version in the form in which wandb reads and writes it, in pieces of text. */
+export async function* manifestOf(files: AsyncIterable<ArtifactFile>): AsyncGenerator<string> {
+  let piece = `${JSON.stringify(policy).slice(0, -1)},"contents":{`;
+  let separator = "";
+  for await (const { path, md5, size_bytes } of files) {
+    piece += `${separator}${JSON.stringify(path)}:${JSON.stringify({ digest: base64Md5(md5), size: size_bytes })}`;
+    separator = ",";
+    if (piece.length < pieceLength) continue;
+    yield piece;
+    piece = "";
+  }
+  yield `${piece}}}`;
 }
 
 /** The digest of a version as wandb computes it: the MD5 of the names and digests of its files, in hex. */

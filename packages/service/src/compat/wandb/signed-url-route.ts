@@ -6,6 +6,7 @@ import { readContent } from "../../artifacts/read-content.js";
 import { storeContent } from "../../artifacts/store-content.js";
 import { filesOf } from "../../artifacts/write-directory.js";
 import type { OpenRoute } from "../../routes/route.js";
+import { writeAll } from "../../routes/write-all.js";
 import type { Services } from "../../services.js";
 import { manifestOf } from "./manifest.js";
 import { readGrant, signedPath } from "./signed-urls.js";
@@ -47,9 +48,11 @@ async function send(services: Services, grant: Grant, request: HttpRequest): Pro
     grant.kind === "file" || grant.kind === "version-manifest" ? await artifacts.byId(grant.version_id) : undefined;
   if (version === undefined) throw new HeddleError("not_found", "no such artifact");
   if (grant.kind === "version-manifest") {
-    const files = [];
-    for await (const file of filesOf(services, version)) files.push(file);
-    return { status: 200, headers: jsonType, body: manifestOf(files) };
+    return {
+      status: 200,
+      headers: jsonType,
+      body: async (sink) => await writeAll(sink, manifestOf(filesOf(services, version))),
+    };
   }
   const file = grant.kind === "file" ? await artifacts.getFile(version.id, grant.path) : undefined;
   if (file === undefined) throw new HeddleError("not_found", "no such file");
@@ -68,11 +71,6 @@ async function send(services: Services, grant: Grant, request: HttpRequest): Pro
       "content-length": String(end - start),
       ...(range !== undefined && { "content-range": `bytes ${start}-${end - 1}/${size}` }),
     },
-    async body(sink) {
-      for await (const chunk of stream) {
-        if (sink.closed) return;
-        await sink.write(chunk);
-      }
-    },
+    body: async (sink) => await writeAll(sink, stream),
   };
 }

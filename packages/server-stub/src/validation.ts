@@ -64,8 +64,8 @@ function chosen(alternatives: readonly LocatedFinding[], choice: LocatedFinding)
 
 /** One entry for scalar types of one value, and for objects distinguished by the key that they must have. */
 function mergeOf(list: readonly LocatedFinding[]): Detail | undefined {
-  const [first] = list;
-  if (first === undefined || list.length < 2) return undefined;
+  const [first, second] = list;
+  if (!first || !second) return undefined;
   const { finding, loc } = first;
   const isAlike = (other: LocatedFinding) =>
     other.finding.keyword === finding.keyword && other.finding.instancePath === finding.instancePath;

@@ -305,6 +305,20 @@ export function jobCases(backEnd: string, make: () => Promise<string>): void {
       expect((await claimed(jobs)).attempts).toBe(2);
     });
 
+    test("attempts without progress are counted, so that a job whose runners are killed can still be long", async () => {
+      const { jobs, clock } = await open();
+      await add(jobs, "job");
+      const attempt = async (completed: number) => {
+        const job = await claimed(jobs);
+        await jobs.renew(job, { lease_us: leaseUs, progress: { completed, total: 9 } });
+        clock.now += leaseUs;
+        return job.attempts;
+      };
+      const attempts: number[] = [];
+      for (const completed of [1, 1, 1, 2, 3, 3]) attempts.push(await attempt(completed));
+      expect(attempts).toEqual([1, 2, 3, 4, 2, 2]);
+    });
+
     test("a waiting job is cancelled at once, a running one by its runner, and another project's not at all", async () => {
       const { jobs } = await open();
       await add(jobs, "running");

@@ -32,8 +32,9 @@ export async function renewJob(
 ): Promise<"held" | "cancelled" | "lost"> {
   const total = progress.total === null ? null : BigInt(progress.total);
   const [row] = await database.rows(
-    `UPDATE jobs SET lease_until = $3, progress_completed = $4, progress_total = $5 WHERE ${held}
-      RETURNING cancel_requested`,
+    `UPDATE jobs SET lease_until = $3, progress_completed = $4, progress_total = $5,
+        attempts = CASE WHEN progress_completed < $4 THEN 1 ELSE attempts END
+      WHERE ${held} RETURNING cancel_requested`,
     [...holdParams(hold), now + lease_us, BigInt(progress.completed), total],
   );
   if (row === undefined) return "lost";

@@ -39,7 +39,7 @@ export interface Jobs {
   claimCancelled(request: Pick<JobClaimRequest, "kinds" | "lease_us">): Promise<ClaimedJob | undefined>;
   /** The next job of each key that has one which could run, in the order of their turns. */
   waiting(request: Omit<JobClaimRequest, "lease_us">): Promise<WaitingJob[]>;
-  /** Extends the lease and stores the progress. */
+  /** Extends the lease and stores the progress. An attempt that has made progress counts as the first one. */
   renew(hold: JobHold, renewal: JobRenewal): Promise<"held" | "cancelled" | "lost">;
   /** Gives a job back, for another claim. Returns false for a claim that was lost. */
   giveBack(hold: JobHold, request: GiveBack): Promise<boolean>;

@@ -28,7 +28,7 @@ export interface Job {
   state: JobState;
   /** Why it failed. */
   error: string | null;
-  /** How often it was claimed, without the claims that were given back uncounted. */
+  /** How often it was claimed since its last progress, without the claims that were given back uncounted. */
   attempts: number;
   progress: JobProgress;
   created_at: bigint;

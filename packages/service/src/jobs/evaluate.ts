@@ -35,7 +35,7 @@ async function evaluate(
   }
   attempt.report({ completed, total });
   const { model } = plan.model;
-  attempt.beginSlice();
+  attempt.beginWork();
   await forEachConcurrently(
     itemsOf(services, run, plan, { isDone, first, attempt }),
     services.config.evaluationConcurrency,

@@ -20,8 +20,9 @@ export class HeldJob implements JobAttempt {
   #timer: NodeJS.Timeout | undefined;
   #renewing: Promise<void> = Promise.resolve();
   #released = false;
+  readonly #claimedAt: number;
   /** Undefined during preparations, which no slice ends. */
-  #sliceBegan: number | undefined;
+  #workBegan: number | undefined;
   #shouldYield = false;
 
   /** `claimedAt` is the monotonic time at which the claim was sent. */
@@ -31,6 +32,7 @@ export class HeldJob implements JobAttempt {
     this.#leaseMs = leaseMs;
     this.#progress = job.progress;
     this.#confirmed = momentAt(claimedAt);
+    this.#claimedAt = claimedAt;
     this.#schedule();
   }
 
@@ -42,13 +44,18 @@ export class HeldJob implements JobAttempt {
     return this.#shouldYield;
   }
 
-  beginSlice(): void {
-    this.#sliceBegan = performance.now();
+  beginWork(): void {
+    this.#workBegan ??= performance.now();
   }
 
-  /** How long the job has worked in its slot, in milliseconds. */
+  /** How long the job has had its slot, in milliseconds. */
   sliceAge(): number {
-    return this.#sliceBegan === undefined ? 0 : performance.now() - this.#sliceBegan;
+    return performance.now() - this.#claimedAt;
+  }
+
+  /** How much of that it has worked. */
+  workAge(): number {
+    return this.#workBegan === undefined ? 0 : performance.now() - this.#workBegan;
   }
 
   /** Ends the time slice. */

@@ -17,10 +17,10 @@ export interface JobAttempt {
    */
   readonly shouldYield: boolean;
   /**
-   * Begins the time slice now. To be called after the preparations that each attempt repeats: until then it cannot end, so
-   * that each attempt gets something done.
+   * To be called after the preparations that each attempt repeats: before, and for a second after it, the time slice does
+   * not end, so that each attempt gets something done.
    */
-  beginSlice(): void;
+  beginWork(): void;
 }
 
 /** Slots for work that would keep the others waiting for long. */

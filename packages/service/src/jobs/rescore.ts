@@ -49,7 +49,7 @@ async function rescore(
   const total = ids.length;
   attempt.report({ completed, total });
   const items = sourcesOf(services, run.project_id, ids, { left, attempt });
-  attempt.beginSlice();
+  attempt.beginWork();
   await forEachConcurrently(items, services.config.evaluationConcurrency, async ({ call, ...item }) => {
     attempt.checkHeld();
     computing.checkBudget();

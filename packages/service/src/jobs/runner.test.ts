@@ -157,7 +157,7 @@ test("a job that has had its slice goes on after the others that wait, and no at
     pool: "training",
     async run(job, attempt) {
       order.push(job.id);
-      attempt.beginSlice();
+      attempt.beginWork();
       for (let step = job.progress.completed; step < 3; step++) {
         if (attempt.shouldYield) return "yielded";
         attempt.report({ completed: step + 1, total: 3 });

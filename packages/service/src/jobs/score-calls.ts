@@ -56,7 +56,7 @@ async function scoreCalls(
     attempt.report({ completed, total });
   };
   const source = callsOf(services, job.project_id, callIds, { from: completed, attempt, onMissing: note });
-  attempt.beginSlice();
+  attempt.beginWork();
   await forEachConcurrently(source, services.config.evaluationConcurrency, async ({ call, index }) => {
     const idOf = (scorerRef: string) => derivedId(job.project_id, job.id, 0, JSON.stringify([call.id, scorerRef]));
     const done = await storedFeedback(

@@ -7,9 +7,10 @@ const owner = (key: string, project = "p") => {
   const entity = key.startsWith("eve") ? "rival" : "acme";
   return { entity, key_id: key, project_id: `${entity}/${project}` };
 };
-const job = (key: string, age: number, project?: string) => ({
+const job = (key: string, age: number, project?: string, worked = age) => ({
   job: owner(key, project) as HeldJob["job"],
   sliceAge: () => age,
+  workAge: () => worked,
 });
 const sliceMs = 10_000;
 const keysOf = (jobs: { job: { key_id: string; project_id: string } }[]) => jobs.map((each) => each.job.key_id);
@@ -40,6 +41,13 @@ test("after its slice a job gives its slot to one who has fewer, the oldest firs
   expect(slicesToEnd(running, [owner("carl")], { sliceMs, slots: 4 })).toEqual([running[2]]);
   expect(slicesToEnd(running, [owner("carl"), owner("dora")], { sliceMs, slots: 4 })).toEqual([running[2], running[1]]);
   expect(slicesToEnd(running, [], { sliceMs, slots: 4 })).toEqual([]);
+});
+
+test("a job that still prepares, or has just begun to work, keeps its slot", () => {
+  const running = [job("ann", 20_000, "p", 0), job("bob", 15_000, "p", 900)];
+  expect(slicesToEnd(running, [owner("eve")], { sliceMs, slots: 2 })).toEqual([]);
+  expect(mayEndSlice(running, sliceMs)).toBe(false);
+  expect(msToNextSliceEnd(running, sliceMs)).toBe(100);
 });
 
 test("nothing is handed over to one who has as much, nor within a project", () => {

@@ -2,20 +2,20 @@ import type { HeldJob } from "./held-job.js";
 import { sharesOf } from "./slot-shares.js";
 import type { JobOwner } from "./slot-shares.js";
 
-/** What a job has of its slice if its key or entity has more slots than its share: handing over has a cost. */
-const shortestSliceMs = 1000;
+/** What a job works at least before it gives its slot back: handing over has a cost. */
+const leastWorkMs = 1000;
 
 /** What the choice reads of a job that runs. */
-type RunningJob = Pick<HeldJob, "job" | "sliceAge">;
+type RunningJob = Pick<HeldJob, "job" | "sliceAge" | "workAge">;
 
 /** Whether one of the jobs would give its slot back if somebody waited who has less. */
 export function mayEndSlice(running: readonly RunningJob[], sliceMs: number): boolean {
-  return running.some((each) => each.sliceAge() >= Math.min(shortestSliceMs, sliceMs));
+  return running.some((each) => each.workAge() >= Math.min(leastWorkMs, sliceMs));
 }
 
 /** Milliseconds until one more of the jobs would. */
 export function msToNextSliceEnd(running: readonly RunningJob[], sliceMs: number): number {
-  const left = running.flatMap((each) => [sliceMs, shortestSliceMs].map((ms) => ms - each.sliceAge()));
+  const left = running.flatMap((each) => [sliceMs - each.sliceAge(), Math.min(leastWorkMs, sliceMs) - each.workAge()]);
   return Math.min(Infinity, ...left.filter((ms) => ms > 0));
 }
 
@@ -30,7 +30,7 @@ export function slicesToEnd<Job extends RunningJob>(
 ): Job[] {
   const shares = sharesOf(slots, running);
   const candidates = running
-    .filter((each) => each.sliceAge() >= Math.min(shortestSliceMs, sliceMs))
+    .filter((each) => each.workAge() >= Math.min(leastWorkMs, sliceMs))
     .toSorted((a, b) => b.sliceAge() - a.sliceAge());
   const ended: Job[] = [];
   for (const next of waiting) {

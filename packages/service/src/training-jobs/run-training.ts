@@ -74,8 +74,7 @@ async function commonInput(run: Run, metrics: Record<string, number>): Promise<T
     signal,
     sharer: run.attempt.sharer,
     reported,
-    // What each attempt repeats is no part of its time slice.
-    onReady: () => run.attempt.beginSlice(),
+    onReady: () => run.attempt.beginWork(),
     shouldPause: () => run.attempt.shouldYield,
     onTrained: async (trainer) => {
       probe = await probeTrainer(services.training, start.from, { trainer, signal });

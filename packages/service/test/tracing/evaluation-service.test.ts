@@ -646,7 +646,7 @@ describe("calls that are scored", () => {
     const { signal } = new AbortController();
     const nothing = () => undefined;
     const sharer = { key: "ann", entity: "acme" };
-    const attempt = { sharer, signal, report: nothing, checkHeld: nothing, shouldYield: false, beginSlice: nothing };
+    const attempt = { sharer, signal, report: nothing, checkHeld: nothing, shouldYield: false, beginWork: nothing };
     await kind?.run(claimed as Parameters<typeof kind.run>[0], attempt);
     expect(first).toHaveLength(2);
     expect(await feedback()).toEqual(first);

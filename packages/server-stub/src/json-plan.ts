@@ -30,9 +30,8 @@ export interface Plan {
   raw: ReadonlySet<string> | undefined;
   properties: ReadonlyMap<string, { plan: Plan | undefined; keepNull: boolean }> | undefined;
   defaults: readonly (readonly [string, unknown])[];
-  keepOthers: boolean;
-  /** Unknown keys are refused, unless they ask for nothing. */
-  refuseOthers: boolean;
+  /** What becomes of unknown keys; those to `refuse` are skipped when they ask for nothing. */
+  unknown: PlanEntry["others"];
   others: Plan | undefined;
   items: Plan | undefined;
   prefix: readonly (Plan | undefined)[];
@@ -47,8 +46,7 @@ export function linkPlans(entries: readonly PlanEntry[], validators: Readonly<Re
     raw: entry.raw && new Set(entry.raw),
     properties: undefined,
     defaults: Object.entries(entry.defaults ?? {}),
-    keepOthers: entry.others !== "drop",
-    refuseOthers: entry.others === "refuse",
+    unknown: entry.others,
     others: undefined,
     items: undefined,
     prefix: [],

@@ -85,7 +85,7 @@ class Reader {
     const start = this.at;
     const { end, depth } = this.#scanner.measure(start);
     if (types.size > 0 && !types.has(kindOf(c)) && this.mistakes.length < maxMistakes)
-      this.mistakes.push({ loc: [...this.#path], ...typeDetail([...types]) });
+      this.mistakes.push({ loc: [...this.#path], ...typeDetail(types) });
     if (depth > maxDepth) throw tooDeep(this.#path, maxDepth);
     this.at = end;
     return new RawJson(this.#text.slice(start, end));
@@ -114,7 +114,7 @@ class Reader {
         if (text.charCodeAt(this.at) !== 58) throw new Malformed("a key without a colon", this.at);
         this.at = skipSpace(text, this.at + 1);
         const property = known?.get(key);
-        if (property === undefined && plan !== undefined && (!plan.keepOthers || this.#isIdle(plan))) {
+        if (property === undefined && plan !== undefined && this.#skips(plan)) {
           this.at = this.#scanner.measure(this.at).end;
         } else if (property !== undefined && !property.keepNull && this.#isNull()) {
           this.at = endOfScalar(text, this.at);
@@ -199,8 +199,8 @@ class Reader {
   }
 
   /** Newer clients send switches that are off, and nulls, of which older servers know nothing. */
-  #isIdle(plan: Plan): boolean {
-    return plan.refuseOthers && (this.#isNull() || this.#text.charCodeAt(this.at) === 102);
+  #skips({ unknown }: Plan): boolean {
+    return unknown === "drop" || (unknown === "refuse" && (this.#isNull() || this.#text.charCodeAt(this.at) === 102));
   }
 
   #enter(): void {

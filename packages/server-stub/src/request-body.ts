@@ -77,8 +77,7 @@ function checkMediaType(request: HttpRequest, entry: BodyEntry, kind: GroupDefin
 /** What bytes without content-type are: JSON where they begin like an object and JSON is possible, else another type. */
 function mediaTypeBy(bytes: Uint8Array, possible: readonly string[]): string {
   const isObject = bytes.find((byte) => byte > 0x20) === 0x7b;
-  const [first = ""] = possible;
-  return possible.find((type) => type.endsWith("json") === isObject) ?? first;
+  return possible.find((type) => type.endsWith("json") === isObject) ?? possible[0] ?? "";
 }
 
 /** What a value takes in memory. */

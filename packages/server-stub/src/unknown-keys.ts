@@ -6,11 +6,11 @@ export function withSuggestions(details: readonly Detail[], plan: Plan | undefin
   return details.map((detail) => {
     const { loc, msg, type } = detail;
     if (type !== "extra_forbidden") return detail;
-    const given = misspellings(String(loc.at(-1)).slice(0, 99));
+    const given = misspellings(String(loc.at(-1)).slice(0, 64));
     const meant = keysAt(plan, loc.slice(1, -1)).find((name) =>
       misspellings(name).some((text) => given.includes(text)),
     );
-    return meant ? { loc, msg: `${msg}; did you mean ${meant}?`, type } : detail;
+    return meant ? { ...detail, msg: `${msg}; did you mean ${meant}?` } : detail;
   });
 }
 
@@ -25,12 +25,10 @@ function misspellings(key: string): string[] {
 
 /** The keys that an object of the body may have. */
 function keysAt(body: Plan | undefined, steps: Detail["loc"]): string[] {
-  let plan = body;
-  for (const step of steps) {
-    plan =
-      typeof step === "number"
-        ? (plan?.prefix[step] ?? plan?.items)
-        : (plan?.properties?.get(step)?.plan ?? plan?.others);
-  }
+  const plan = steps.reduce<Plan | undefined>(
+    (at, step) =>
+      typeof step === "number" ? (at?.prefix[step] ?? at?.items) : (at?.properties?.get(step)?.plan ?? at?.others),
+    body,
+  );
   return [...(plan?.properties?.keys() ?? [])];
 }

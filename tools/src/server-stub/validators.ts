@@ -30,7 +30,7 @@ export function validatorFiles(
   const key = JSON.stringify([schemas, components]);
   const plain = compiled.get(key) ?? compile(schemas, components);
   compiled.set(key, plain);
-  const code = withExpected(plain, model.document);
+  const code = withPatternMessages(plain, model.document);
   const head = banner(model.source);
   const up = "../".repeat(name.split("/").length);
   return {
@@ -81,21 +81,18 @@ function boundedFindings(code: string): string {
     .replaceAll(/vErrors\.length = (\w+);/g, "vErrors.length = Math.min(vErrors.length, $1);");
   if (bounded === code) return code;
   return `${bounded}
-function keep(kept, found) {
-  const all = kept ?? [];
-  for (const finding of found) if (all.length < ${maxFindings}) all.push(finding);
-  return all;
-}`;
+function keep(kept, found) { return kept?.length >= ${maxFindings} ? kept : [...(kept ?? []), ...found]; }`;
 }
 
-/** Adds to each finding about a pattern what its schema says is expected. */
-function withExpected(code: string, document: object): string {
-  let result = code;
-  for (const [pattern, expected] of expectedTexts(document)) {
-    const params = `params:{pattern: ${JSON.stringify(pattern)}}`;
-    result = result.replaceAll(params, () => `params:{expected: ${JSON.stringify(expected)}}`);
-  }
-  return result;
+/** Gives each finding about a pattern its message: what the schema says is expected, else the pattern. */
+function withPatternMessages(code: string, document: object): string {
+  const expected = expectedTexts(document);
+  return code.replaceAll(/params:\{pattern: ("(?:[^"\\]|\\.)*")\}/g, (_, literal: string) => {
+    const pattern = JSON.parse(literal) as string;
+    const words = expected.get(pattern);
+    const msg = words === undefined ? `Does not match the pattern ${pattern}` : `Must be ${words}`;
+    return `params:{msg: ${JSON.stringify(msg)}}`;
+  });
 }
 
 function expectedTexts(value: unknown): Map<string, string> {

@@ -14,174 +14,130 @@ const formats0 = /^\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d([.,]\d+)?)?\s?([Zz]|[+-]
 function validate13(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let missing0;
-if((((data.id === undefined) && (missing0 = "id")) || ((data.title === undefined) && (missing0 = "title"))) || ((data.notes === undefined) && (missing0 = "notes"))){
-validate13.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
-return false;
+if(data.id === undefined){
+const err0 = {instancePath,branch:"13",keyword:"required",params:{missingProperty: "id"}};
+vErrors = keep(vErrors, [err0]);
+errors++;
 }
-else {
+if(data.title === undefined){
+const err1 = {instancePath,branch:"13",keyword:"required",params:{missingProperty: "title"}};
+vErrors = keep(vErrors, [err1]);
+errors++;
+}
+if(data.notes === undefined){
+const err2 = {instancePath,branch:"13",keyword:"required",params:{missingProperty: "notes"}};
+vErrors = keep(vErrors, [err2]);
+errors++;
+}
 if(data.id !== undefined){
 let data0 = data.id;
-const _errs1 = errors;
-if(errors === _errs1){
 if(typeof data0 === "string"){
 if(func2(data0) > 8){
-validate13.errors = [{instancePath:instancePath+"/id",keyword:"maxLength",params:{limit: 8}}];
-return false;
+const err3 = {instancePath:instancePath+"/id",branch:"13",keyword:"maxLength",params:{limit: 8}};
+vErrors = keep(vErrors, [err3]);
+errors++;
 }
-else {
 if(!pattern0.test(data0)){
-validate13.errors = [{instancePath:instancePath+"/id",keyword:"pattern",params:{pattern: "^[a-z0-9]+$"}}];
-return false;
-}
+const err4 = {instancePath:instancePath+"/id",branch:"13",keyword:"pattern",params:{msg: "Does not match the pattern ^[a-z0-9]+$"}};
+vErrors = keep(vErrors, [err4]);
+errors++;
 }
 }
 else {
-validate13.errors = [{instancePath:instancePath+"/id",keyword:"type",params:{type: "string"}}];
-return false;
+const err5 = {instancePath:instancePath+"/id",branch:"13",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err5]);
+errors++;
 }
 }
-var valid0 = _errs1 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.title !== undefined){
 let data1 = data.title;
-const _errs3 = errors;
-const _errs4 = errors;
-if(errors === _errs4){
 if(typeof data1 === "string"){
 if(func2(data1) < 1){
-validate13.errors = [{instancePath:instancePath+"/title",keyword:"minLength",params:{limit: 1}}];
-return false;
+const err6 = {instancePath:instancePath+"/title",branch:"Title",keyword:"minLength",params:{limit: 1}};
+vErrors = keep(vErrors, [err6]);
+errors++;
 }
 }
 else {
-validate13.errors = [{instancePath:instancePath+"/title",keyword:"type",params:{type: "string"}}];
-return false;
+const err7 = {instancePath:instancePath+"/title",branch:"Title",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err7]);
+errors++;
 }
 }
-var valid0 = _errs3 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.notes !== undefined){
-const _errs6 = errors;
-var valid0 = _errs6 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.subtitle !== undefined){
 let data3 = data.subtitle;
-const _errs7 = errors;
 if((typeof data3 !== "string") && (data3 !== null)){
-validate13.errors = [{instancePath:instancePath+"/subtitle",keyword:"type",params:{type: schema14.properties.subtitle.type}}];
-return false;
+const err8 = {instancePath:instancePath+"/subtitle",branch:"13",keyword:"type",params:{type: schema14.properties.subtitle.type}};
+vErrors = keep(vErrors, [err8]);
+errors++;
 }
-var valid0 = _errs7 === errors;
 }
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.kind !== undefined){
 let data4 = data.kind;
-const _errs9 = errors;
 if(typeof data4 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/kind",keyword:"type",params:{type: "string"}}];
-return false;
+const err9 = {instancePath:instancePath+"/kind",branch:"13",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err9]);
+errors++;
 }
 if(!((data4 === "novel") || (data4 === "manual"))){
-validate13.errors = [{instancePath:instancePath+"/kind",keyword:"enum",params:{allowedValues: schema14.properties.kind.enum}}];
-return false;
+const err10 = {instancePath:instancePath+"/kind",branch:"13",keyword:"enum",params:{allowedValues: schema14.properties.kind.enum}};
+vErrors = keep(vErrors, [err10]);
+errors++;
 }
-var valid0 = _errs9 === errors;
 }
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.copies !== undefined){
 let data5 = data.copies;
-const _errs11 = errors;
 if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-validate13.errors = [{instancePath:instancePath+"/copies",keyword:"type",params:{type: "integer"}}];
-return false;
+const err11 = {instancePath:instancePath+"/copies",branch:"13",keyword:"type",params:{type: "integer"}};
+vErrors = keep(vErrors, [err11]);
+errors++;
 }
-if(errors === _errs11){
 if((typeof data5 == "number") && (isFinite(data5))){
 if(data5 < 0 || isNaN(data5)){
-validate13.errors = [{instancePath:instancePath+"/copies",keyword:"minimum",params:{comparison: ">=", limit: 0}}];
-return false;
+const err12 = {instancePath:instancePath+"/copies",branch:"13",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+vErrors = keep(vErrors, [err12]);
+errors++;
 }
-else {
 if(data5 >= 1000 || isNaN(data5)){
-validate13.errors = [{instancePath:instancePath+"/copies",keyword:"exclusiveMaximum",params:{comparison: "<", limit: 1000}}];
-return false;
+const err13 = {instancePath:instancePath+"/copies",branch:"13",keyword:"exclusiveMaximum",params:{comparison: "<", limit: 1000}};
+vErrors = keep(vErrors, [err13]);
+errors++;
 }
 }
 }
-}
-var valid0 = _errs11 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.price !== undefined){
 let data6 = data.price;
-const _errs13 = errors;
-if(errors === _errs13){
 if((typeof data6 == "number") && (isFinite(data6))){
 let res0;
 if((0.5 === 0 || (res0 = data6/0.5, res0 !== parseInt(res0)))){
-validate13.errors = [{instancePath:instancePath+"/price",keyword:"multipleOf",params:{multipleOf: 0.5}}];
-return false;
+const err14 = {instancePath:instancePath+"/price",branch:"13",keyword:"multipleOf",params:{multipleOf: 0.5}};
+vErrors = keep(vErrors, [err14]);
+errors++;
 }
 }
 else {
-validate13.errors = [{instancePath:instancePath+"/price",keyword:"type",params:{type: "number"}}];
-return false;
+const err15 = {instancePath:instancePath+"/price",branch:"13",keyword:"type",params:{type: "number"}};
+vErrors = keep(vErrors, [err15]);
+errors++;
 }
 }
-var valid0 = _errs13 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.tags !== undefined){
 let data7 = data.tags;
-const _errs15 = errors;
-if(errors === _errs15){
 if(Array.isArray(data7)){
 if(data7.length > 3){
-validate13.errors = [{instancePath:instancePath+"/tags",keyword:"maxItems",params:{limit: 3}}];
-return false;
+const err16 = {instancePath:instancePath+"/tags",branch:"13",keyword:"maxItems",params:{limit: 3}};
+vErrors = keep(vErrors, [err16]);
+errors++;
 }
-else {
-var valid3 = true;
 const len0 = data7.length;
 for(let i0=0; i0<len0; i0++){
-const _errs17 = errors;
 if(typeof data7[i0] !== "string"){
-validate13.errors = [{instancePath:instancePath+"/tags/" + i0,keyword:"type",params:{type: "string"}}];
-return false;
-}
-var valid3 = _errs17 === errors;
-if(!valid3){
-break;
+const err17 = {instancePath:instancePath+"/tags/" + i0,branch:"13",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err17]);
+errors++;
 }
 }
-if(valid3){
 let i1 = data7.length;
 let j0;
 if(i1 > 1){
@@ -193,225 +149,124 @@ continue;
 }
 if(typeof indices0[item0] == "number"){
 j0 = indices0[item0];
-validate13.errors = [{instancePath:instancePath+"/tags",keyword:"uniqueItems",params:{i: i1, j: j0}}];
-return false;
+const err18 = {instancePath:instancePath+"/tags",branch:"13",keyword:"uniqueItems",params:{i: i1, j: j0}};
+vErrors = keep(vErrors, [err18]);
+errors++;
 break;
 }
 indices0[item0] = i1;
 }
 }
 }
-}
-}
 else {
-validate13.errors = [{instancePath:instancePath+"/tags",keyword:"type",params:{type: "array"}}];
-return false;
+const err19 = {instancePath:instancePath+"/tags",branch:"13",keyword:"type",params:{type: "array"}};
+vErrors = keep(vErrors, [err19]);
+errors++;
 }
 }
-var valid0 = _errs15 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.counts !== undefined){
 let data9 = data.counts;
-const _errs19 = errors;
-if(errors === _errs19){
 if(data9 && typeof data9 == "object" && !Array.isArray(data9)){
 if(Object.keys(data9).length > 2){
-validate13.errors = [{instancePath:instancePath+"/counts",keyword:"maxProperties",params:{limit: 2}}];
-return false;
+const err20 = {instancePath:instancePath+"/counts",branch:"13",keyword:"maxProperties",params:{limit: 2}};
+vErrors = keep(vErrors, [err20]);
+errors++;
 }
-else {
 for(const key0 in data9){
 let data10 = data9[key0];
-const _errs22 = errors;
 if(!(((typeof data10 == "number") && (!(data10 % 1) && !isNaN(data10))) && (isFinite(data10)))){
-validate13.errors = [{instancePath:instancePath+"/counts/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "integer"}}];
-return false;
-}
-var valid5 = _errs22 === errors;
-if(!valid5){
-break;
-}
+const err21 = {instancePath:instancePath+"/counts/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),branch:"13",keyword:"type",params:{type: "integer"}};
+vErrors = keep(vErrors, [err21]);
+errors++;
 }
 }
 }
 else {
-validate13.errors = [{instancePath:instancePath+"/counts",keyword:"type",params:{type: "object"}}];
-return false;
+const err22 = {instancePath:instancePath+"/counts",branch:"13",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err22]);
+errors++;
 }
 }
-var valid0 = _errs19 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.author !== undefined){
 let data11 = data.author;
-const _errs24 = errors;
 const _errs25 = errors;
-let valid6 = false;
+let valid7 = false;
 const _errs26 = errors;
-const _errs27 = errors;
-if(errors === _errs27){
 if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
-let missing1;
-if((data11.name === undefined) && (missing1 = "name")){
-const err0 = {instancePath:instancePath+"/author",keyword:"required",params:{missingProperty: missing1}};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
+if(data11.name === undefined){
+const err23 = {instancePath:instancePath+"/author",branch:"Author",keyword:"required",params:{missingProperty: "name"}};
+vErrors = keep(vErrors, [err23]);
 errors++;
 }
-else {
-const _errs29 = errors;
 for(const key1 in data11){
 if(!((key1 === "name") || (key1 === "born"))){
-const err1 = {instancePath:instancePath+"/author",keyword:"additionalProperties",params:{additionalProperty: key1}};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
+const err24 = {instancePath:instancePath+"/author",branch:"Author",keyword:"additionalProperties",params:{additionalProperty: key1}};
+vErrors = keep(vErrors, [err24]);
 errors++;
-break;
 }
 }
-if(_errs29 === errors){
 if(data11.name !== undefined){
-const _errs30 = errors;
 if(typeof data11.name !== "string"){
-const err2 = {instancePath:instancePath+"/author/name",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
+const err25 = {instancePath:instancePath+"/author/name",branch:"Author",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err25]);
 errors++;
 }
-var valid8 = _errs30 === errors;
 }
-else {
-var valid8 = true;
-}
-if(valid8){
 if(data11.born !== undefined){
 let data13 = data11.born;
-const _errs32 = errors;
 if((typeof data13 !== "string") && (data13 !== null)){
-const err3 = {instancePath:instancePath+"/author/born",keyword:"type",params:{type: schema17.properties.born.type}};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
+const err26 = {instancePath:instancePath+"/author/born",branch:"Author",keyword:"type",params:{type: schema17.properties.born.type}};
+vErrors = keep(vErrors, [err26]);
 errors++;
 }
-if(errors === _errs32){
-if(errors === _errs32){
 if(typeof data13 === "string"){
 if(!(formats0.test(data13))){
-const err4 = {instancePath:instancePath+"/author/born",keyword:"format",params:{format: "date-time"}};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
+const err27 = {instancePath:instancePath+"/author/born",branch:"Author",keyword:"format",params:{format: "date-time"}};
+vErrors = keep(vErrors, [err27]);
 errors++;
 }
 }
 }
 }
-var valid8 = _errs32 === errors;
-}
 else {
-var valid8 = true;
-}
-}
-}
-}
-}
-else {
-const err5 = {instancePath:instancePath+"/author",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
+const err28 = {instancePath:instancePath+"/author",branch:"Author",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err28]);
 errors++;
-}
 }
 var _valid0 = _errs26 === errors;
-valid6 = valid6 || _valid0;
-if(!valid6){
+valid7 = valid7 || _valid0;
+if(!valid7){
 const _errs34 = errors;
 if(data11 !== null){
-const err6 = {instancePath:instancePath+"/author",keyword:"type",params:{type: "null"}};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
+const err29 = {instancePath:instancePath+"/author",branch:"anyOf/1",keyword:"type",params:{type: "null"}};
+vErrors = keep(vErrors, [err29]);
 errors++;
 }
 var _valid0 = _errs34 === errors;
-valid6 = valid6 || _valid0;
+valid7 = valid7 || _valid0;
 }
-if(!valid6){
-const err7 = {instancePath:instancePath+"/author",keyword:"anyOf",params:{}};
-if(vErrors === null){
-vErrors = [err7];
-}
-else {
-vErrors.push(err7);
-}
+if(!valid7){
+const err30 = {instancePath:instancePath+"/author",branch:"13",keyword:"anyOf",params:{}};
+vErrors = keep(vErrors, [err30]);
 errors++;
-validate13.errors = vErrors;
-return false;
 }
 else {
 errors = _errs25;
 if(vErrors !== null){
 if(_errs25){
-vErrors.length = _errs25;
+vErrors.length = Math.min(vErrors.length, _errs25);
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid0 = _errs24 === errors;
-}
-else {
-var valid0 = true;
-}
-}
-}
-}
-}
-}
-}
-}
-}
-}
 }
 }
 else {
-validate13.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
-return false;
-}
+const err31 = {instancePath,branch:"13",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err31]);
+errors++;
 }
 validate13.errors = vErrors;
 return errors === 0;
@@ -421,48 +276,36 @@ return errors === 0;
 function validate12(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
 if(!(validate13(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
-errors = vErrors.length;
+vErrors = keep(vErrors, validate13.errors);
+errors += validate13.errors.length;
 }
-var valid0 = _errs0 === errors;
-if(valid0){
-const _errs1 = errors;
-if(errors === _errs1){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let missing0;
-if((data.added_at === undefined) && (missing0 = "added_at")){
-validate12.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
-return false;
+if(data.added_at === undefined){
+const err0 = {instancePath,branch:"12",keyword:"required",params:{missingProperty: "added_at"}};
+vErrors = keep(vErrors, [err0]);
+errors++;
 }
-else {
 if(data.added_at !== undefined){
 let data0 = data.added_at;
-const _errs3 = errors;
-if(errors === _errs3){
-if(errors === _errs3){
 if(typeof data0 === "string"){
 if(!(formats0.test(data0))){
-validate12.errors = [{instancePath:instancePath+"/added_at",keyword:"format",params:{format: "date-time"}}];
-return false;
+const err1 = {instancePath:instancePath+"/added_at",branch:"12",keyword:"format",params:{format: "date-time"}};
+vErrors = keep(vErrors, [err1]);
+errors++;
 }
 }
 else {
-validate12.errors = [{instancePath:instancePath+"/added_at",keyword:"type",params:{type: "string"}}];
-return false;
-}
-}
-}
+const err2 = {instancePath:instancePath+"/added_at",branch:"12",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err2]);
+errors++;
 }
 }
 }
 else {
-validate12.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
-return false;
-}
-}
-var valid0 = _errs1 === errors;
+const err3 = {instancePath,branch:"12",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err3]);
+errors++;
 }
 validate12.errors = vErrors;
 return errors === 0;
@@ -474,8 +317,8 @@ function validate10(data, {instancePath="", parentData, parentDataProperty, root
 let vErrors = null;
 let errors = 0;
 if(!(validate12(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate12.errors : vErrors.concat(validate12.errors);
-errors = vErrors.length;
+vErrors = keep(vErrors, validate12.errors);
+errors += validate12.errors.length;
 }
 validate10.errors = vErrors;
 return errors === 0;
@@ -488,45 +331,35 @@ function validate16(data, {instancePath="", parentData, parentDataProperty, root
 /*# sourceURL="booksAdd_response" */;
 let vErrors = null;
 let errors = 0;
-if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let missing0;
-if((data.done === undefined) && (missing0 = "done")){
-validate16.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
-return false;
+if(data.done === undefined){
+const err0 = {instancePath,branch:"16",keyword:"required",params:{missingProperty: "done"}};
+vErrors = keep(vErrors, [err0]);
+errors++;
 }
-else {
 if(data.done !== undefined){
 let data0 = data.done;
-const _errs1 = errors;
-if(errors === _errs1){
 if(Array.isArray(data0)){
-var valid1 = true;
 const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
-const _errs3 = errors;
 if(typeof data0[i0] !== "boolean"){
-validate16.errors = [{instancePath:instancePath+"/done/" + i0,keyword:"type",params:{type: "boolean"}}];
-return false;
-}
-var valid1 = _errs3 === errors;
-if(!valid1){
-break;
+const err1 = {instancePath:instancePath+"/done/" + i0,branch:"16",keyword:"type",params:{type: "boolean"}};
+vErrors = keep(vErrors, [err1]);
+errors++;
 }
 }
 }
 else {
-validate16.errors = [{instancePath:instancePath+"/done",keyword:"type",params:{type: "array"}}];
-return false;
-}
-}
+const err2 = {instancePath:instancePath+"/done",branch:"16",keyword:"type",params:{type: "array"}};
+vErrors = keep(vErrors, [err2]);
+errors++;
 }
 }
 }
 else {
-validate16.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
-return false;
-}
+const err3 = {instancePath,branch:"16",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err3]);
+errors++;
 }
 validate16.errors = vErrors;
 return errors === 0;
@@ -538,48 +371,36 @@ const schema19 = {"$id":"booksStream_item","$ref":"spec#/$defs/Book"};
 function validate18(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
 if(!(validate13(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
-errors = vErrors.length;
+vErrors = keep(vErrors, validate13.errors);
+errors += validate13.errors.length;
 }
-var valid0 = _errs0 === errors;
-if(valid0){
-const _errs1 = errors;
-if(errors === _errs1){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let missing0;
-if((data.added_at === undefined) && (missing0 = "added_at")){
-validate18.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
-return false;
+if(data.added_at === undefined){
+const err0 = {instancePath,branch:"18",keyword:"required",params:{missingProperty: "added_at"}};
+vErrors = keep(vErrors, [err0]);
+errors++;
 }
-else {
 if(data.added_at !== undefined){
 let data0 = data.added_at;
-const _errs3 = errors;
-if(errors === _errs3){
-if(errors === _errs3){
 if(typeof data0 === "string"){
 if(!(formats0.test(data0))){
-validate18.errors = [{instancePath:instancePath+"/added_at",keyword:"format",params:{format: "date-time"}}];
-return false;
+const err1 = {instancePath:instancePath+"/added_at",branch:"18",keyword:"format",params:{format: "date-time"}};
+vErrors = keep(vErrors, [err1]);
+errors++;
 }
 }
 else {
-validate18.errors = [{instancePath:instancePath+"/added_at",keyword:"type",params:{type: "string"}}];
-return false;
-}
-}
-}
+const err2 = {instancePath:instancePath+"/added_at",branch:"18",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err2]);
+errors++;
 }
 }
 }
 else {
-validate18.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
-return false;
-}
-}
-var valid0 = _errs1 === errors;
+const err3 = {instancePath,branch:"18",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err3]);
+errors++;
 }
 validate18.errors = vErrors;
 return errors === 0;
@@ -591,8 +412,8 @@ function validate17(data, {instancePath="", parentData, parentDataProperty, root
 let vErrors = null;
 let errors = 0;
 if(!(validate18(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate18.errors : vErrors.concat(validate18.errors);
-errors = vErrors.length;
+vErrors = keep(vErrors, validate18.errors);
+errors += validate18.errors.length;
 }
 validate17.errors = vErrors;
 return errors === 0;
@@ -606,27 +427,24 @@ function validate21(data, {instancePath="", parentData, parentDataProperty, root
 /*# sourceURL="bookAsk_response" */;
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
-if(errors === _errs0){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let missing0;
-if((data.text === undefined) && (missing0 = "text")){
-validate21.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
-return false;
+if(data.text === undefined){
+const err0 = {instancePath,branch:"Answer",keyword:"required",params:{missingProperty: "text"}};
+vErrors = keep(vErrors, [err0]);
+errors++;
 }
-else {
 if(data.text !== undefined){
 if(typeof data.text !== "string"){
-validate21.errors = [{instancePath:instancePath+"/text",keyword:"type",params:{type: "string"}}];
-return false;
-}
+const err1 = {instancePath:instancePath+"/text",branch:"Answer",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err1]);
+errors++;
 }
 }
 }
 else {
-validate21.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
-return false;
-}
+const err2 = {instancePath,branch:"Answer",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err2]);
+errors++;
 }
 validate21.errors = vErrors;
 return errors === 0;
@@ -639,26 +457,24 @@ function validate22(data, {instancePath="", parentData, parentDataProperty, root
 /*# sourceURL="bookAsk_item" */;
 let vErrors = null;
 let errors = 0;
-if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let missing0;
-if((data.word === undefined) && (missing0 = "word")){
-validate22.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
-return false;
+if(data.word === undefined){
+const err0 = {instancePath,branch:"22",keyword:"required",params:{missingProperty: "word"}};
+vErrors = keep(vErrors, [err0]);
+errors++;
 }
-else {
 if(data.word !== undefined){
 if(typeof data.word !== "string"){
-validate22.errors = [{instancePath:instancePath+"/word",keyword:"type",params:{type: "string"}}];
-return false;
-}
+const err1 = {instancePath:instancePath+"/word",branch:"22",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err1]);
+errors++;
 }
 }
 }
 else {
-validate22.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
-return false;
-}
+const err2 = {instancePath,branch:"22",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err2]);
+errors++;
 }
 validate22.errors = vErrors;
 return errors === 0;
@@ -670,48 +486,36 @@ const schema24 = {"$id":"bookRead_response","$ref":"spec#/$defs/Book"};
 function validate24(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
 if(!(validate13(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
-errors = vErrors.length;
+vErrors = keep(vErrors, validate13.errors);
+errors += validate13.errors.length;
 }
-var valid0 = _errs0 === errors;
-if(valid0){
-const _errs1 = errors;
-if(errors === _errs1){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let missing0;
-if((data.added_at === undefined) && (missing0 = "added_at")){
-validate24.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
-return false;
+if(data.added_at === undefined){
+const err0 = {instancePath,branch:"24",keyword:"required",params:{missingProperty: "added_at"}};
+vErrors = keep(vErrors, [err0]);
+errors++;
 }
-else {
 if(data.added_at !== undefined){
 let data0 = data.added_at;
-const _errs3 = errors;
-if(errors === _errs3){
-if(errors === _errs3){
 if(typeof data0 === "string"){
 if(!(formats0.test(data0))){
-validate24.errors = [{instancePath:instancePath+"/added_at",keyword:"format",params:{format: "date-time"}}];
-return false;
+const err1 = {instancePath:instancePath+"/added_at",branch:"24",keyword:"format",params:{format: "date-time"}};
+vErrors = keep(vErrors, [err1]);
+errors++;
 }
 }
 else {
-validate24.errors = [{instancePath:instancePath+"/added_at",keyword:"type",params:{type: "string"}}];
-return false;
-}
-}
-}
+const err2 = {instancePath:instancePath+"/added_at",branch:"24",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err2]);
+errors++;
 }
 }
 }
 else {
-validate24.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
-return false;
-}
-}
-var valid0 = _errs1 === errors;
+const err3 = {instancePath,branch:"24",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err3]);
+errors++;
 }
 validate24.errors = vErrors;
 return errors === 0;
@@ -723,8 +527,8 @@ function validate23(data, {instancePath="", parentData, parentDataProperty, root
 let vErrors = null;
 let errors = 0;
 if(!(validate24(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate24.errors : vErrors.concat(validate24.errors);
-errors = vErrors.length;
+vErrors = keep(vErrors, validate24.errors);
+errors += validate24.errors.length;
 }
 validate23.errors = vErrors;
 return errors === 0;
@@ -737,30 +541,29 @@ function validate27(data, {instancePath="", parentData, parentDataProperty, root
 /*# sourceURL="coverCreate_response" */;
 let vErrors = null;
 let errors = 0;
-if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let missing0;
-if((data.size === undefined) && (missing0 = "size")){
-validate27.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
-return false;
+if(data.size === undefined){
+const err0 = {instancePath,branch:"27",keyword:"required",params:{missingProperty: "size"}};
+vErrors = keep(vErrors, [err0]);
+errors++;
 }
-else {
 if(data.size !== undefined){
 let data0 = data.size;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-validate27.errors = [{instancePath:instancePath+"/size",keyword:"type",params:{type: "integer"}}];
-return false;
-}
+const err1 = {instancePath:instancePath+"/size",branch:"27",keyword:"type",params:{type: "integer"}};
+vErrors = keep(vErrors, [err1]);
+errors++;
 }
 }
 }
 else {
-validate27.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
-return false;
-}
+const err2 = {instancePath,branch:"27",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err2]);
+errors++;
 }
 validate27.errors = vErrors;
 return errors === 0;
 }
 
 function codePoints(text) { let n = 0; for (const _ of text) n++; return n; }
+function keep(kept, found) { return kept?.length >= 100 ? kept : [...(kept ?? []), ...found]; }

@@ -7,29 +7,28 @@ function validate10(data, {instancePath="", parentData, parentDataProperty, root
 /*# sourceURL="listsImport_response" */;
 let vErrors = null;
 let errors = 0;
-if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let missing0;
-if((data.taken === undefined) && (missing0 = "taken")){
-validate10.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
-return false;
+if(data.taken === undefined){
+const err0 = {instancePath,branch:"10",keyword:"required",params:{missingProperty: "taken"}};
+vErrors = keep(vErrors, [err0]);
+errors++;
 }
-else {
 if(data.taken !== undefined){
 let data0 = data.taken;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-validate10.errors = [{instancePath:instancePath+"/taken",keyword:"type",params:{type: "integer"}}];
-return false;
-}
+const err1 = {instancePath:instancePath+"/taken",branch:"10",keyword:"type",params:{type: "integer"}};
+vErrors = keep(vErrors, [err1]);
+errors++;
 }
 }
 }
 else {
-validate10.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
-return false;
-}
+const err2 = {instancePath,branch:"10",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err2]);
+errors++;
 }
 validate10.errors = vErrors;
 return errors === 0;
 }
 
+function keep(kept, found) { return kept?.length >= 100 ? kept : [...(kept ?? []), ...found]; }

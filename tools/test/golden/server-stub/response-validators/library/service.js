@@ -7,19 +7,20 @@ function validate10(data, {instancePath="", parentData, parentDataProperty, root
 /*# sourceURL="readHealth_response" */;
 let vErrors = null;
 let errors = 0;
-if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(Object.keys(data).length > 0){
-validate10.errors = [{instancePath,keyword:"maxProperties",params:{limit: 0}}];
-return false;
+const err0 = {instancePath,branch:"10",keyword:"maxProperties",params:{limit: 0}};
+vErrors = keep(vErrors, [err0]);
+errors++;
 }
 }
 else {
-validate10.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
-return false;
-}
+const err1 = {instancePath,branch:"10",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err1]);
+errors++;
 }
 validate10.errors = vErrors;
 return errors === 0;
 }
 
+function keep(kept, found) { return kept?.length >= 100 ? kept : [...(kept ?? []), ...found]; }

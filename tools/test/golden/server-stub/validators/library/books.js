@@ -13,174 +13,130 @@ const formats0 = /^\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d([.,]\d+)?)?\s?([Zz]|[+-]
 function validate12(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let missing0;
-if((((data.id === undefined) && (missing0 = "id")) || ((data.title === undefined) && (missing0 = "title"))) || ((data.notes === undefined) && (missing0 = "notes"))){
-validate12.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
-return false;
+if(data.id === undefined){
+const err0 = {instancePath,branch:"12",keyword:"required",params:{missingProperty: "id"}};
+vErrors = keep(vErrors, [err0]);
+errors++;
 }
-else {
+if(data.title === undefined){
+const err1 = {instancePath,branch:"12",keyword:"required",params:{missingProperty: "title"}};
+vErrors = keep(vErrors, [err1]);
+errors++;
+}
+if(data.notes === undefined){
+const err2 = {instancePath,branch:"12",keyword:"required",params:{missingProperty: "notes"}};
+vErrors = keep(vErrors, [err2]);
+errors++;
+}
 if(data.id !== undefined){
 let data0 = data.id;
-const _errs1 = errors;
-if(errors === _errs1){
 if(typeof data0 === "string"){
 if(func2(data0) > 8){
-validate12.errors = [{instancePath:instancePath+"/id",keyword:"maxLength",params:{limit: 8}}];
-return false;
+const err3 = {instancePath:instancePath+"/id",branch:"12",keyword:"maxLength",params:{limit: 8}};
+vErrors = keep(vErrors, [err3]);
+errors++;
 }
-else {
 if(!pattern0.test(data0)){
-validate12.errors = [{instancePath:instancePath+"/id",keyword:"pattern",params:{pattern: "^[a-z0-9]+$"}}];
-return false;
-}
+const err4 = {instancePath:instancePath+"/id",branch:"12",keyword:"pattern",params:{msg: "Does not match the pattern ^[a-z0-9]+$"}};
+vErrors = keep(vErrors, [err4]);
+errors++;
 }
 }
 else {
-validate12.errors = [{instancePath:instancePath+"/id",keyword:"type",params:{type: "string"}}];
-return false;
+const err5 = {instancePath:instancePath+"/id",branch:"12",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err5]);
+errors++;
 }
 }
-var valid0 = _errs1 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.title !== undefined){
 let data1 = data.title;
-const _errs3 = errors;
-const _errs4 = errors;
-if(errors === _errs4){
 if(typeof data1 === "string"){
 if(func2(data1) < 1){
-validate12.errors = [{instancePath:instancePath+"/title",keyword:"minLength",params:{limit: 1}}];
-return false;
+const err6 = {instancePath:instancePath+"/title",branch:"Title",keyword:"minLength",params:{limit: 1}};
+vErrors = keep(vErrors, [err6]);
+errors++;
 }
 }
 else {
-validate12.errors = [{instancePath:instancePath+"/title",keyword:"type",params:{type: "string"}}];
-return false;
+const err7 = {instancePath:instancePath+"/title",branch:"Title",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err7]);
+errors++;
 }
 }
-var valid0 = _errs3 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.notes !== undefined){
-const _errs6 = errors;
-var valid0 = _errs6 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.subtitle !== undefined){
 let data3 = data.subtitle;
-const _errs7 = errors;
 if((typeof data3 !== "string") && (data3 !== null)){
-validate12.errors = [{instancePath:instancePath+"/subtitle",keyword:"type",params:{type: schema13.properties.subtitle.type}}];
-return false;
+const err8 = {instancePath:instancePath+"/subtitle",branch:"12",keyword:"type",params:{type: schema13.properties.subtitle.type}};
+vErrors = keep(vErrors, [err8]);
+errors++;
 }
-var valid0 = _errs7 === errors;
 }
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.kind !== undefined){
 let data4 = data.kind;
-const _errs9 = errors;
 if(typeof data4 !== "string"){
-validate12.errors = [{instancePath:instancePath+"/kind",keyword:"type",params:{type: "string"}}];
-return false;
+const err9 = {instancePath:instancePath+"/kind",branch:"12",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err9]);
+errors++;
 }
 if(!((data4 === "novel") || (data4 === "manual"))){
-validate12.errors = [{instancePath:instancePath+"/kind",keyword:"enum",params:{allowedValues: schema13.properties.kind.enum}}];
-return false;
+const err10 = {instancePath:instancePath+"/kind",branch:"12",keyword:"enum",params:{allowedValues: schema13.properties.kind.enum}};
+vErrors = keep(vErrors, [err10]);
+errors++;
 }
-var valid0 = _errs9 === errors;
 }
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.copies !== undefined){
 let data5 = data.copies;
-const _errs11 = errors;
 if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-validate12.errors = [{instancePath:instancePath+"/copies",keyword:"type",params:{type: "integer"}}];
-return false;
+const err11 = {instancePath:instancePath+"/copies",branch:"12",keyword:"type",params:{type: "integer"}};
+vErrors = keep(vErrors, [err11]);
+errors++;
 }
-if(errors === _errs11){
 if((typeof data5 == "number") && (isFinite(data5))){
 if(data5 < 0 || isNaN(data5)){
-validate12.errors = [{instancePath:instancePath+"/copies",keyword:"minimum",params:{comparison: ">=", limit: 0}}];
-return false;
+const err12 = {instancePath:instancePath+"/copies",branch:"12",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+vErrors = keep(vErrors, [err12]);
+errors++;
 }
-else {
 if(data5 >= 1000 || isNaN(data5)){
-validate12.errors = [{instancePath:instancePath+"/copies",keyword:"exclusiveMaximum",params:{comparison: "<", limit: 1000}}];
-return false;
+const err13 = {instancePath:instancePath+"/copies",branch:"12",keyword:"exclusiveMaximum",params:{comparison: "<", limit: 1000}};
+vErrors = keep(vErrors, [err13]);
+errors++;
 }
 }
 }
-}
-var valid0 = _errs11 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.price !== undefined){
 let data6 = data.price;
-const _errs13 = errors;
-if(errors === _errs13){
 if((typeof data6 == "number") && (isFinite(data6))){
 let res0;
 if((0.5 === 0 || (res0 = data6/0.5, res0 !== parseInt(res0)))){
-validate12.errors = [{instancePath:instancePath+"/price",keyword:"multipleOf",params:{multipleOf: 0.5}}];
-return false;
+const err14 = {instancePath:instancePath+"/price",branch:"12",keyword:"multipleOf",params:{multipleOf: 0.5}};
+vErrors = keep(vErrors, [err14]);
+errors++;
 }
 }
 else {
-validate12.errors = [{instancePath:instancePath+"/price",keyword:"type",params:{type: "number"}}];
-return false;
+const err15 = {instancePath:instancePath+"/price",branch:"12",keyword:"type",params:{type: "number"}};
+vErrors = keep(vErrors, [err15]);
+errors++;
 }
 }
-var valid0 = _errs13 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.tags !== undefined){
 let data7 = data.tags;
-const _errs15 = errors;
-if(errors === _errs15){
 if(Array.isArray(data7)){
 if(data7.length > 3){
-validate12.errors = [{instancePath:instancePath+"/tags",keyword:"maxItems",params:{limit: 3}}];
-return false;
+const err16 = {instancePath:instancePath+"/tags",branch:"12",keyword:"maxItems",params:{limit: 3}};
+vErrors = keep(vErrors, [err16]);
+errors++;
 }
-else {
-var valid3 = true;
 const len0 = data7.length;
 for(let i0=0; i0<len0; i0++){
-const _errs17 = errors;
 if(typeof data7[i0] !== "string"){
-validate12.errors = [{instancePath:instancePath+"/tags/" + i0,keyword:"type",params:{type: "string"}}];
-return false;
-}
-var valid3 = _errs17 === errors;
-if(!valid3){
-break;
+const err17 = {instancePath:instancePath+"/tags/" + i0,branch:"12",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err17]);
+errors++;
 }
 }
-if(valid3){
 let i1 = data7.length;
 let j0;
 if(i1 > 1){
@@ -192,225 +148,124 @@ continue;
 }
 if(typeof indices0[item0] == "number"){
 j0 = indices0[item0];
-validate12.errors = [{instancePath:instancePath+"/tags",keyword:"uniqueItems",params:{i: i1, j: j0}}];
-return false;
+const err18 = {instancePath:instancePath+"/tags",branch:"12",keyword:"uniqueItems",params:{i: i1, j: j0}};
+vErrors = keep(vErrors, [err18]);
+errors++;
 break;
 }
 indices0[item0] = i1;
 }
 }
 }
-}
-}
 else {
-validate12.errors = [{instancePath:instancePath+"/tags",keyword:"type",params:{type: "array"}}];
-return false;
+const err19 = {instancePath:instancePath+"/tags",branch:"12",keyword:"type",params:{type: "array"}};
+vErrors = keep(vErrors, [err19]);
+errors++;
 }
 }
-var valid0 = _errs15 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.counts !== undefined){
 let data9 = data.counts;
-const _errs19 = errors;
-if(errors === _errs19){
 if(data9 && typeof data9 == "object" && !Array.isArray(data9)){
 if(Object.keys(data9).length > 2){
-validate12.errors = [{instancePath:instancePath+"/counts",keyword:"maxProperties",params:{limit: 2}}];
-return false;
+const err20 = {instancePath:instancePath+"/counts",branch:"12",keyword:"maxProperties",params:{limit: 2}};
+vErrors = keep(vErrors, [err20]);
+errors++;
 }
-else {
 for(const key0 in data9){
 let data10 = data9[key0];
-const _errs22 = errors;
 if(!(((typeof data10 == "number") && (!(data10 % 1) && !isNaN(data10))) && (isFinite(data10)))){
-validate12.errors = [{instancePath:instancePath+"/counts/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "integer"}}];
-return false;
-}
-var valid5 = _errs22 === errors;
-if(!valid5){
-break;
-}
+const err21 = {instancePath:instancePath+"/counts/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),branch:"12",keyword:"type",params:{type: "integer"}};
+vErrors = keep(vErrors, [err21]);
+errors++;
 }
 }
 }
 else {
-validate12.errors = [{instancePath:instancePath+"/counts",keyword:"type",params:{type: "object"}}];
-return false;
+const err22 = {instancePath:instancePath+"/counts",branch:"12",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err22]);
+errors++;
 }
 }
-var valid0 = _errs19 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.author !== undefined){
 let data11 = data.author;
-const _errs24 = errors;
 const _errs25 = errors;
-let valid6 = false;
+let valid7 = false;
 const _errs26 = errors;
-const _errs27 = errors;
-if(errors === _errs27){
 if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
-let missing1;
-if((data11.name === undefined) && (missing1 = "name")){
-const err0 = {instancePath:instancePath+"/author",keyword:"required",params:{missingProperty: missing1}};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
+if(data11.name === undefined){
+const err23 = {instancePath:instancePath+"/author",branch:"Author",keyword:"required",params:{missingProperty: "name"}};
+vErrors = keep(vErrors, [err23]);
 errors++;
 }
-else {
-const _errs29 = errors;
 for(const key1 in data11){
 if(!((key1 === "name") || (key1 === "born"))){
-const err1 = {instancePath:instancePath+"/author",keyword:"additionalProperties",params:{additionalProperty: key1}};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
+const err24 = {instancePath:instancePath+"/author",branch:"Author",keyword:"additionalProperties",params:{additionalProperty: key1}};
+vErrors = keep(vErrors, [err24]);
 errors++;
-break;
 }
 }
-if(_errs29 === errors){
 if(data11.name !== undefined){
-const _errs30 = errors;
 if(typeof data11.name !== "string"){
-const err2 = {instancePath:instancePath+"/author/name",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
+const err25 = {instancePath:instancePath+"/author/name",branch:"Author",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err25]);
 errors++;
 }
-var valid8 = _errs30 === errors;
 }
-else {
-var valid8 = true;
-}
-if(valid8){
 if(data11.born !== undefined){
 let data13 = data11.born;
-const _errs32 = errors;
 if((typeof data13 !== "string") && (data13 !== null)){
-const err3 = {instancePath:instancePath+"/author/born",keyword:"type",params:{type: schema16.properties.born.type}};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
+const err26 = {instancePath:instancePath+"/author/born",branch:"Author",keyword:"type",params:{type: schema16.properties.born.type}};
+vErrors = keep(vErrors, [err26]);
 errors++;
 }
-if(errors === _errs32){
-if(errors === _errs32){
 if(typeof data13 === "string"){
 if(!(formats0.test(data13))){
-const err4 = {instancePath:instancePath+"/author/born",keyword:"format",params:{format: "date-time"}};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
+const err27 = {instancePath:instancePath+"/author/born",branch:"Author",keyword:"format",params:{format: "date-time"}};
+vErrors = keep(vErrors, [err27]);
 errors++;
 }
 }
 }
 }
-var valid8 = _errs32 === errors;
-}
 else {
-var valid8 = true;
-}
-}
-}
-}
-}
-else {
-const err5 = {instancePath:instancePath+"/author",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
+const err28 = {instancePath:instancePath+"/author",branch:"Author",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err28]);
 errors++;
-}
 }
 var _valid0 = _errs26 === errors;
-valid6 = valid6 || _valid0;
-if(!valid6){
+valid7 = valid7 || _valid0;
+if(!valid7){
 const _errs34 = errors;
 if(data11 !== null){
-const err6 = {instancePath:instancePath+"/author",keyword:"type",params:{type: "null"}};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
+const err29 = {instancePath:instancePath+"/author",branch:"anyOf/1",keyword:"type",params:{type: "null"}};
+vErrors = keep(vErrors, [err29]);
 errors++;
 }
 var _valid0 = _errs34 === errors;
-valid6 = valid6 || _valid0;
+valid7 = valid7 || _valid0;
 }
-if(!valid6){
-const err7 = {instancePath:instancePath+"/author",keyword:"anyOf",params:{}};
-if(vErrors === null){
-vErrors = [err7];
-}
-else {
-vErrors.push(err7);
-}
+if(!valid7){
+const err30 = {instancePath:instancePath+"/author",branch:"12",keyword:"anyOf",params:{}};
+vErrors = keep(vErrors, [err30]);
 errors++;
-validate12.errors = vErrors;
-return false;
 }
 else {
 errors = _errs25;
 if(vErrors !== null){
 if(_errs25){
-vErrors.length = _errs25;
+vErrors.length = Math.min(vErrors.length, _errs25);
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid0 = _errs24 === errors;
-}
-else {
-var valid0 = true;
-}
-}
-}
-}
-}
-}
-}
-}
-}
-}
 }
 }
 else {
-validate12.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
-return false;
-}
+const err31 = {instancePath,branch:"12",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err31]);
+errors++;
 }
 validate12.errors = vErrors;
 return errors === 0;
@@ -422,8 +277,8 @@ function validate10(data, {instancePath="", parentData, parentDataProperty, root
 let vErrors = null;
 let errors = 0;
 if(!(validate12(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate12.errors : vErrors.concat(validate12.errors);
-errors = vErrors.length;
+vErrors = keep(vErrors, validate12.errors);
+errors += validate12.errors.length;
 }
 validate10.errors = vErrors;
 return errors === 0;
@@ -436,19 +291,19 @@ function validate14(data, {instancePath="", parentData, parentDataProperty, root
 /*# sourceURL="bookCreate_header" */;
 let vErrors = null;
 let errors = 0;
-if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data["X-Retry-Id"] !== undefined){
 if(typeof data["X-Retry-Id"] !== "string"){
-validate14.errors = [{instancePath:instancePath+"/X-Retry-Id",keyword:"type",params:{type: "string"}}];
-return false;
+const err0 = {instancePath:instancePath+"/X-Retry-Id",branch:"14",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err0]);
+errors++;
 }
 }
 }
 else {
-validate14.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
-return false;
-}
+const err1 = {instancePath,branch:"14",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err1]);
+errors++;
 }
 validate14.errors = vErrors;
 return errors === 0;
@@ -462,30 +317,24 @@ function validate15(data, {instancePath="", parentData, parentDataProperty, root
 /*# sourceURL="booksAdd_body" */;
 let vErrors = null;
 let errors = 0;
-const _errs0 = errors;
-if(errors === _errs0){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let missing0;
-if((data.batch === undefined) && (missing0 = "batch")){
-validate15.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
-return false;
+if(data.batch === undefined){
+const err0 = {instancePath,branch:"BooksAddReq",keyword:"required",params:{missingProperty: "batch"}};
+vErrors = keep(vErrors, [err0]);
+errors++;
 }
-else {
 if(data.batch !== undefined){
-const _errs2 = errors;
-if(errors === _errs2){
 if(!(Array.isArray(data.batch))){
-validate15.errors = [{instancePath:instancePath+"/batch",keyword:"type",params:{type: "array"}}];
-return false;
-}
-}
+const err1 = {instancePath:instancePath+"/batch",branch:"BooksAddReq",keyword:"type",params:{type: "array"}};
+vErrors = keep(vErrors, [err1]);
+errors++;
 }
 }
 }
 else {
-validate15.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
-return false;
-}
+const err2 = {instancePath,branch:"BooksAddReq",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err2]);
+errors++;
 }
 validate15.errors = vErrors;
 return errors === 0;
@@ -503,55 +352,41 @@ const wrapper0 = {validate: validate18};
 function validate19(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let missing0;
-if((data.$and === undefined) && (missing0 = "$and")){
-validate19.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
-return false;
+if(data.$and === undefined){
+const err0 = {instancePath,branch:"19",keyword:"required",params:{missingProperty: "$and"}};
+vErrors = keep(vErrors, [err0]);
+errors++;
 }
-else {
-const _errs1 = errors;
 for(const key0 in data){
 if(!(key0 === "$and")){
-validate19.errors = [{instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}}];
-return false;
-break;
+const err1 = {instancePath,branch:"19",keyword:"additionalProperties",params:{additionalProperty: key0}};
+vErrors = keep(vErrors, [err1]);
+errors++;
 }
 }
-if(_errs1 === errors){
 if(data.$and !== undefined){
 let data0 = data.$and;
-const _errs2 = errors;
-if(errors === _errs2){
 if(Array.isArray(data0)){
-var valid1 = true;
 const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
-const _errs4 = errors;
 if(!(wrapper0.validate(data0[i0], {instancePath:instancePath+"/$and/" + i0,parentData:data0,parentDataProperty:i0,rootData}))){
-vErrors = vErrors === null ? wrapper0.validate.errors : vErrors.concat(wrapper0.validate.errors);
-errors = vErrors.length;
-}
-var valid1 = _errs4 === errors;
-if(!valid1){
-break;
+vErrors = keep(vErrors, wrapper0.validate.errors);
+errors += wrapper0.validate.errors.length;
 }
 }
 }
 else {
-validate19.errors = [{instancePath:instancePath+"/$and",keyword:"type",params:{type: "array"}}];
-return false;
-}
-}
-}
+const err2 = {instancePath:instancePath+"/$and",branch:"19",keyword:"type",params:{type: "array"}};
+vErrors = keep(vErrors, [err2]);
+errors++;
 }
 }
 }
 else {
-validate19.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
-return false;
-}
+const err3 = {instancePath,branch:"19",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err3]);
+errors++;
 }
 validate19.errors = vErrors;
 return errors === 0;
@@ -562,74 +397,59 @@ const schema25 = {"type":"object","required":["$eq"],"properties":{"$eq":{"type"
 function validate21(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let missing0;
-if((data.$eq === undefined) && (missing0 = "$eq")){
-validate21.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
-return false;
+if(data.$eq === undefined){
+const err0 = {instancePath,branch:"21",keyword:"required",params:{missingProperty: "$eq"}};
+vErrors = keep(vErrors, [err0]);
+errors++;
 }
-else {
-const _errs1 = errors;
 for(const key0 in data){
 if(!(key0 === "$eq")){
-validate21.errors = [{instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}}];
-return false;
-break;
+const err1 = {instancePath,branch:"21",keyword:"additionalProperties",params:{additionalProperty: key0}};
+vErrors = keep(vErrors, [err1]);
+errors++;
 }
 }
-if(_errs1 === errors){
 if(data.$eq !== undefined){
 let data0 = data.$eq;
-const _errs2 = errors;
-if(errors === _errs2){
 if(Array.isArray(data0)){
 if(data0.length > 2){
-validate21.errors = [{instancePath:instancePath+"/$eq",keyword:"maxItems",params:{limit: 2}}];
-return false;
+const err2 = {instancePath:instancePath+"/$eq",branch:"21",keyword:"maxItems",params:{limit: 2}};
+vErrors = keep(vErrors, [err2]);
+errors++;
 }
-else {
 if(data0.length < 2){
-validate21.errors = [{instancePath:instancePath+"/$eq",keyword:"minItems",params:{limit: 2}}];
-return false;
+const err3 = {instancePath:instancePath+"/$eq",branch:"21",keyword:"minItems",params:{limit: 2}};
+vErrors = keep(vErrors, [err3]);
+errors++;
 }
-else {
 const len1 = data0.length;
 if(len1 > 0){
-const _errs4 = errors;
 if(!(wrapper0.validate(data0[0], {instancePath:instancePath+"/$eq/0",parentData:data0,parentDataProperty:0,rootData}))){
-vErrors = vErrors === null ? wrapper0.validate.errors : vErrors.concat(wrapper0.validate.errors);
-errors = vErrors.length;
+vErrors = keep(vErrors, wrapper0.validate.errors);
+errors += wrapper0.validate.errors.length;
 }
-var valid1 = _errs4 === errors;
 }
-if(valid1){
 if(len1 > 1){
 let data2 = data0[1];
-const _errs5 = errors;
 if(((typeof data2 !== "string") && (!((typeof data2 == "number") && (isFinite(data2))))) && (data2 !== null)){
-validate21.errors = [{instancePath:instancePath+"/$eq/1",keyword:"type",params:{type: schema25.properties.$eq.items[1].type}}];
-return false;
-}
-var valid1 = _errs5 === errors;
-}
-}
-}
-}
-}
-else {
-validate21.errors = [{instancePath:instancePath+"/$eq",keyword:"type",params:{type: "array"}}];
-return false;
-}
-}
-}
+const err4 = {instancePath:instancePath+"/$eq/1",branch:"21",keyword:"type",params:{type: schema25.properties.$eq.items[1].type}};
+vErrors = keep(vErrors, [err4]);
+errors++;
 }
 }
 }
 else {
-validate21.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
-return false;
+const err5 = {instancePath:instancePath+"/$eq",branch:"21",keyword:"type",params:{type: "array"}};
+vErrors = keep(vErrors, [err5]);
+errors++;
 }
+}
+}
+else {
+const err6 = {instancePath,branch:"21",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err6]);
+errors++;
 }
 validate21.errors = vErrors;
 return errors === 0;
@@ -644,8 +464,8 @@ let valid0 = false;
 let passing0 = null;
 const _errs1 = errors;
 if(!(validate19(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate19.errors : vErrors.concat(validate19.errors);
-errors = vErrors.length;
+vErrors = keep(vErrors, validate19.errors);
+errors += validate19.errors.length;
 }
 var _valid0 = _errs1 === errors;
 if(_valid0){
@@ -654,8 +474,8 @@ passing0 = 0;
 }
 const _errs2 = errors;
 if(!(validate21(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate21.errors : vErrors.concat(validate21.errors);
-errors = vErrors.length;
+vErrors = keep(vErrors, validate21.errors);
+errors += validate21.errors.length;
 }
 var _valid0 = _errs2 === errors;
 if(_valid0 && valid0){
@@ -668,46 +488,24 @@ valid0 = true;
 passing0 = 1;
 }
 const _errs3 = errors;
-const _errs4 = errors;
-if(errors === _errs4){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let missing0;
-if((data.$literal === undefined) && (missing0 = "$literal")){
-const err0 = {instancePath,keyword:"required",params:{missingProperty: missing0}};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
+if(data.$literal === undefined){
+const err0 = {instancePath,branch:"LiteralOperand",keyword:"required",params:{missingProperty: "$literal"}};
+vErrors = keep(vErrors, [err0]);
 errors++;
 }
-else {
 for(const key0 in data){
 if(!(key0 === "$literal")){
-const err1 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-break;
-}
-}
-}
-}
-else {
-const err2 = {instancePath,keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
+const err1 = {instancePath,branch:"LiteralOperand",keyword:"additionalProperties",params:{additionalProperty: key0}};
+vErrors = keep(vErrors, [err1]);
 errors++;
 }
+}
+}
+else {
+const err2 = {instancePath,branch:"LiteralOperand",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err2]);
+errors++;
 }
 var _valid0 = _errs3 === errors;
 if(_valid0 && valid0){
@@ -722,22 +520,15 @@ passing0 = 2;
 }
 }
 if(!valid0){
-const err3 = {instancePath,keyword:"oneOf",params:{passingSchemas: passing0}};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
+const err3 = {instancePath,branch:"18",keyword:"oneOf",params:{passingSchemas: passing0}};
+vErrors = keep(vErrors, [err3]);
 errors++;
-validate18.errors = vErrors;
-return false;
 }
 else {
 errors = _errs0;
 if(vErrors !== null){
 if(_errs0){
-vErrors.length = _errs0;
+vErrors.length = Math.min(vErrors.length, _errs0);
 }
 else {
 vErrors = null;
@@ -752,115 +543,75 @@ return errors === 0;
 function validate17(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.limit !== undefined){
 let data0 = data.limit;
-const _errs1 = errors;
 if((!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))) && (data0 !== null)){
-validate17.errors = [{instancePath:instancePath+"/limit",keyword:"type",params:{type: schema21.properties.limit.type}}];
-return false;
+const err0 = {instancePath:instancePath+"/limit",branch:"17",keyword:"type",params:{type: schema21.properties.limit.type}};
+vErrors = keep(vErrors, [err0]);
+errors++;
 }
-if(errors === _errs1){
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 1 || isNaN(data0)){
-validate17.errors = [{instancePath:instancePath+"/limit",keyword:"minimum",params:{comparison: ">=", limit: 1}}];
-return false;
+const err1 = {instancePath:instancePath+"/limit",branch:"17",keyword:"minimum",params:{comparison: ">=", limit: 1}};
+vErrors = keep(vErrors, [err1]);
+errors++;
 }
 }
 }
-var valid0 = _errs1 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.filter !== undefined){
 let data1 = data.filter;
-const _errs3 = errors;
-const _errs4 = errors;
-if(errors === _errs4){
 if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
-const _errs6 = errors;
 for(const key0 in data1){
 if(!(key0 === "ids")){
-validate17.errors = [{instancePath:instancePath+"/filter",keyword:"additionalProperties",params:{additionalProperty: key0}}];
-return false;
-break;
+const err2 = {instancePath:instancePath+"/filter",branch:"Filter",keyword:"additionalProperties",params:{additionalProperty: key0}};
+vErrors = keep(vErrors, [err2]);
+errors++;
 }
 }
-if(_errs6 === errors){
 if(data1.ids !== undefined){
 let data2 = data1.ids;
-const _errs7 = errors;
 if((!(Array.isArray(data2))) && (data2 !== null)){
-validate17.errors = [{instancePath:instancePath+"/filter/ids",keyword:"type",params:{type: schema22.properties.ids.type}}];
-return false;
+const err3 = {instancePath:instancePath+"/filter/ids",branch:"Filter",keyword:"type",params:{type: schema22.properties.ids.type}};
+vErrors = keep(vErrors, [err3]);
+errors++;
 }
-if(errors === _errs7){
 if(Array.isArray(data2)){
-var valid3 = true;
 const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
-const _errs9 = errors;
 if(typeof data2[i0] !== "string"){
-validate17.errors = [{instancePath:instancePath+"/filter/ids/" + i0,keyword:"type",params:{type: "string"}}];
-return false;
-}
-var valid3 = _errs9 === errors;
-if(!valid3){
-break;
-}
-}
+const err4 = {instancePath:instancePath+"/filter/ids/" + i0,branch:"Filter",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err4]);
+errors++;
 }
 }
 }
 }
 }
 else {
-validate17.errors = [{instancePath:instancePath+"/filter",keyword:"type",params:{type: "object"}}];
-return false;
+const err5 = {instancePath:instancePath+"/filter",branch:"Filter",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err5]);
+errors++;
 }
 }
-var valid0 = _errs3 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.query !== undefined){
-const _errs11 = errors;
 if(!(validate18(data.query, {instancePath:instancePath+"/query",parentData:data,parentDataProperty:"query",rootData}))){
-vErrors = vErrors === null ? validate18.errors : vErrors.concat(validate18.errors);
-errors = vErrors.length;
+vErrors = keep(vErrors, validate18.errors);
+errors += validate18.errors.length;
 }
-var valid0 = _errs11 === errors;
 }
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.rows !== undefined){
-const _errs12 = errors;
-if(errors === _errs12){
 if(!(Array.isArray(data.rows))){
-validate17.errors = [{instancePath:instancePath+"/rows",keyword:"type",params:{type: "array"}}];
-return false;
-}
-}
-var valid0 = _errs12 === errors;
-}
-else {
-var valid0 = true;
-}
-}
+const err6 = {instancePath:instancePath+"/rows",branch:"17",keyword:"type",params:{type: "array"}};
+vErrors = keep(vErrors, [err6]);
+errors++;
 }
 }
 }
 else {
-validate17.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
-return false;
-}
+const err7 = {instancePath,branch:"17",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err7]);
+errors++;
 }
 validate17.errors = vErrors;
 return errors === 0;
@@ -872,8 +623,8 @@ function validate16(data, {instancePath="", parentData, parentDataProperty, root
 let vErrors = null;
 let errors = 0;
 if(!(validate17(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate17.errors : vErrors.concat(validate17.errors);
-errors = vErrors.length;
+vErrors = keep(vErrors, validate17.errors);
+errors += validate17.errors.length;
 }
 validate16.errors = vErrors;
 return errors === 0;
@@ -886,54 +637,40 @@ function validate25(data, {instancePath="", parentData, parentDataProperty, root
 /*# sourceURL="bookAsk_body" */;
 let vErrors = null;
 let errors = 0;
-if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let missing0;
-if((data.question === undefined) && (missing0 = "question")){
-validate25.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
-return false;
+if(data.question === undefined){
+const err0 = {instancePath,branch:"25",keyword:"required",params:{missingProperty: "question"}};
+vErrors = keep(vErrors, [err0]);
+errors++;
 }
-else {
 if(data.question !== undefined){
 let data0 = data.question;
-const _errs1 = errors;
-if(errors === _errs1){
 if(typeof data0 === "string"){
 if(func2(data0) < 1){
-validate25.errors = [{instancePath:instancePath+"/question",keyword:"minLength",params:{limit: 1}}];
-return false;
+const err1 = {instancePath:instancePath+"/question",branch:"25",keyword:"minLength",params:{limit: 1}};
+vErrors = keep(vErrors, [err1]);
+errors++;
 }
 }
 else {
-validate25.errors = [{instancePath:instancePath+"/question",keyword:"type",params:{type: "string"}}];
-return false;
+const err2 = {instancePath:instancePath+"/question",branch:"25",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err2]);
+errors++;
 }
 }
-var valid0 = _errs1 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.stream !== undefined){
 let data1 = data.stream;
-const _errs3 = errors;
 if((typeof data1 !== "boolean") && (data1 !== null)){
-validate25.errors = [{instancePath:instancePath+"/stream",keyword:"type",params:{type: schema27.properties.stream.type}}];
-return false;
-}
-var valid0 = _errs3 === errors;
-}
-else {
-var valid0 = true;
-}
+const err3 = {instancePath:instancePath+"/stream",branch:"25",keyword:"type",params:{type: schema27.properties.stream.type}};
+vErrors = keep(vErrors, [err3]);
+errors++;
 }
 }
 }
 else {
-validate25.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
-return false;
-}
+const err4 = {instancePath,branch:"25",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err4]);
+errors++;
 }
 validate25.errors = vErrors;
 return errors === 0;
@@ -946,53 +683,44 @@ function validate26(data, {instancePath="", parentData, parentDataProperty, root
 /*# sourceURL="bookRead_path" */;
 let vErrors = null;
 let errors = 0;
-if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let missing0;
-if(((data.shelf === undefined) && (missing0 = "shelf")) || ((data.book_id === undefined) && (missing0 = "book_id"))){
-validate26.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
-return false;
+if(data.shelf === undefined){
+const err0 = {instancePath,branch:"26",keyword:"required",params:{missingProperty: "shelf"}};
+vErrors = keep(vErrors, [err0]);
+errors++;
 }
-else {
+if(data.book_id === undefined){
+const err1 = {instancePath,branch:"26",keyword:"required",params:{missingProperty: "book_id"}};
+vErrors = keep(vErrors, [err1]);
+errors++;
+}
 if(data.shelf !== undefined){
 let data0 = data.shelf;
-const _errs1 = errors;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-validate26.errors = [{instancePath:instancePath+"/shelf",keyword:"type",params:{type: "integer"}}];
-return false;
+const err2 = {instancePath:instancePath+"/shelf",branch:"26",keyword:"type",params:{type: "integer"}};
+vErrors = keep(vErrors, [err2]);
+errors++;
 }
-if(errors === _errs1){
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 1 || isNaN(data0)){
-validate26.errors = [{instancePath:instancePath+"/shelf",keyword:"minimum",params:{comparison: ">=", limit: 1}}];
-return false;
+const err3 = {instancePath:instancePath+"/shelf",branch:"26",keyword:"minimum",params:{comparison: ">=", limit: 1}};
+vErrors = keep(vErrors, [err3]);
+errors++;
 }
 }
 }
-var valid0 = _errs1 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.book_id !== undefined){
-const _errs3 = errors;
 if(typeof data.book_id !== "string"){
-validate26.errors = [{instancePath:instancePath+"/book_id",keyword:"type",params:{type: "string"}}];
-return false;
-}
-var valid0 = _errs3 === errors;
-}
-else {
-var valid0 = true;
-}
+const err4 = {instancePath:instancePath+"/book_id",branch:"26",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err4]);
+errors++;
 }
 }
 }
 else {
-validate26.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
-return false;
-}
+const err5 = {instancePath,branch:"26",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err5]);
+errors++;
 }
 validate26.errors = vErrors;
 return errors === 0;
@@ -1005,102 +733,71 @@ function validate27(data, {instancePath="", parentData, parentDataProperty, root
 /*# sourceURL="bookRead_query" */;
 let vErrors = null;
 let errors = 0;
-if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.pages !== undefined){
 let data0 = data.pages;
-const _errs1 = errors;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-validate27.errors = [{instancePath:instancePath+"/pages",keyword:"type",params:{type: "integer"}}];
-return false;
+const err0 = {instancePath:instancePath+"/pages",branch:"27",keyword:"type",params:{type: "integer"}};
+vErrors = keep(vErrors, [err0]);
+errors++;
 }
-if(errors === _errs1){
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 100 || isNaN(data0)){
-validate27.errors = [{instancePath:instancePath+"/pages",keyword:"maximum",params:{comparison: "<=", limit: 100}}];
-return false;
+const err1 = {instancePath:instancePath+"/pages",branch:"27",keyword:"maximum",params:{comparison: "<=", limit: 100}};
+vErrors = keep(vErrors, [err1]);
+errors++;
 }
-else {
 if(data0 < 1 || isNaN(data0)){
-validate27.errors = [{instancePath:instancePath+"/pages",keyword:"minimum",params:{comparison: ">=", limit: 1}}];
-return false;
+const err2 = {instancePath:instancePath+"/pages",branch:"27",keyword:"minimum",params:{comparison: ">=", limit: 1}};
+vErrors = keep(vErrors, [err2]);
+errors++;
 }
 }
 }
-}
-var valid0 = _errs1 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.scale !== undefined){
 let data1 = data.scale;
-const _errs3 = errors;
 if(!((typeof data1 == "number") && (isFinite(data1)))){
-validate27.errors = [{instancePath:instancePath+"/scale",keyword:"type",params:{type: "number"}}];
-return false;
+const err3 = {instancePath:instancePath+"/scale",branch:"27",keyword:"type",params:{type: "number"}};
+vErrors = keep(vErrors, [err3]);
+errors++;
 }
-var valid0 = _errs3 === errors;
 }
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.cover !== undefined){
-const _errs5 = errors;
 if(typeof data.cover !== "boolean"){
-validate27.errors = [{instancePath:instancePath+"/cover",keyword:"type",params:{type: "boolean"}}];
-return false;
+const err4 = {instancePath:instancePath+"/cover",branch:"27",keyword:"type",params:{type: "boolean"}};
+vErrors = keep(vErrors, [err4]);
+errors++;
 }
-var valid0 = _errs5 === errors;
 }
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.part !== undefined){
 let data3 = data.part;
-const _errs7 = errors;
-if(errors === _errs7){
 if(Array.isArray(data3)){
-var valid1 = true;
 const len0 = data3.length;
 for(let i0=0; i0<len0; i0++){
 let data4 = data3[i0];
-const _errs9 = errors;
 if(typeof data4 !== "string"){
-validate27.errors = [{instancePath:instancePath+"/part/" + i0,keyword:"type",params:{type: "string"}}];
-return false;
+const err5 = {instancePath:instancePath+"/part/" + i0,branch:"27",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err5]);
+errors++;
 }
 if(!((data4 === "text") || (data4 === "notes"))){
-validate27.errors = [{instancePath:instancePath+"/part/" + i0,keyword:"enum",params:{allowedValues: schema29.properties.part.items.enum}}];
-return false;
-}
-var valid1 = _errs9 === errors;
-if(!valid1){
-break;
+const err6 = {instancePath:instancePath+"/part/" + i0,branch:"27",keyword:"enum",params:{allowedValues: schema29.properties.part.items.enum}};
+vErrors = keep(vErrors, [err6]);
+errors++;
 }
 }
 }
 else {
-validate27.errors = [{instancePath:instancePath+"/part",keyword:"type",params:{type: "array"}}];
-return false;
-}
-}
-var valid0 = _errs7 === errors;
-}
-else {
-var valid0 = true;
-}
-}
+const err7 = {instancePath:instancePath+"/part",branch:"27",keyword:"type",params:{type: "array"}};
+vErrors = keep(vErrors, [err7]);
+errors++;
 }
 }
 }
 else {
-validate27.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
-return false;
-}
+const err8 = {instancePath,branch:"27",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err8]);
+errors++;
 }
 validate27.errors = vErrors;
 return errors === 0;
@@ -1113,53 +810,44 @@ function validate28(data, {instancePath="", parentData, parentDataProperty, root
 /*# sourceURL="bookDelete_path" */;
 let vErrors = null;
 let errors = 0;
-if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let missing0;
-if(((data.shelf === undefined) && (missing0 = "shelf")) || ((data.book_id === undefined) && (missing0 = "book_id"))){
-validate28.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
-return false;
+if(data.shelf === undefined){
+const err0 = {instancePath,branch:"28",keyword:"required",params:{missingProperty: "shelf"}};
+vErrors = keep(vErrors, [err0]);
+errors++;
 }
-else {
+if(data.book_id === undefined){
+const err1 = {instancePath,branch:"28",keyword:"required",params:{missingProperty: "book_id"}};
+vErrors = keep(vErrors, [err1]);
+errors++;
+}
 if(data.shelf !== undefined){
 let data0 = data.shelf;
-const _errs1 = errors;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-validate28.errors = [{instancePath:instancePath+"/shelf",keyword:"type",params:{type: "integer"}}];
-return false;
+const err2 = {instancePath:instancePath+"/shelf",branch:"28",keyword:"type",params:{type: "integer"}};
+vErrors = keep(vErrors, [err2]);
+errors++;
 }
-if(errors === _errs1){
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 1 || isNaN(data0)){
-validate28.errors = [{instancePath:instancePath+"/shelf",keyword:"minimum",params:{comparison: ">=", limit: 1}}];
-return false;
+const err3 = {instancePath:instancePath+"/shelf",branch:"28",keyword:"minimum",params:{comparison: ">=", limit: 1}};
+vErrors = keep(vErrors, [err3]);
+errors++;
 }
 }
 }
-var valid0 = _errs1 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.book_id !== undefined){
-const _errs3 = errors;
 if(typeof data.book_id !== "string"){
-validate28.errors = [{instancePath:instancePath+"/book_id",keyword:"type",params:{type: "string"}}];
-return false;
-}
-var valid0 = _errs3 === errors;
-}
-else {
-var valid0 = true;
-}
+const err4 = {instancePath:instancePath+"/book_id",branch:"28",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err4]);
+errors++;
 }
 }
 }
 else {
-validate28.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
-return false;
-}
+const err5 = {instancePath,branch:"28",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err5]);
+errors++;
 }
 validate28.errors = vErrors;
 return errors === 0;
@@ -1172,53 +860,44 @@ function validate29(data, {instancePath="", parentData, parentDataProperty, root
 /*# sourceURL="coverCreate_body" */;
 let vErrors = null;
 let errors = 0;
-if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let missing0;
-if(((data.book_id === undefined) && (missing0 = "book_id")) || ((data.file === undefined) && (missing0 = "file"))){
-validate29.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
-return false;
+if(data.book_id === undefined){
+const err0 = {instancePath,branch:"29",keyword:"required",params:{missingProperty: "book_id"}};
+vErrors = keep(vErrors, [err0]);
+errors++;
 }
-else {
+if(data.file === undefined){
+const err1 = {instancePath,branch:"29",keyword:"required",params:{missingProperty: "file"}};
+vErrors = keep(vErrors, [err1]);
+errors++;
+}
 if(data.book_id !== undefined){
 let data0 = data.book_id;
-const _errs1 = errors;
-if(errors === _errs1){
 if(typeof data0 === "string"){
 if(func2(data0) < 1){
-validate29.errors = [{instancePath:instancePath+"/book_id",keyword:"minLength",params:{limit: 1}}];
-return false;
+const err2 = {instancePath:instancePath+"/book_id",branch:"29",keyword:"minLength",params:{limit: 1}};
+vErrors = keep(vErrors, [err2]);
+errors++;
 }
 }
 else {
-validate29.errors = [{instancePath:instancePath+"/book_id",keyword:"type",params:{type: "string"}}];
-return false;
+const err3 = {instancePath:instancePath+"/book_id",branch:"29",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err3]);
+errors++;
 }
 }
-var valid0 = _errs1 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.caption !== undefined){
-const _errs3 = errors;
 if(typeof data.caption !== "string"){
-validate29.errors = [{instancePath:instancePath+"/caption",keyword:"type",params:{type: "string"}}];
-return false;
-}
-var valid0 = _errs3 === errors;
-}
-else {
-var valid0 = true;
-}
+const err4 = {instancePath:instancePath+"/caption",branch:"29",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err4]);
+errors++;
 }
 }
 }
 else {
-validate29.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
-return false;
-}
+const err5 = {instancePath,branch:"29",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err5]);
+errors++;
 }
 validate29.errors = vErrors;
 return errors === 0;
@@ -1231,26 +910,24 @@ function validate30(data, {instancePath="", parentData, parentDataProperty, root
 /*# sourceURL="coverRead_path" */;
 let vErrors = null;
 let errors = 0;
-if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let missing0;
-if((data.book_id === undefined) && (missing0 = "book_id")){
-validate30.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
-return false;
+if(data.book_id === undefined){
+const err0 = {instancePath,branch:"30",keyword:"required",params:{missingProperty: "book_id"}};
+vErrors = keep(vErrors, [err0]);
+errors++;
 }
-else {
 if(data.book_id !== undefined){
 if(typeof data.book_id !== "string"){
-validate30.errors = [{instancePath:instancePath+"/book_id",keyword:"type",params:{type: "string"}}];
-return false;
-}
+const err1 = {instancePath:instancePath+"/book_id",branch:"30",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err1]);
+errors++;
 }
 }
 }
 else {
-validate30.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
-return false;
-}
+const err2 = {instancePath,branch:"30",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err2]);
+errors++;
 }
 validate30.errors = vErrors;
 return errors === 0;
@@ -1264,174 +941,130 @@ const schema34 = {"type":"object","required":["req"],"properties":{"mode":{"type
 function validate33(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let missing0;
-if((((data.id === undefined) && (missing0 = "id")) || ((data.title === undefined) && (missing0 = "title"))) || ((data.notes === undefined) && (missing0 = "notes"))){
-validate33.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
-return false;
+if(data.id === undefined){
+const err0 = {instancePath,branch:"33",keyword:"required",params:{missingProperty: "id"}};
+vErrors = keep(vErrors, [err0]);
+errors++;
 }
-else {
+if(data.title === undefined){
+const err1 = {instancePath,branch:"33",keyword:"required",params:{missingProperty: "title"}};
+vErrors = keep(vErrors, [err1]);
+errors++;
+}
+if(data.notes === undefined){
+const err2 = {instancePath,branch:"33",keyword:"required",params:{missingProperty: "notes"}};
+vErrors = keep(vErrors, [err2]);
+errors++;
+}
 if(data.id !== undefined){
 let data0 = data.id;
-const _errs1 = errors;
-if(errors === _errs1){
 if(typeof data0 === "string"){
 if(func2(data0) > 8){
-validate33.errors = [{instancePath:instancePath+"/id",keyword:"maxLength",params:{limit: 8}}];
-return false;
+const err3 = {instancePath:instancePath+"/id",branch:"33",keyword:"maxLength",params:{limit: 8}};
+vErrors = keep(vErrors, [err3]);
+errors++;
 }
-else {
 if(!pattern0.test(data0)){
-validate33.errors = [{instancePath:instancePath+"/id",keyword:"pattern",params:{pattern: "^[a-z0-9]+$"}}];
-return false;
-}
+const err4 = {instancePath:instancePath+"/id",branch:"33",keyword:"pattern",params:{msg: "Does not match the pattern ^[a-z0-9]+$"}};
+vErrors = keep(vErrors, [err4]);
+errors++;
 }
 }
 else {
-validate33.errors = [{instancePath:instancePath+"/id",keyword:"type",params:{type: "string"}}];
-return false;
+const err5 = {instancePath:instancePath+"/id",branch:"33",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err5]);
+errors++;
 }
 }
-var valid0 = _errs1 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.title !== undefined){
 let data1 = data.title;
-const _errs3 = errors;
-const _errs4 = errors;
-if(errors === _errs4){
 if(typeof data1 === "string"){
 if(func2(data1) < 1){
-validate33.errors = [{instancePath:instancePath+"/title",keyword:"minLength",params:{limit: 1}}];
-return false;
+const err6 = {instancePath:instancePath+"/title",branch:"Title",keyword:"minLength",params:{limit: 1}};
+vErrors = keep(vErrors, [err6]);
+errors++;
 }
 }
 else {
-validate33.errors = [{instancePath:instancePath+"/title",keyword:"type",params:{type: "string"}}];
-return false;
+const err7 = {instancePath:instancePath+"/title",branch:"Title",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err7]);
+errors++;
 }
 }
-var valid0 = _errs3 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.notes !== undefined){
-const _errs6 = errors;
-var valid0 = _errs6 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.subtitle !== undefined){
 let data3 = data.subtitle;
-const _errs7 = errors;
 if((typeof data3 !== "string") && (data3 !== null)){
-validate33.errors = [{instancePath:instancePath+"/subtitle",keyword:"type",params:{type: schema13.properties.subtitle.type}}];
-return false;
+const err8 = {instancePath:instancePath+"/subtitle",branch:"33",keyword:"type",params:{type: schema13.properties.subtitle.type}};
+vErrors = keep(vErrors, [err8]);
+errors++;
 }
-var valid0 = _errs7 === errors;
 }
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.kind !== undefined){
 let data4 = data.kind;
-const _errs9 = errors;
 if(typeof data4 !== "string"){
-validate33.errors = [{instancePath:instancePath+"/kind",keyword:"type",params:{type: "string"}}];
-return false;
+const err9 = {instancePath:instancePath+"/kind",branch:"33",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err9]);
+errors++;
 }
 if(!((data4 === "novel") || (data4 === "manual"))){
-validate33.errors = [{instancePath:instancePath+"/kind",keyword:"enum",params:{allowedValues: schema13.properties.kind.enum}}];
-return false;
+const err10 = {instancePath:instancePath+"/kind",branch:"33",keyword:"enum",params:{allowedValues: schema13.properties.kind.enum}};
+vErrors = keep(vErrors, [err10]);
+errors++;
 }
-var valid0 = _errs9 === errors;
 }
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.copies !== undefined){
 let data5 = data.copies;
-const _errs11 = errors;
 if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-validate33.errors = [{instancePath:instancePath+"/copies",keyword:"type",params:{type: "integer"}}];
-return false;
+const err11 = {instancePath:instancePath+"/copies",branch:"33",keyword:"type",params:{type: "integer"}};
+vErrors = keep(vErrors, [err11]);
+errors++;
 }
-if(errors === _errs11){
 if((typeof data5 == "number") && (isFinite(data5))){
 if(data5 < 0 || isNaN(data5)){
-validate33.errors = [{instancePath:instancePath+"/copies",keyword:"minimum",params:{comparison: ">=", limit: 0}}];
-return false;
+const err12 = {instancePath:instancePath+"/copies",branch:"33",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+vErrors = keep(vErrors, [err12]);
+errors++;
 }
-else {
 if(data5 >= 1000 || isNaN(data5)){
-validate33.errors = [{instancePath:instancePath+"/copies",keyword:"exclusiveMaximum",params:{comparison: "<", limit: 1000}}];
-return false;
+const err13 = {instancePath:instancePath+"/copies",branch:"33",keyword:"exclusiveMaximum",params:{comparison: "<", limit: 1000}};
+vErrors = keep(vErrors, [err13]);
+errors++;
 }
 }
 }
-}
-var valid0 = _errs11 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.price !== undefined){
 let data6 = data.price;
-const _errs13 = errors;
-if(errors === _errs13){
 if((typeof data6 == "number") && (isFinite(data6))){
 let res0;
 if((0.5 === 0 || (res0 = data6/0.5, res0 !== parseInt(res0)))){
-validate33.errors = [{instancePath:instancePath+"/price",keyword:"multipleOf",params:{multipleOf: 0.5}}];
-return false;
+const err14 = {instancePath:instancePath+"/price",branch:"33",keyword:"multipleOf",params:{multipleOf: 0.5}};
+vErrors = keep(vErrors, [err14]);
+errors++;
 }
 }
 else {
-validate33.errors = [{instancePath:instancePath+"/price",keyword:"type",params:{type: "number"}}];
-return false;
+const err15 = {instancePath:instancePath+"/price",branch:"33",keyword:"type",params:{type: "number"}};
+vErrors = keep(vErrors, [err15]);
+errors++;
 }
 }
-var valid0 = _errs13 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.tags !== undefined){
 let data7 = data.tags;
-const _errs15 = errors;
-if(errors === _errs15){
 if(Array.isArray(data7)){
 if(data7.length > 3){
-validate33.errors = [{instancePath:instancePath+"/tags",keyword:"maxItems",params:{limit: 3}}];
-return false;
+const err16 = {instancePath:instancePath+"/tags",branch:"33",keyword:"maxItems",params:{limit: 3}};
+vErrors = keep(vErrors, [err16]);
+errors++;
 }
-else {
-var valid3 = true;
 const len0 = data7.length;
 for(let i0=0; i0<len0; i0++){
-const _errs17 = errors;
 if(typeof data7[i0] !== "string"){
-validate33.errors = [{instancePath:instancePath+"/tags/" + i0,keyword:"type",params:{type: "string"}}];
-return false;
-}
-var valid3 = _errs17 === errors;
-if(!valid3){
-break;
+const err17 = {instancePath:instancePath+"/tags/" + i0,branch:"33",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err17]);
+errors++;
 }
 }
-if(valid3){
 let i1 = data7.length;
 let j0;
 if(i1 > 1){
@@ -1443,225 +1076,124 @@ continue;
 }
 if(typeof indices0[item0] == "number"){
 j0 = indices0[item0];
-validate33.errors = [{instancePath:instancePath+"/tags",keyword:"uniqueItems",params:{i: i1, j: j0}}];
-return false;
+const err18 = {instancePath:instancePath+"/tags",branch:"33",keyword:"uniqueItems",params:{i: i1, j: j0}};
+vErrors = keep(vErrors, [err18]);
+errors++;
 break;
 }
 indices0[item0] = i1;
 }
 }
 }
-}
-}
 else {
-validate33.errors = [{instancePath:instancePath+"/tags",keyword:"type",params:{type: "array"}}];
-return false;
+const err19 = {instancePath:instancePath+"/tags",branch:"33",keyword:"type",params:{type: "array"}};
+vErrors = keep(vErrors, [err19]);
+errors++;
 }
 }
-var valid0 = _errs15 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.counts !== undefined){
 let data9 = data.counts;
-const _errs19 = errors;
-if(errors === _errs19){
 if(data9 && typeof data9 == "object" && !Array.isArray(data9)){
 if(Object.keys(data9).length > 2){
-validate33.errors = [{instancePath:instancePath+"/counts",keyword:"maxProperties",params:{limit: 2}}];
-return false;
+const err20 = {instancePath:instancePath+"/counts",branch:"33",keyword:"maxProperties",params:{limit: 2}};
+vErrors = keep(vErrors, [err20]);
+errors++;
 }
-else {
 for(const key0 in data9){
 let data10 = data9[key0];
-const _errs22 = errors;
 if(!(((typeof data10 == "number") && (!(data10 % 1) && !isNaN(data10))) && (isFinite(data10)))){
-validate33.errors = [{instancePath:instancePath+"/counts/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "integer"}}];
-return false;
-}
-var valid5 = _errs22 === errors;
-if(!valid5){
-break;
-}
+const err21 = {instancePath:instancePath+"/counts/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),branch:"33",keyword:"type",params:{type: "integer"}};
+vErrors = keep(vErrors, [err21]);
+errors++;
 }
 }
 }
 else {
-validate33.errors = [{instancePath:instancePath+"/counts",keyword:"type",params:{type: "object"}}];
-return false;
+const err22 = {instancePath:instancePath+"/counts",branch:"33",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err22]);
+errors++;
 }
 }
-var valid0 = _errs19 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.author !== undefined){
 let data11 = data.author;
-const _errs24 = errors;
 const _errs25 = errors;
-let valid6 = false;
+let valid7 = false;
 const _errs26 = errors;
-const _errs27 = errors;
-if(errors === _errs27){
 if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
-let missing1;
-if((data11.name === undefined) && (missing1 = "name")){
-const err0 = {instancePath:instancePath+"/author",keyword:"required",params:{missingProperty: missing1}};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
+if(data11.name === undefined){
+const err23 = {instancePath:instancePath+"/author",branch:"Author",keyword:"required",params:{missingProperty: "name"}};
+vErrors = keep(vErrors, [err23]);
 errors++;
 }
-else {
-const _errs29 = errors;
 for(const key1 in data11){
 if(!((key1 === "name") || (key1 === "born"))){
-const err1 = {instancePath:instancePath+"/author",keyword:"additionalProperties",params:{additionalProperty: key1}};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
+const err24 = {instancePath:instancePath+"/author",branch:"Author",keyword:"additionalProperties",params:{additionalProperty: key1}};
+vErrors = keep(vErrors, [err24]);
 errors++;
-break;
 }
 }
-if(_errs29 === errors){
 if(data11.name !== undefined){
-const _errs30 = errors;
 if(typeof data11.name !== "string"){
-const err2 = {instancePath:instancePath+"/author/name",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
+const err25 = {instancePath:instancePath+"/author/name",branch:"Author",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err25]);
 errors++;
 }
-var valid8 = _errs30 === errors;
 }
-else {
-var valid8 = true;
-}
-if(valid8){
 if(data11.born !== undefined){
 let data13 = data11.born;
-const _errs32 = errors;
 if((typeof data13 !== "string") && (data13 !== null)){
-const err3 = {instancePath:instancePath+"/author/born",keyword:"type",params:{type: schema16.properties.born.type}};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
+const err26 = {instancePath:instancePath+"/author/born",branch:"Author",keyword:"type",params:{type: schema16.properties.born.type}};
+vErrors = keep(vErrors, [err26]);
 errors++;
 }
-if(errors === _errs32){
-if(errors === _errs32){
 if(typeof data13 === "string"){
 if(!(formats0.test(data13))){
-const err4 = {instancePath:instancePath+"/author/born",keyword:"format",params:{format: "date-time"}};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
+const err27 = {instancePath:instancePath+"/author/born",branch:"Author",keyword:"format",params:{format: "date-time"}};
+vErrors = keep(vErrors, [err27]);
 errors++;
 }
 }
 }
 }
-var valid8 = _errs32 === errors;
-}
 else {
-var valid8 = true;
-}
-}
-}
-}
-}
-else {
-const err5 = {instancePath:instancePath+"/author",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
+const err28 = {instancePath:instancePath+"/author",branch:"Author",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err28]);
 errors++;
-}
 }
 var _valid0 = _errs26 === errors;
-valid6 = valid6 || _valid0;
-if(!valid6){
+valid7 = valid7 || _valid0;
+if(!valid7){
 const _errs34 = errors;
 if(data11 !== null){
-const err6 = {instancePath:instancePath+"/author",keyword:"type",params:{type: "null"}};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
+const err29 = {instancePath:instancePath+"/author",branch:"anyOf/1",keyword:"type",params:{type: "null"}};
+vErrors = keep(vErrors, [err29]);
 errors++;
 }
 var _valid0 = _errs34 === errors;
-valid6 = valid6 || _valid0;
+valid7 = valid7 || _valid0;
 }
-if(!valid6){
-const err7 = {instancePath:instancePath+"/author",keyword:"anyOf",params:{}};
-if(vErrors === null){
-vErrors = [err7];
-}
-else {
-vErrors.push(err7);
-}
+if(!valid7){
+const err30 = {instancePath:instancePath+"/author",branch:"33",keyword:"anyOf",params:{}};
+vErrors = keep(vErrors, [err30]);
 errors++;
-validate33.errors = vErrors;
-return false;
 }
 else {
 errors = _errs25;
 if(vErrors !== null){
 if(_errs25){
-vErrors.length = _errs25;
+vErrors.length = Math.min(vErrors.length, _errs25);
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid0 = _errs24 === errors;
-}
-else {
-var valid0 = true;
-}
-}
-}
-}
-}
-}
-}
-}
-}
-}
 }
 }
 else {
-validate33.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
-return false;
-}
+const err31 = {instancePath,branch:"33",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err31]);
+errors++;
 }
 validate33.errors = vErrors;
 return errors === 0;
@@ -1671,67 +1203,51 @@ return errors === 0;
 function validate32(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
-if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let missing0;
-if((data.req === undefined) && (missing0 = "req")){
-validate32.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
-return false;
+if(data.req === undefined){
+const err0 = {instancePath,branch:"32",keyword:"required",params:{missingProperty: "req"}};
+vErrors = keep(vErrors, [err0]);
+errors++;
 }
-else {
 if(data.mode !== undefined){
 let data0 = data.mode;
-const _errs1 = errors;
 if(typeof data0 !== "string"){
-validate32.errors = [{instancePath:instancePath+"/mode",keyword:"type",params:{type: "string"}}];
-return false;
+const err1 = {instancePath:instancePath+"/mode",branch:"32",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err1]);
+errors++;
 }
 if("add" !== data0){
-validate32.errors = [{instancePath:instancePath+"/mode",keyword:"const",params:{allowedValue: "add"}}];
-return false;
+const err2 = {instancePath:instancePath+"/mode",branch:"32",keyword:"const",params:{allowedValue: "add"}};
+vErrors = keep(vErrors, [err2]);
+errors++;
 }
-var valid0 = _errs1 === errors;
 }
-else {
-var valid0 = true;
-}
-if(valid0){
 if(data.req !== undefined){
 let data1 = data.req;
-const _errs3 = errors;
-if(errors === _errs3){
 if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
-let missing1;
-if((data1.book === undefined) && (missing1 = "book")){
-validate32.errors = [{instancePath:instancePath+"/req",keyword:"required",params:{missingProperty: missing1}}];
-return false;
+if(data1.book === undefined){
+const err3 = {instancePath:instancePath+"/req",branch:"32",keyword:"required",params:{missingProperty: "book"}};
+vErrors = keep(vErrors, [err3]);
+errors++;
 }
-else {
 if(data1.book !== undefined){
 if(!(validate33(data1.book, {instancePath:instancePath+"/req/book",parentData:data1,parentDataProperty:"book",rootData}))){
-vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
-errors = vErrors.length;
-}
-}
-}
-}
-else {
-validate32.errors = [{instancePath:instancePath+"/req",keyword:"type",params:{type: "object"}}];
-return false;
-}
-}
-var valid0 = _errs3 === errors;
-}
-else {
-var valid0 = true;
-}
+vErrors = keep(vErrors, validate33.errors);
+errors += validate33.errors.length;
 }
 }
 }
 else {
-validate32.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
-return false;
+const err4 = {instancePath:instancePath+"/req",branch:"32",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err4]);
+errors++;
 }
+}
+}
+else {
+const err5 = {instancePath,branch:"32",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err5]);
+errors++;
 }
 validate32.errors = vErrors;
 return errors === 0;
@@ -1746,138 +1262,73 @@ const _errs0 = errors;
 let valid0 = false;
 const _errs1 = errors;
 if(!(validate32(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate32.errors : vErrors.concat(validate32.errors);
-errors = vErrors.length;
+vErrors = keep(vErrors, validate32.errors);
+errors += validate32.errors.length;
 }
 var _valid0 = _errs1 === errors;
 valid0 = valid0 || _valid0;
 if(!valid0){
 const _errs2 = errors;
-const _errs3 = errors;
-if(errors === _errs3){
 if(data && typeof data == "object" && !Array.isArray(data)){
-let missing0;
-if((data.req === undefined) && (missing0 = "req")){
-const err0 = {instancePath,keyword:"required",params:{missingProperty: missing0}};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
+if(data.req === undefined){
+const err0 = {instancePath,branch:"RemoveItem",keyword:"required",params:{missingProperty: "req"}};
+vErrors = keep(vErrors, [err0]);
 errors++;
 }
-else {
 if(data.mode !== undefined){
 let data0 = data.mode;
-const _errs5 = errors;
 if(typeof data0 !== "string"){
-const err1 = {instancePath:instancePath+"/mode",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
+const err1 = {instancePath:instancePath+"/mode",branch:"RemoveItem",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err1]);
 errors++;
 }
 if("remove" !== data0){
-const err2 = {instancePath:instancePath+"/mode",keyword:"const",params:{allowedValue: "remove"}};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
+const err2 = {instancePath:instancePath+"/mode",branch:"RemoveItem",keyword:"const",params:{allowedValue: "remove"}};
+vErrors = keep(vErrors, [err2]);
 errors++;
 }
-var valid2 = _errs5 === errors;
 }
-else {
-var valid2 = true;
-}
-if(valid2){
 if(data.req !== undefined){
 let data1 = data.req;
-const _errs7 = errors;
-if(errors === _errs7){
 if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
-let missing1;
-if((data1.id === undefined) && (missing1 = "id")){
-const err3 = {instancePath:instancePath+"/req",keyword:"required",params:{missingProperty: missing1}};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
+if(data1.id === undefined){
+const err3 = {instancePath:instancePath+"/req",branch:"RemoveItem",keyword:"required",params:{missingProperty: "id"}};
+vErrors = keep(vErrors, [err3]);
 errors++;
 }
-else {
 if(data1.id !== undefined){
 if(typeof data1.id !== "string"){
-const err4 = {instancePath:instancePath+"/req/id",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
+const err4 = {instancePath:instancePath+"/req/id",branch:"RemoveItem",keyword:"type",params:{type: "string"}};
+vErrors = keep(vErrors, [err4]);
 errors++;
 }
 }
 }
-}
 else {
-const err5 = {instancePath:instancePath+"/req",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
+const err5 = {instancePath:instancePath+"/req",branch:"RemoveItem",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err5]);
 errors++;
 }
 }
-var valid2 = _errs7 === errors;
 }
 else {
-var valid2 = true;
-}
-}
-}
-}
-else {
-const err6 = {instancePath,keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
+const err6 = {instancePath,branch:"RemoveItem",keyword:"type",params:{type: "object"}};
+vErrors = keep(vErrors, [err6]);
 errors++;
-}
 }
 var _valid0 = _errs2 === errors;
 valid0 = valid0 || _valid0;
 }
 if(!valid0){
-const err7 = {instancePath,keyword:"anyOf",params:{}};
-if(vErrors === null){
-vErrors = [err7];
-}
-else {
-vErrors.push(err7);
-}
+const err7 = {instancePath,branch:"31",keyword:"anyOf",params:{}};
+vErrors = keep(vErrors, [err7]);
 errors++;
-validate31.errors = vErrors;
-return false;
 }
 else {
 errors = _errs0;
 if(vErrors !== null){
 if(_errs0){
-vErrors.length = _errs0;
+vErrors.length = Math.min(vErrors.length, _errs0);
 }
 else {
 vErrors = null;
@@ -1889,3 +1340,4 @@ return errors === 0;
 }
 
 function codePoints(text) { let n = 0; for (const _ of text) n++; return n; }
+function keep(kept, found) { return kept?.length >= 100 ? kept : [...(kept ?? []), ...found]; }

@@ -21,6 +21,7 @@ export { fileDigest, isContentDigest, pathSafe, tableDigest, valueDigest } from 
 export { formatTime, fromNanoseconds, isStorableTime, parseTime } from "./time.js";
 export { derivedId, idTime, isCallId, newId } from "./ids.js";
 export { formatRef, parseRef, projectIdOf, type Ref, type RefEdge } from "./refs/ref.js";
+export { refSpellings } from "./refs/spellings.js";
 export { isOpName, opKey, opNamePart } from "./refs/op-name.js";
 export { findRefs } from "./refs/find.js";
 export { externalRef, externalRefs, type ProjectOf } from "./refs/internal.js";

@@ -1,4 +1,4 @@
-import { derivedId, opObjectId } from "@heddle/trace-model";
+import { derivedId, isObjectId } from "@heddle/trace-model";
 import type { CallEnd, CallPart, CallStart, JsonText } from "@heddle/trace-model";
 import type { Prediction } from "../llm-models/llm-model.js";
 import { PlaceholderOps } from "../ingest/placeholder-ops.js";
@@ -173,7 +173,7 @@ export class RunCalls {
 
   /** The ref of an op; a name that no object can have is itself the op name. */
   async #op({ project_id }: RunIdentity, name: string): Promise<string> {
-    return opObjectId(name) === name ? await this.#ops.ref(project_id, name) : name;
+    return isObjectId(name) ? await this.#ops.ref(project_id, name) : name;
   }
 }
 

@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import { isObjectId } from "@heddle/trace-model";
+import { hasAtMost, isObjectId } from "@heddle/trace-model";
 
 const maxLength = 128;
 
@@ -10,10 +10,10 @@ const maxLength = 128;
 export function objectIdOf(name: string, suffixes: readonly string[] = []): string {
   const id = name.replace(/[ /]/g, "_").replace(/[<>]/g, "").toLowerCase();
   const most = maxLength - Math.max(0, ...suffixes.map(({ length }) => length));
-  if (isObjectId(id) && id.length <= most) return id;
+  if (isObjectId(id) && hasAtMost(id, most)) return id;
   throw new HeddleError(
     "unprocessable",
-    `must have 1 to ${most} characters, which are letters, digits, "_", "." or "-"; spaces and "/" become "_", ` +
+    `must have 1 to ${most} characters, which are letters or digits of any script, "_", "." or "-"; spaces and "/" become "_", ` +
       '"<" and ">" are left out',
     { loc: ["name"] },
   );

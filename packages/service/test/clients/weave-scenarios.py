@@ -285,7 +285,40 @@ def kinds(client):
     same([dict(row) for row in found.rows], [{"a": 1}, {"a": 2}], "rows")
 
 
-SCENARIOS = [calls, threads, eager_calls, objects, datasets, evaluations, costs, feedback, evaluation_logger, kinds]
+@weave.op
+def 计算(número):
+    return número + 1
+
+
+@weave.op
+def résumé(text):
+    return len(text)
+
+
+def names(client):
+    """Ops and objects with names of any script are stored, read and filtered."""
+    _, computed = 计算.call(41)
+    _, summed = résumé.call("abc")
+    client.flush()
+    for call, name, output in ((computed, "计算", 42), (summed, "résumé", 3)):
+        read = client.get_call(call.id)
+        same((read.output, read.func_name), (output, name), "call")
+        same(f"/op/{name}:" in read.op_name, True, f"op name {read.op_name}")
+        for op in (read.op_name, read.op_name.rsplit(":", 1)[0] + ":*"):
+            found = [one.id for one in client.get_calls(filter={"op_names": [op]})]
+            same(call.id in found and not {computed.id, summed.id} - {call.id} & set(found), True, f"calls of {op}")
+    same(dict(client.get_call(computed.id).inputs), {"número": 41}, "inputs")
+    same(weave.ref(client.get_call(computed.id).op_name).get()(1), 2, "op by ref")
+
+    for name in ("café", "深度學習", "оценка", "日本語"):
+        published = weave.publish({"of": name}, name)
+        same(weave.ref(published.uri).get()["of"], name, "object by ref")
+        same(weave.ref(f"{name}:latest").get()["of"], name, "object by name")
+    dataset = weave.publish(weave.Dataset(name="données", rows=[{"número": 1}]))
+    same([row["número"] for row in weave.ref(dataset.uri).get().rows], [1], "rows of a dataset")
+
+
+SCENARIOS = [names, calls, threads, eager_calls, objects, datasets, evaluations, costs, feedback, evaluation_logger, kinds]
 
 
 def main():

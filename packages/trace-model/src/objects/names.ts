@@ -1,9 +1,9 @@
 import { isContentDigest } from "../digest.js";
 import { hasAtMost } from "../json/code-points.js";
 
-/** Names of objects and ops: 1 to 128 characters of letters, digits, `_`, `.` and `-`. */
+/** Names of objects and ops: 1 to 128 characters of letters (with their marks) and digits of any script, `_`, `.` and `-`. */
 export function isObjectId(text: string): boolean {
-  return /^[A-Za-z0-9_.-]{1,128}$/.test(text);
+  return /^[\p{L}\p{M}\p{N}_.-]{1,128}$/u.test(text);
 }
 
 /** Words of letters, digits, `-` and `_`, joined by single spaces; at most 256 characters. */

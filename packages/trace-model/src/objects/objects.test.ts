@@ -43,8 +43,28 @@ describe("what a stored value is", () => {
 describe("names", () => {
   test("of objects", () => {
     expect(["answer", "Evaluation.predict-1_x", "x".repeat(128)].every(isObjectId)).toBe(true);
-    expect(["", "a b", "é", "a/b", "a:b", "x".repeat(129)].some(isObjectId)).toBe(false);
+    expect(["", "a b", "a/b", "a:b", "x".repeat(129)].some(isObjectId)).toBe(false);
   });
+
+  test.each([
+    "café",
+    "cafe\u0301",
+    "计算",
+    "résumé",
+    "深度學習",
+    "оценка",
+    "हिन्दी",
+    "עברית",
+    "日本語",
+    "ไทย",
+    "²Ⅷ",
+    "𠮷".repeat(128),
+  ])("of objects are of every script: %s", (name) => expect(isObjectId(name)).toBe(true));
+
+  test.each(["🙂", "计 算", "日本、語", "é".repeat(129), "𠮷".repeat(129), "a\u200bb", "\ud800", "a%20b", "«x»"])(
+    "of objects have letters and digits only, at most 128 characters: %j",
+    (name) => expect(isObjectId(name)).toBe(false),
+  );
 
   test("of tags", () => {
     expect(["good", "very good", "été-1", "x".repeat(256)].every(isTag)).toBe(true);

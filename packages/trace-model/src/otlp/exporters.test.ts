@@ -109,7 +109,7 @@ describe.each(encodings)("spans of the JavaScript exporter in %s", (...encoding)
       turn_id: chatSpan?.spanContext().spanId,
       wb_run_step: 4,
     });
-    expect([root?.opObjectId, chat?.opObjectId]).toEqual(["agent", "chat-"]);
+    expect([root?.opObjectId, chat?.opObjectId]).toEqual(["agent", "chat-é"]);
     expect(root?.end).toMatchObject({ summary: "{}", output: undefined, exception: undefined });
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { opObjectId, spanOpName } from "./op-object.js";
+import { spanOpName } from "./op-object.js";
 import { runSteps } from "./steps.js";
 import { spansToCalls } from "./to-calls.js";
 import { emptyResource, emptySpan, noAttributes } from "./traces.js";
@@ -296,10 +296,13 @@ describe("fields of the call", () => {
     expect(one).toMatch(/^x{123}:[0-9a-f]{4}$/);
     expect(two).not.toBe(one);
     expect(spanOpName("y".repeat(128))).toBe("y".repeat(128));
-    expect(opObjectId(one ?? "")).toMatch(/^x{123}-[0-9a-f]{4}$/);
-    expect(opObjectId("GET /users/:id")).toBe("GET-users-id");
-    expect(opObjectId("日本")).toBe("-");
     expect(callOf({}, { name: "" }).start?.op_name).toBe("span");
+  });
+
+  test("a span without any letter in its name is shown by its name", () => {
+    const shown = (name: string) => callOf({}, { name }).start?.display_name;
+    expect(["🚀", "42 + 1", "🚀".repeat(2000)].map(shown)).toEqual(["🚀", "42 + 1", "🚀".repeat(1024)]);
+    expect(["agent", "агент 7", "chat 🚀", "42", "", "  "].map(shown)).toEqual(Array(6).fill(undefined));
   });
 });
 

@@ -5,7 +5,7 @@ import type { JsonText } from "../json/scan.js";
 import { keysOf } from "./attribute-shape.js";
 import { attributeTree, treeJson } from "./attribute-tree.js";
 import { spanContent } from "./mapping.js";
-import { opObjectId, spanOpName } from "./op-object.js";
+import { hasReadableId, opObjectId, spanOpName } from "./op-object.js";
 import { attempt, warn } from "./rejection.js";
 import { senderAttributes } from "./sender-attributes.js";
 import { firstText, listedEvents, sources } from "./sources.js";
@@ -24,6 +24,7 @@ const runSteps = sources(...senderAttributes.wb_run_step);
 const lastRunSteps = sources(...senderAttributes.wb_run_step_end);
 const levels = sources(...senderAttributes.level);
 const statusMessages = sources(...senderAttributes.status_message);
+const maxDisplayName = 1024;
 
 /**
  * A complete call made from a span. `op_name` is still a name: the caller stores the op object `opObjectId` and puts in
@@ -129,16 +130,16 @@ function spanCall(span: Span, context: Context): SpanCall {
     context.storableAsIs && tree.storableAsIs && [...events, ...links].every((part) => part.storableAsIs)
       ? true
       : undefined;
-  const opName = spanOpName(span.name);
+  const displayName = firstText(displayNames, data) ?? (hasReadableId(span.name) ? undefined : span.name);
   const thread = spanThread(data, parentId === undefined, context.sessionThreads);
   const start: CallStart = {
     project_id,
     id: span.span_id,
     trace_id: span.trace_id,
     parent_id: parentId,
-    op_name: opName,
+    op_name: spanOpName(span.name),
     started_at: startedAt,
-    display_name: firstText(displayNames, data)?.slice(0, 1024),
+    display_name: displayName === undefined ? undefined : firstCharacters(displayName, maxDisplayName),
     thread_id: thread.threadId,
     turn_id: thread.turn === true && thread.threadId !== undefined ? span.span_id : undefined,
     wb_run_id: runId(project_id, context.wb_run_id ?? firstText(runIds, data)),
@@ -161,7 +162,7 @@ function spanCall(span: Span, context: Context): SpanCall {
     usage: content.usage,
   };
   if (thread.turn === "unknown") context.undecided.push(start);
-  return { start, end, opObjectId: opObjectId(opName) };
+  return { start, end, opObjectId: opObjectId(span.name) };
 }
 
 /** A failed span always carries an exception, since that is what makes the call's status an error. */

@@ -6,6 +6,8 @@ export interface TypedField {
   /** The path as the client wrote it. */
   text: string;
   type: ValueType;
+  /** The values are refs, which clients may spell differently: equal means that they lead to the same. */
+  refs?: boolean;
 }
 
 export type CastTarget = "double" | "string" | "int" | "bool" | "exists";

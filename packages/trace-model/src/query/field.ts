@@ -36,7 +36,7 @@ const columns = {
   parent_id: optional,
   thread_id: optional,
   turn_id: optional,
-  op_name: required,
+  op_name: { nullable: false, type: "text", refs: true },
   display_name: optional,
   started_at: { nullable: false, type: "time" },
   ended_at: { nullable: true, type: "time" },
@@ -46,7 +46,7 @@ const columns = {
   wb_run_step: { nullable: true, type: "int" },
   wb_run_step_end: { nullable: true, type: "int" },
   deleted_at: { nullable: true, type: "time" },
-} as const satisfies Record<string, { nullable: boolean; type: ValueType }>;
+} as const satisfies Record<string, { nullable: boolean; type: ValueType; refs?: boolean }>;
 
 const computed = {
   status: "text",

@@ -3,6 +3,7 @@ import type { Loc } from "@heddle/errors";
 import { limits } from "@heddle/spec/tracing-limits";
 import { characterCount } from "../json/code-points.js";
 import { cast, compare, unknown, within } from "./cast.js";
+import { anySpelling } from "./any-spelling.js";
 import { typeOf } from "./expression.js";
 import type { CastTarget, Expression, TypedField } from "./expression.js";
 
@@ -97,7 +98,7 @@ class QueryParser<F extends TypedField> {
       case "$lt":
       case "$lte": {
         const [left = unknown, right = unknown] = this.#operands(content, loc, 2);
-        return withLoc(loc, () => compare(comparisons[operator], left, right));
+        return anySpelling(withLoc(loc, () => compare(comparisons[operator], left, right)));
       }
       case "$in":
         return this.#in(content, loc);
@@ -146,13 +147,15 @@ class QueryParser<F extends TypedField> {
     if (values.length < items.length) {
       // The operand is compared with each item: lists inside lists would grow without bound.
       this.#count(size * (items.length - 1), loc);
-      return { op: "or", operands: items.map((item) => withLoc(loc, () => compare("eq", operand, item))) };
+      return { op: "or", operands: items.map((item) => anySpelling(withLoc(loc, () => compare("eq", operand, item)))) };
     }
     const types = new Set(values.map((value) => (typeof value === "bigint" ? "number" : typeof value)));
     if (types.size > 1 && typeOf(operand) !== "time") {
       throw new HeddleError("invalid", "the values of $in have no common type", { loc: [...loc, 1] });
     }
-    return values.length === 0 ? { op: "literal", value: false } : withLoc(loc, () => within(operand, values));
+    return values.length === 0
+      ? { op: "literal", value: false }
+      : anySpelling(withLoc(loc, () => within(operand, values)));
   }
 
   /** Literals of a list are passed as one value and do not count as operators. */

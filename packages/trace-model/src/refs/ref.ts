@@ -58,7 +58,7 @@ export function projectIdOf(ref: Ref): string {
 function tailOf(ref: Ref): string {
   if (ref.kind === "call") return encodeRefPart(ref.id);
   const digest = ref.digest === "*" ? "*" : encodeRefPart(ref.digest);
-  return ref.kind === "table" ? digest : `${encodeRefPart(ref.name)}:${digest}`;
+  return ref.kind === "table" ? digest : `${encodeName(ref.name)}:${digest}`;
 }
 
 function formatEdge({ edge, value }: RefEdge): string {
@@ -79,12 +79,17 @@ function parseEdges(parts: readonly string[]): RefEdge[] | undefined {
   return edges;
 }
 
-/** Percent-encodes all but letters, digits and `_ . - ~`. */
-function encodeRefPart(text: string): string {
+/** Names of objects are written as they are, as client libraries do: some look them up without decoding them. */
+function encodeName(name: string): string {
+  return name.replace(/[^\p{L}\p{M}\p{N}_.~-]+/gu, encodeRefPart);
+}
+
+/** Percent-encodes all but the letters and digits of ASCII and `_ . - ~`. */
+export function encodeRefPart(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-function decodeRefPart(text: string): string | undefined {
+export function decodeRefPart(text: string): string | undefined {
   if (!text.includes("%")) return text;
   try {
     return decodeURIComponent(text);

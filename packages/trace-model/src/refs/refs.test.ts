@@ -4,6 +4,7 @@ import { findRefs } from "./find.js";
 import { externalRef, externalRefs } from "./internal.js";
 import { isOpName, opKey, opNamePart } from "./op-name.js";
 import { formatRef, parseRef, projectIdOf } from "./ref.js";
+import { refSpellings } from "./spellings.js";
 import type { Ref } from "./ref.js";
 
 describe("refs", () => {
@@ -69,6 +70,30 @@ describe("refs", () => {
     "see weave:///e/p/call/1",
   ])("%s is no ref", (text) => {
     expect(parseRef(text)).toBeUndefined();
+  });
+
+  test.each(["深度學習", "café", "हिन्दी", "𠮷"])("the name %s is written as it is, and read in either form", (name) => {
+    const ref: Ref = { kind: "object", entity: "e", project: "p", name, digest: "abc", edges: [] };
+    const encoded = `weave:///e/p/object/${encodeURIComponent(name)}:abc`;
+    expect(formatRef(ref)).toBe(`weave:///e/p/object/${name}:abc`);
+    expect([formatRef(ref), encoded, encoded.toLowerCase()].map(parseRef)).toEqual([ref, ref, ref]);
+    const given = [formatRef(ref), encoded];
+    for (const text of given) expect(refSpellings(text)).toEqual(expect.arrayContaining(given));
+  });
+
+  test("spellings are of names and edge values; what has one spelling comes back alone", () => {
+    expect(refSpellings("weave:///e/p/op/计:*")).toEqual([
+      "weave:///e/p/op/计:*",
+      "weave:///e/p/op/%E8%AE%A1:*",
+      "weave:///e/p/op/%e8%ae%a1:*",
+    ]);
+    expect(refSpellings("weave:///e/p/op/%e8%ae%A1")).toContain("weave:///e/p/op/计");
+    expect(refSpellings("weave:///e/p/object/x:abc/key/é")).toContain("weave:///e/p/object/x:abc/key/%C3%A9");
+    expect(refSpellings("weave:///e/p/object/x:abc/key/a%2Fb")).not.toContain("weave:///e/p/object/x:abc/key/a/b");
+    for (const text of ["weave:///e/p/op/answer:*", "weave:///e/p/object/%ff:abc", "weave:///e/p/call/é", "计算", ""]) {
+      expect(refSpellings(text)).toContain(text);
+    }
+    expect(refSpellings("weave:///e/p/op/answer:*")).toHaveLength(1);
   });
 
   test("any names survive the way through a ref", () => {
@@ -146,6 +171,9 @@ describe("op names", () => {
   test.each([
     ["weave:///e/p/op/answer:abc", "weave:///e/p/op/answer", "answer"],
     ["weave:///e/p/op/Evaluation.evaluate:*", "weave:///e/p/op/Evaluation.evaluate", "Evaluation.evaluate"],
+    ["weave:///e/p/op/计算:abc", "weave:///e/p/op/计算", "计算"],
+    ["weave:///e/p/op/r%C3%A9sum%C3%A9:abc", "weave:///e/p/op/r%C3%A9sum%C3%A9", "résumé"],
+    ["weave:///e/p/op/%ff:abc", "weave:///e/p/op/%ff", "%ff"],
     ["plain name: with colon", "plain name: with colon", "plain name: with colon"],
     ["weave:///e/p/op/noversion", "weave:///e/p/op/noversion", "noversion"],
   ])("%s", (opName, key, name) => {

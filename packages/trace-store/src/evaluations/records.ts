@@ -1,4 +1,5 @@
 import { HeddleError } from "@heddle/errors";
+import { refSpellings } from "@heddle/trace-model";
 import type { ReadOptions } from "../context.js";
 import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
@@ -193,8 +194,8 @@ function selectRuns(scope: CallScope, p: Parameters, { ids, evaluations, models 
     ...amongIds(p, ids),
     where: [
       "endsWith(op_key, 'Evaluation.evaluate')",
-      ...(evaluations === undefined ? [] : [p.in(evaluation, "String", evaluations)]),
-      ...(models === undefined ? [] : [p.in(model, "String", models)]),
+      ...(evaluations === undefined ? [] : [p.in(evaluation, "String", evaluations.flatMap(refSpellings))]),
+      ...(models === undefined ? [] : [p.in(model, "String", models.flatMap(refSpellings))]),
     ],
   });
 }

@@ -2,22 +2,23 @@ import type { RowColumn } from "../query/row-query.js";
 
 const text = { type: "text" } as const;
 const optional = { type: "text", optional: true } as const;
+const optionalRef = { ...optional, refs: true } as const;
 const json = { type: "json" } as const;
 
 /** The columns of feedback by the names they have in the API. */
 export const feedbackColumns = {
   id: text,
   project_id: text,
-  weave_ref: { type: "text", column: "ref" },
+  weave_ref: { type: "text", column: "ref", refs: true },
   wb_user_id: { type: "text", column: "user_id", optional: true },
   creator: optional,
   created_at: { type: "time" },
   feedback_type: { type: "text", column: "type" },
   payload: json,
-  annotation_ref: optional,
-  runnable_ref: optional,
-  call_ref: optional,
-  trigger_ref: optional,
+  annotation_ref: optionalRef,
+  runnable_ref: optionalRef,
+  call_ref: optionalRef,
+  trigger_ref: optionalRef,
   queue_id: optional,
   scorer_tags: json,
   scorer_tag_reasons: json,

@@ -1,4 +1,5 @@
 import { HeddleError } from "@heddle/errors";
+import { refSpellings } from "@heddle/trace-model";
 import type { Parameters } from "../engine/parameters.js";
 import { checkTime } from "../stats/stats.js";
 import type { FeedbackRange } from "./requests.js";
@@ -30,7 +31,8 @@ export function inRange(p: Parameters, selection: FeedbackSelection): string {
 }
 
 function triggeredBy(p: Parameters, ref: string): string {
-  return ref.endsWith(":*")
-    ? `startsWith(trigger_ref, ${p.bind("String", ref.slice(0, -1))})`
-    : `trigger_ref = ${p.bind("String", ref)}`;
+  const texts = refSpellings(ref);
+  if (!ref.endsWith(":*")) return p.in("trigger_ref", "String", texts);
+  const tests = texts.map((text) => `startsWith(trigger_ref, ${p.bind("String", text.slice(0, -1))})`);
+  return `(${tests.join(" OR ")})`;
 }

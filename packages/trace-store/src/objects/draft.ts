@@ -23,7 +23,7 @@ export interface Draft {
 export function draftOf(request: ObjectCreate): Draft {
   const { project_id, object_id, expected_digest } = request;
   if (!isObjectId(object_id)) {
-    throw invalid("object_id must be 1 to 128 characters of letters, digits, _, . and -", "object_id");
+    throw invalid("object_id must be 1 to 128 characters of letters and digits of any script, _, . and -", "object_id");
   }
   const val = valueOf(request);
   const { text, exact = "" } = storable(val);

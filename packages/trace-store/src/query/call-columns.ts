@@ -26,7 +26,7 @@ const columns: Readonly<Record<ColumnField["name"], string>> = {
 
 /** The readable part of an op name, as `opNamePart` of the trace model defines it. */
 export const opNamePart =
-  "if(startsWith(op_name, 'weave:///'), splitByChar(':', splitByChar('/', op_name)[-1])[1], toString(op_name))";
+  "if(startsWith(op_name, 'weave:///'), decodeURLComponent(splitByChar(':', splitByChar('/', op_name)[-1])[1]), toString(op_name))";
 
 const computed: Readonly<Record<ComputedField["name"], string>> = {
   status: "toString(status)",

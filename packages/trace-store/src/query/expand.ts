@@ -115,7 +115,7 @@ const rowPrefix = "row/";
 function refKey(project: string, ref: string, name: string): string {
   const parts = `splitByChar('/', ${ref} AS ${name}_ref) AS ${name}_parts`;
   const lastId = `arrayLastIndex((part, i) -> part = 'id' AND i > 7 AND i % 2 = 0, ${parts}, arrayEnumerate(${name}_parts)) AS ${name}_id`;
-  const key = `if((${lastId}) > 0, concat('${rowPrefix}', ${name}_parts[${name}_id + 1]), concat(${name}_parts[6], '/', ${name}_parts[7]))`;
+  const key = `if((${lastId}) > 0, concat('${rowPrefix}', ${name}_parts[${name}_id + 1]), concat(${name}_parts[6], '/', decodeURLComponent(${name}_parts[7])))`;
   return `if(startsWith(${name}_ref, concat('weave:///', ${project}, '/')), ${key}, '')`;
 }
 

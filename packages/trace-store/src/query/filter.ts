@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import { characterCount } from "@heddle/trace-model";
+import { characterCount, refSpellings } from "@heddle/trace-model";
 import type { ApiSchemas } from "../api-schemas.js";
 import { Parameters } from "../engine/parameters.js";
 import { namedOps } from "./named-ops.js";
@@ -59,7 +59,7 @@ export function compileFilter(p: Parameters, filter: CallsFilter, projectId: str
   ] as const) {
     conditions.push(
       ...anyOf(
-        list,
+        list?.flatMap(refSpellings),
         (exact) => anyRef(p, column, exact),
         (every) => anyVersion(p, column, every),
       ),

@@ -1,4 +1,4 @@
-import { formatRef, opKey, opObjectId, spanOpName } from "@heddle/trace-model";
+import { formatRef, opKey, opObjectId, refSpellings, spanOpName } from "@heddle/trace-model";
 
 /** Ops of a filter: single versions by their whole `op_name`, and ops with all their versions by their `op_key`. */
 export interface NamedOps {
@@ -15,20 +15,29 @@ export function namedOps(entries: readonly string[], projectId: string): NamedOp
   for (const entry of entries) {
     const name = entry.endsWith(":*") ? entry.slice(0, -":*".length) : entry;
     if (!name.startsWith("weave:///")) ops.keys.push(...keysOf(name, projectId));
-    else if (name === entry && hasVersion(name)) ops.versions.push(name);
-    else ops.keys.push(name);
+    else if (name === entry && hasVersion(name)) ops.versions.push(...refSpellings(name));
+    else ops.keys.push(...refSpellings(name));
   }
   return ops;
 }
 
-/** Clients write names into refs raw or percent-encoded; the op of a span has the span's name as far as an op may. */
+/** Clients write names into refs raw or percent-encoded; the op of a span has an id made of the span's name. */
 function keysOf(name: string, projectId: string): Set<string> {
   const [entity = "", project = ""] = projectId.split("/");
+  const inRefs = (op: string) =>
+    [
+      `weave:///${projectId}/op/${op}`,
+      opKey(formatRef({ kind: "op", entity, project, name: op, digest: "*", edges: [] })),
+    ].flatMap(refSpellings);
   const storedName = spanOpName(name);
-  const encoded = (op: string) => opKey(formatRef({ kind: "op", entity, project, name: op, digest: "*", edges: [] }));
-  const ofSpan = [storedName, encoded(opObjectId(storedName))];
+  const ofSpan = [storedName, ...inRefs(opObjectId(name)), ...inRefs(formerId(storedName))];
   // No op has a longer name than a span's, which is cut.
-  return new Set(storedName === name ? [name, `weave:///${projectId}/op/${name}`, encoded(name), ...ofSpan] : ofSpan);
+  return new Set(storedName === name ? [name, ...inRefs(name), ...ofSpan] : ofSpan);
+}
+
+/** What releases that knew only names of ASCII called the op of a span. */
+function formerId(opName: string): string {
+  return opName.replace(/[^A-Za-z0-9_.-]+/g, "-").slice(0, 128);
 }
 
 function hasVersion(ref: string): boolean {

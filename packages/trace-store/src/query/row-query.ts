@@ -17,6 +17,8 @@ export interface RowColumn {
   column?: string;
   /** Text where '' means that there is none. */
   optional?: true;
+  /** Text that is a ref. */
+  refs?: true;
 }
 
 /** The fields of one resource by the names they have in the API. */
@@ -113,6 +115,7 @@ export function parseRowField(text: string, columns: RowColumns, resource: strin
     column: found.column ?? name,
     json,
     optional: found.optional === true,
+    refs: found.refs === true,
     path,
   };
 }

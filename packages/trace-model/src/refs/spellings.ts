@@ -1,0 +1,24 @@
+import { decodeRefPart, encodeRefPart } from "./ref.js";
+
+/**
+ * The texts that clients may write for one ref: each of its name and its edge values as it is or percent-encoded. The
+ * version may be any or `*`, or absent. Text that is no ref of an object or op comes back alone.
+ */
+export function refSpellings(text: string): string[] {
+  const [, head = "", name = "", version = "", edges = ""] =
+    /^(weave:\/\/\/[^/]+\/[^/]+\/(?:object|op)\/)([^/:]+)([^/]*)(.*)$/s.exec(text) ?? [];
+  if (head === "") return [text];
+  const tails = edges === "" ? [""] : spellings(edges.split("/")).map((parts) => parts.join("/"));
+  const spelled = spellings([name]).flatMap(([written]) => tails.map((tail) => `${head}${written}${version}${tail}`));
+  return [...new Set([text, ...spelled])];
+}
+
+/** As given, decoded, and encoded with digits of either case. */
+function spellings(parts: readonly string[]): string[][] {
+  if (!parts.some((part) => /[^\w.~-]/.test(part))) return [[...parts]];
+  const decoded = parts.map((part) => decodeRefPart(part) ?? part);
+  const encoded = decoded.map(encodeRefPart);
+  const readable = decoded.map((part, index) => (/[/:%]/.test(part) ? (encoded[index] ?? part) : part));
+  const lower = encoded.map((part) => part.replace(/%../g, (escape) => escape.toLowerCase()));
+  return [[...parts], readable, encoded, lower];
+}

@@ -23,7 +23,7 @@ function spelled(projectId: string, kind: string, name: string, rest: string): [
 async function idsOf(projectId: string, request: object): Promise<string[]> {
   const ids: string[] = [];
   for await (const { id } of service.tracing().callsQueryStream({ project_id: projectId, ...request })) ids.push(id);
-  return ids.sort();
+  return ids.toSorted();
 }
 
 test.each(names)("an object may be called %s", async (name) => {
@@ -50,8 +50,8 @@ test("composed and decomposed letters are names of different objects", async () 
   const tracing = service.tracing();
   const projectId = newProject();
   const forms = ["caf\u00e9", "cafe\u0301"];
-  for (const [val, object_id] of forms.entries())
-    await tracing.objCreate({ obj: { project_id: projectId, object_id, val } });
+  for (const [val, name] of forms.entries())
+    await tracing.objCreate({ obj: { project_id: projectId, object_id: name, val } });
   const read = async (name: string) =>
     (await tracing.objRead({ project_id: projectId, object_id: name, digest: "latest" })).obj;
   expect(await Promise.all(forms.map(read))).toMatchObject([
@@ -77,9 +77,9 @@ describe("calls of an op are found by its name however it is spelled", () => {
     const projectId = newProject();
     const { digest } = await tracing.objCreate({ obj: { project_id: projectId, object_id: name, val: opValue } });
     const forms = spelled(projectId, "op", name, digest);
-    for (const [index, op_name] of forms.entries()) {
+    for (const [index, form] of forms.entries()) {
       const start = { project_id: projectId, id: `c${index}`, trace_id: "t", started_at: startedAt, attributes: {} };
-      await tracing.callStart({ start: { ...start, op_name, inputs: { self: op_name } } });
+      await tracing.callStart({ start: { ...start, op_name: form, inputs: { self: form } } });
     }
     const start = { project_id: projectId, id: "other", trace_id: "t", started_at: startedAt, attributes: {} };
     await tracing.callStart({
@@ -126,9 +126,9 @@ test("feedback on an object is found however its ref is spelled", async () => {
   const projectId = newProject();
   const { digest } = await tracing.objCreate({ obj: { project_id: projectId, object_id: "café", val: 1 } });
   const forms = spelled(projectId, "object", "café", digest);
-  for (const weave_ref of forms) {
+  for (const form of forms) {
     const note = { feedback_type: "wandb.note.1", payload: { note: "good" } };
-    await tracing.feedbackCreate({ project_id: projectId, weave_ref, ...note });
+    await tracing.feedbackCreate({ project_id: projectId, weave_ref: form, ...note });
   }
   for (const ref of forms) {
     const query = { $expr: { $eq: [{ $getField: "weave_ref" }, { $literal: ref }] } };
@@ -154,13 +154,13 @@ test("ops, datasets, scorers, models and evaluations have names of every script"
     evaluations: { dataset: `weave:///${projectId}/object/datasets_оценка_模型:latest` },
   };
   for (const [kind, body] of Object.entries(bodies)) {
-    const [name, object_id] = [`${kind} Оценка 模型`, `${kind}_оценка_模型`];
+    const [name, objectId] = [`${kind} Оценка 模型`, `${kind}_оценка_模型`];
     const [status, created] = await send("POST", kind, { name, ...body });
-    expect([kind, status, created]).toEqual([kind, 200, expect.objectContaining({ object_id })]);
-    const path = `${kind}/${encodeURIComponent(object_id)}`;
+    expect([kind, status, created]).toEqual([kind, 200, expect.objectContaining({ object_id: objectId })]);
+    const path = `${kind}/${encodeURIComponent(objectId)}`;
     expect(await send("GET", `${path}/versions/${created.digest}`)).toEqual([
       200,
-      expect.objectContaining({ object_id }),
+      expect.objectContaining({ object_id: objectId }),
     ]);
     expect(await send("POST", kind, { name: "🙂", ...body })).toEqual([422, expect.anything()]);
   }

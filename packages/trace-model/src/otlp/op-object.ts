@@ -21,8 +21,8 @@ export function opObjectId(name: string): string {
   if (name === "") return "span";
   const id = joined(name);
   if (isObjectId(id)) return id;
-  const kept = firstCharacters(name, maxNameLength).replace(/[^\p{L}\p{M}\p{N}_.-]+/gu, "-");
-  const start = firstCharacters(kept, maxNameLength - hashLength - 1).replace(/^-+|-+$/g, "");
+  const kept = firstCharacters(name, maxNameLength).match(/[\p{L}\p{M}\p{N}_.-]+/gu) ?? [];
+  const start = firstCharacters(kept.join("-"), maxNameLength - hashLength - 1);
   return `${start === "" ? "span" : start}-${hashOf(name).slice(0, hashLength)}`;
 }
 

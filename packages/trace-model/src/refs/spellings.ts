@@ -5,11 +5,15 @@ import { decodeRefPart, encodeRefPart } from "./ref.js";
  * version may be any or `*`, or absent. Text that is no ref of an object or op comes back alone.
  */
 export function refSpellings(text: string): string[] {
-  const [, head = "", name = "", version = "", edges = ""] =
-    /^(weave:\/\/\/[^/]+\/[^/]+\/(?:object|op)\/)([^/:]+)([^/]*)(.*)$/s.exec(text) ?? [];
-  if (head === "") return [text];
-  const tails = edges === "" ? [""] : spellings(edges.split("/")).map((parts) => parts.join("/"));
-  const spelled = spellings([name]).flatMap(([written]) => tails.map((tail) => `${head}${written}${version}${tail}`));
+  if (!text.startsWith("weave:///")) return [text];
+  const [entity = "", project = "", kind = "", last = "", ...edges] = text.slice("weave:///".length).split("/");
+  const colon = last.indexOf(":");
+  const [name, version] = colon < 0 ? [last, ""] : [last.slice(0, colon), last.slice(colon)];
+  if ((kind !== "object" && kind !== "op") || name === "") return [text];
+  const tails = spellings(edges).map((parts) => parts.map((part) => `/${part}`).join(""));
+  const spelled = spellings([name]).flatMap(([written]) =>
+    tails.map((tail) => `weave:///${entity}/${project}/${kind}/${written}${version}${tail}`),
+  );
   return [...new Set([text, ...spelled])];
 }
 

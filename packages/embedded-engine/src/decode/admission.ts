@@ -26,7 +26,7 @@ function shareOfEntity({ rows, bytes }: SamplerCapacity): SamplerCapacity {
 }
 
 /** Maximum number of rows per `run()`. */
-export const maxRowsPerRun = 64;
+const maxRowsPerRun = 64;
 
 /** While a batch grows, its old caches, half as large as the new ones, exist in addition. */
 const growthFactor = 1.5;

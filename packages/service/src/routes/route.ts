@@ -14,7 +14,7 @@ export interface Site {
   metrics: Metrics | undefined;
 }
 
-export interface RouteRequest {
+interface RouteRequest {
   http: HttpRequest;
   /** Of the path. */
   params: Readonly<Record<string, string>>;

@@ -11,12 +11,12 @@ export function fields(value: unknown): Fields {
   return value;
 }
 
-export function isFields(value: unknown): value is Fields {
+function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The member under its camelCase name, else under its snake_case name. */
-export function pick(value: Fields, name: string): unknown {
+function pick(value: Fields, name: string): unknown {
   return value[name] ?? value[snakeCase(name)];
 }
 

@@ -25,15 +25,14 @@ export function constraintSource(output: StructuredOutput): ConstraintSource {
   checkFields(output);
   switch (output.type) {
     case "json_schema": {
-      const spacing = spacingOf(output);
       const grammar = grammarOf(["schema"], (builder) =>
-        schemaRule(output.schema, builder, jsonGrammar(builder, ...spacing)),
+        schemaRule(output.schema, builder, jsonGrammar(builder, ...spacingOf(output, builder))),
       );
       return { grammar, schema: output.schema };
     }
     case "json_object":
       return {
-        grammar: grammarOf(["type"], (builder) => jsonGrammar(builder, ...jsonWhitespace).object()),
+        grammar: grammarOf(["type"], (builder) => jsonGrammar(builder, ...boundedWhitespace(builder)).object()),
         schema: { type: "object" },
       };
     case "regex":
@@ -69,12 +68,12 @@ function withinSize(grammar: string, loc: Loc): string {
 }
 
 function regexGrammar(regex: string, loc: Loc): string {
-  return grammarOf(loc, (builder) => regexExpression(regex, loc, textWriter(builder)));
+  return grammarOf(loc, (builder) => regexExpression(regex, loc, builder, textWriter(builder)));
 }
 
 function taggedSchema(schema: unknown, loc: Loc): string {
   return withSchemaLoc(loc, () =>
-    grammarOf(["schema"], (builder) => schemaRule(schema, builder, jsonGrammar(builder, ...jsonWhitespace))),
+    grammarOf(["schema"], (builder) => schemaRule(schema, builder, jsonGrammar(builder, ...boundedWhitespace(builder)))),
   );
 }
 
@@ -108,20 +107,32 @@ type Spacing = [space: string, separators: Parameters<typeof jsonGrammar>[2]];
 function separated(space: string): Spacing {
   return [space, [`${space} "," ${space}`, `${space} ":" ${space}`]];
 }
-const jsonWhitespace = separated(String.raw`[ \n\r\t]*`);
+
+/** Characters of indentation after a line break. */
+const maxIndentation = 16;
+
+/**
+ * White space as models are taught to write it: a space, or a line break with indentation, inside brackets and after a
+ * comma, and a space after a colon. Without a bound a model can write nothing else until its tokens are used up.
+ */
+function boundedWhitespace(builder: GrammarBuilder): Spacing {
+  const space = builder.rule(`(" " | "\\n" [ \\t]{0,${maxIndentation}})?`);
+  return [space, [`"," ${space}`, '":" " "?']];
+}
+
 const pythonSeparators: Spacing = ['""', ['", "', '": "']];
 
 const jsonSpaces = new Set([0x09, 0x0a, 0x0d, 0x20]);
 
-function spacingOf(output: Extract<StructuredOutput, { type: "json_schema" }>): Spacing {
+function spacingOf(output: Extract<StructuredOutput, { type: "json_schema" }>, builder: GrammarBuilder): Spacing {
   const { whitespace, whitespacePattern } = output;
-  if (whitespacePattern === undefined) return whitespace === false ? pythonSeparators : jsonWhitespace;
+  if (whitespacePattern === undefined) return whitespace === false ? pythonSeparators : boundedWhitespace(builder);
   if (whitespace === false) {
     throw new HeddleError("invalid", "A whitespace pattern requires whitespace to be allowed.", {
       loc: ["whitespacePattern"],
     });
   }
-  const space = regexExpression(whitespacePattern, ["whitespacePattern"], {
+  const space = regexExpression(whitespacePattern, ["whitespacePattern"], builder, {
     set(ranges) {
       const inside = ranges.every(([first, last]) => {
         for (let codePoint = first; codePoint <= last; codePoint++) if (!jsonSpaces.has(codePoint)) return false;

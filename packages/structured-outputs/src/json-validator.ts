@@ -1,5 +1,6 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { formats } from "./schema/formats.js";
+import { withoutNullable } from "./schema/nullable.js";
 
 /** Returns why a finished text does not satisfy the schema, or undefined if it does. */
 export type JsonValidator = (text: string) => string | undefined;
@@ -12,7 +13,8 @@ export function jsonValidator(schema: unknown): JsonValidator {
     code: { regExp: Object.assign(lenientRegExp, { code: "" }) },
   });
   for (const [name, source] of formats) ajv.addFormat(name, new RegExp(`^(?:${source})$`));
-  const validate = ajv.compile(isObject(schema) ? withoutIds(schema) : schema === true);
+  const plain = withoutNullable(schema);
+  const validate = ajv.compile(isObject(plain) ? withoutIds(plain) : plain === true);
   return (text) => {
     let value: unknown;
     try {

@@ -4,13 +4,14 @@ import type { CodePointRange } from "../utf8-ranges.js";
 import { normalizeRanges, complementRanges } from "../utf8-ranges.js";
 import { anyCharacter, classEscapes, controlEscapes } from "./character-escapes.js";
 import type { Regex } from "./regex-syntax.js";
+import { unicodeProperty } from "./unicode-properties.js";
 
 const maxCharacters = 10_000;
 const maxDepth = 64;
 const maxCount = 10_000;
 
 /**
- * Parses an ECMAScript regular expression without look-around, back references, `\b`, Unicode properties and flags.
+ * Parses an ECMAScript regular expression without look-behind, back references, `\b` and flags.
  * Lazy quantifiers are equivalent to greedy ones. Throws `invalid` with `loc` and the position in the expression.
  */
 export function parseRegex(source: string, loc: Loc): Regex {
@@ -69,16 +70,17 @@ export function parseRegex(source: string, loc: Loc): Regex {
 
   function group(start: number): Regex {
     if (++depth > maxDepth) fail(`groups nest deeper than ${maxDepth}`, start);
-    if (take("?")) groupKind(start);
+    const look = takeText("?=") ? "=" : takeText("?!") ? "!" : undefined;
+    if (look === undefined && take("?")) groupKind(start);
     const inner = choice();
     if (!take(")")) fail("this group is never closed", start);
     depth--;
-    return inner;
+    return look === undefined ? inner : { kind: "look", ahead: inner, negative: look === "!" };
   }
 
   function groupKind(start: number): void {
     if (take(":")) return;
-    if (takeText("=") || takeText("!") || takeText("<=") || takeText("<!")) fail("look-around is not supported", start);
+    if (takeText("<=") || takeText("<!")) fail("look-behind is not supported", start);
     takeText("P");
     if (!take("<")) fail("this kind of group is not supported", start);
     while (at < characters.length && /[\w$]/.test(characters[at] ?? "")) at++;
@@ -93,6 +95,7 @@ export function parseRegex(source: string, loc: Loc): Regex {
       if (!range) return quantified;
       if (times > 0) fail("a quantifier follows a quantifier", start);
       if (part.kind === "start" || part.kind === "end") fail("an anchor cannot be repeated", start);
+      if (part.kind === "look") fail("look-ahead cannot be repeated", start);
       if (take("+")) fail("possessive quantifiers are not supported", start);
       take("?");
       quantified = { kind: "repeat", part, ...range };
@@ -159,11 +162,19 @@ export function parseRegex(source: string, loc: Loc): Regex {
     const control = controlEscapes.get(character);
     if (control !== undefined) return [[control, control]];
     if (character === "x") return hexadecimal(2, start);
+    if ((character === "p" || character === "P") && take("{")) return property(character, start);
     if (character === "u") return takeText("{") ? braced(start) : hexadecimal(4, start);
     if (/[1-9k]/.test(character)) fail("back references are not supported", start);
     if (character === "b" || character === "B") fail(`\\${character} is not supported`, start);
     if (/[a-z]/i.test(character)) fail(`\\${character} is not supported`, start);
     return single(character);
+  }
+
+  function property(letter: string, start: number): readonly CodePointRange[] {
+    const end = characters.indexOf("}", at);
+    const name = characters.slice(at, Math.max(at, end)).join("");
+    at = end + 1;
+    return unicodeProperty(letter, name) ?? fail("no such Unicode property", start);
   }
 
   function hexadecimal(length: number, start: number): CodePointRange[] {

@@ -3,8 +3,11 @@ import { HeddleError } from "@heddle/errors";
 import type { GrammarBuilder } from "../ebnf.js";
 import { literal, alternation } from "../ebnf.js";
 import type { CodePointRange } from "../utf8-ranges.js";
+import { automatonExpression } from "./automaton.js";
 import { parseRegex } from "./parse-regex.js";
 import type { Regex } from "./regex-syntax.js";
+import { hasLookAhead, regexTerm } from "./regex-terms.js";
+import { Terms } from "./terms.js";
 
 const maxPositions = 50_000;
 
@@ -22,8 +25,22 @@ export function textWriter(builder: GrammarBuilder): CharacterWriter {
  * Returns a grammar expression for texts that match `source` completely, as if between `^` and `$`. Throws `invalid` or
  * `too_large` with `loc`.
  */
-export function regexExpression(source: string, loc: Loc, writer: CharacterWriter): string {
-  const regex = withoutAnchors(parseRegex(source, loc), true, true, loc);
+export function regexExpression(source: string, loc: Loc, builder: GrammarBuilder, writer: CharacterWriter): string {
+  const parsed = parseRegex(source, loc);
+  if (hasLookAhead(parsed)) return lookingAhead(parsed, loc, builder, writer);
+  return plainExpression(parsed, loc, writer);
+}
+
+function lookingAhead(regex: Regex, loc: Loc, builder: GrammarBuilder, writer: CharacterWriter): string {
+  const terms = new Terms();
+  const expression = automatonExpression(regexTerm(regex, terms, loc), terms, builder, writer, loc);
+  if (expression !== undefined) return expression;
+  throw new HeddleError("invalid", "No text matches the regular expression as a whole.", { loc });
+}
+
+/** Writes an expression without look-ahead. */
+export function plainExpression(parsed: Regex, loc: Loc, writer: CharacterWriter): string {
+  const regex = withoutAnchors(parsed, true, true, loc);
   const positions = countPositions(regex);
   if (positions > maxPositions) {
     const sizes = `${positions} positions when its counts are multiplied out, ${maxPositions} are allowed`;

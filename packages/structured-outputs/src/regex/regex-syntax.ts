@@ -6,5 +6,7 @@ export type Regex =
   | { kind: "sequence"; parts: Regex[] }
   | { kind: "choice"; options: Regex[] }
   | { kind: "repeat"; part: Regex; min: number; max: number | undefined }
+  /** What must, or must not, follow. */
+  | { kind: "look"; ahead: Regex; negative: boolean }
   | { kind: "start" }
   | { kind: "end" };

@@ -27,3 +27,25 @@ export const formats: ReadonlyMap<string, string> = new Map([
   ["uri", String.raw`[A-Za-z][A-Za-z0-9+.-]*://${hostname}(?::[0-9]{1,5})?(?:/${path})?(?:\?${path})?(?:#${path})?`],
   ["uuid", "[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}"],
 ]);
+
+const labelOf = (inner: number): string => `[A-Za-z0-9](?:[A-Za-z0-9-]{0,${inner}}[A-Za-z0-9])?`;
+/** Characters of labels without their ends, how many labels follow the first, and the length of all of them. */
+const [longNames, shortNames] = [
+  { inner: 20, more: 3, length: 22 + 3 * 23 },
+  { inner: 6, more: 1, length: 8 + 9 },
+];
+
+/**
+ * Returns an expression for texts of a format that have at most `max` characters, without a state for every length.
+ * Undefined for a format that has none, or for fewer characters than it needs.
+ */
+export function boundedFormat(format: string, max: number): string | undefined {
+  const before = { email: 2, hostname: 0, uri: 12 }[format];
+  const names = [longNames, shortNames].find(({ length }) => before !== undefined && before + length <= max);
+  if (before === undefined || names === undefined) return undefined;
+  const host = String.raw`${labelOf(names.inner)}(?:\.${labelOf(names.inner)}){0,${names.more}}`;
+  const left = max - names.length;
+  if (format === "email") return `[A-Za-z0-9_+-]{1,${Math.min(64, left - 1)}}@${host}`;
+  if (format === "hostname") return host;
+  return `[A-Za-z][A-Za-z0-9+.-]{0,7}://${host}(?:/[A-Za-z0-9._~!$&'()*+,;=:@/?-]{0,${left - before}})?`;
+}

@@ -8,50 +8,64 @@ export type SchemaObject = Record<string, unknown>;
 export interface SchemaLocation<Schema = unknown> {
   schema: Schema;
   pointer: string;
+  /** Tells a part of the schema at the pointer from the whole. */
+  key?: string;
 }
 
 export const schemaTypes = ["object", "array", "string", "number", "integer", "boolean", "null"] as const;
 export type SchemaType = (typeof schemaTypes)[number];
 
-/** Keywords without effect on the value. */
-const annotations = [
-  "title",
-  "description",
-  "default",
-  "examples",
-  "example",
-  "deprecated",
-  "readOnly",
-  "writeOnly",
-  "$comment",
-];
 /** Keywords that are valid only at the root of the schema. */
-const rootOnly = new Set(["$schema", "$id", "id"]);
-const definitions = ["$defs", "definitions"];
+const rootOnly = new Set(["$schema", "$id", "id", "$vocabulary"]);
 
 /** Keywords of each type. */
 export const typeKeywords: Record<SchemaType, readonly string[]> = {
-  object: ["properties", "required", "additionalProperties", "unevaluatedProperties"],
+  object: [
+    "properties",
+    "required",
+    "additionalProperties",
+    "unevaluatedProperties",
+    "patternProperties",
+    "propertyNames",
+    "minProperties",
+    "maxProperties",
+  ],
   array: ["items", "prefixItems", "minItems", "maxItems", "unevaluatedItems", "uniqueItems"],
   string: ["minLength", "maxLength", "pattern", "format"],
-  number: ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"],
-  integer: ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"],
+  number: ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
+  integer: ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
   boolean: [],
   null: [],
 };
 
-/** Keywords that exclude all others except those listed. */
-export const exclusiveKeywords: ReadonlyMap<string, readonly string[]> = new Map([
-  ["$ref", []],
-  ["const", ["type", "enum"]],
-  ["enum", ["type", "const"]],
-  ["anyOf", []],
-  ["oneOf", ["discriminator"]],
-  ["allOf", []],
+const followed = new Set([
+  ...Object.values(typeKeywords).flat(),
+  "type",
+  "const",
+  "enum",
+  "$ref",
+  "anyOf",
+  "oneOf",
+  "allOf",
 ]);
 
-const known = new Set([...Object.values(typeKeywords).flat(), ...exclusiveKeywords.keys(), "type", "discriminator"]);
-const ignoredKeywords = new Set([...annotations, ...definitions]);
+/** Keywords that restrict the value, or change what others mean, in ways that no grammar here follows. */
+export const refusedKeywords: ReadonlySet<string> = new Set([
+  "not",
+  "if",
+  "then",
+  "else",
+  "contains",
+  "minContains",
+  "maxContains",
+  "dependentRequired",
+  "dependentSchemas",
+  "dependencies",
+  "additionalItems",
+  "$dynamicRef",
+  "$recursiveRef",
+  "$id",
+]);
 
 export function pointerTo(pointer: string, ...steps: (string | number)[]): string {
   return [pointer, ...steps.map((step) => String(step).replaceAll("~", "~0").replaceAll("/", "~1"))].join("/");
@@ -80,12 +94,14 @@ export function isObject(value: unknown): value is SchemaObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Returns the keywords of a schema that constrain the value. Throws `invalid` for an unsupported keyword. */
+/**
+ * Returns the keywords of a schema that constrain the value. All others are annotations. Throws `invalid` for one that
+ * constrains it in a way that is not supported.
+ */
 export function effectiveKeywords({ schema, pointer }: SchemaLocation<SchemaObject>): string[] {
   return Object.keys(schema).filter((keyword) => {
-    if (ignoredKeywords.has(keyword) || keyword.startsWith("x-")) return false;
-    if (rootOnly.has(keyword) && pointer === "#") return false;
-    if (known.has(keyword)) return true;
+    if (followed.has(keyword)) return true;
+    if (!refusedKeywords.has(keyword) || (rootOnly.has(keyword) && pointer === "#")) return false;
     throw invalidSchema(pointerTo(pointer, keyword), `the keyword ${JSON.stringify(keyword)} is not supported`);
   });
 }

@@ -4,7 +4,8 @@ import { literal, alternation } from "../ebnf.js";
 
 /** Maximum digits of a number: more could be rounded across a bound by the reader. */
 const maxDigits = 15;
-const maxInteger = 10n ** BigInt(maxDigits) - 1n;
+/** Readers round integers beyond it. */
+const maxInteger = BigInt(Number.MAX_SAFE_INTEGER);
 /** Maximum digits of a bound, which leaves three digits for numbers near it. */
 const maxBoundDigits = maxDigits - 3;
 
@@ -22,24 +23,34 @@ interface Decimal {
 
 /** Returns an expression for the integers between the bounds. Throws `invalid` with `loc` if there are none. */
 export function integerRange(low: Bound | undefined, high: Bound | undefined, loc: Loc): string {
-  const from = low ? integerBound(low, 1, loc) : -maxInteger;
-  const to = high ? integerBound(high, -1, loc) : maxInteger;
-  if (from > to) throw emptyRange(loc);
+  const [from, to] = integersBetween(low, high, loc);
   const options: string[] = [];
   if (from < 0n) options.push(`"-" ${between(to < 0n ? -to : 1n, -from)}`);
   if (to >= 0n) options.push(between(from > 0n ? from : 0n, to));
   return alternation(options);
 }
 
+/** Returns the least and greatest integer between the bounds that no reader rounds. Throws like `integerRange`. */
+export function integersBetween(low: Bound | undefined, high: Bound | undefined, loc: Loc): [bigint, bigint] {
+  const from = low ? integerBound(low, 1) : -maxInteger;
+  const to = high ? integerBound(high, -1) : maxInteger;
+  if (from > to || from > maxInteger || to < -maxInteger) throw emptyRange(loc);
+  return [from < -maxInteger ? -maxInteger : from, to > maxInteger ? maxInteger : to];
+}
+
 /** Returns the integer nearest to the bound that satisfies it, upwards (`direction` 1) or downwards (-1). */
-function integerBound({ value, exclusive }: Bound, direction: 1 | -1, loc: Loc): bigint {
+function integerBound({ value, exclusive }: Bound, direction: 1 | -1): bigint {
   const nearest = direction === 1 ? Math.ceil(value) : Math.floor(value);
-  if (!(Math.abs(nearest) < 1e15)) throw boundTooLong(value, loc);
   return BigInt(nearest) + (exclusive && nearest === value ? BigInt(direction) : 0n);
 }
 
-/** Returns an expression for the numbers between the bounds, without exponents. Throws like `integerRange`. */
-export function numberRange(low: Bound | undefined, high: Bound | undefined, loc: Loc): string {
+/**
+ * Returns an expression for the numbers between the bounds, without exponents. A bound with more digits than can be
+ * followed is replaced by a tighter one. Throws like `integerRange`.
+ */
+export function numberRange(lowest: Bound | undefined, highest: Bound | undefined, loc: Loc): string {
+  const low = lowest && shorter(lowest, 1);
+  const high = highest && shorter(highest, -1);
   const widest = high ?? low;
   const limit = 10 ** (maxBoundDigits - (widest ? decimal(widest, loc).fraction.length : 0)) - 1;
   const from = low ?? { value: -limit, exclusive: false };
@@ -60,6 +71,18 @@ export function numberRange(low: Bound | undefined, high: Bound | undefined, loc
   return alternation(possible);
 }
 
+/** Rounds a long bound inwards: up for lower bounds (`direction` 1), down for upper ones (-1). */
+function shorter(bound: Bound, direction: 1 | -1): Bound | undefined {
+  const { value } = bound;
+  const limit = 10 ** maxBoundDigits;
+  if (Math.abs(value) >= limit) return Math.sign(value) === direction ? bound : undefined;
+  const places = maxBoundDigits - String(Math.trunc(Math.abs(value))).length;
+  if (Number(value.toFixed(places)) === value) return bound;
+  const rounded = Number(value.toFixed(places));
+  const inside = direction === 1 ? rounded > value : rounded < value;
+  return { value: inside ? rounded : Number((rounded + direction * 10 ** -places).toFixed(places)), exclusive: false };
+}
+
 const minus = (magnitude: string | undefined) => (magnitude === undefined ? undefined : `"-" ${magnitude}`);
 
 function decimal({ value, exclusive }: Bound, loc: Loc): Decimal {
@@ -73,7 +96,7 @@ function decimal({ value, exclusive }: Bound, loc: Loc): Decimal {
   return { integerPart: BigInt(integerPart), fraction, exclusive };
 }
 
-function emptyRange(loc: Loc): HeddleError {
+export function emptyRange(loc: Loc): HeddleError {
   return new HeddleError("invalid", "No number fits between the minimum and the maximum.", { loc });
 }
 

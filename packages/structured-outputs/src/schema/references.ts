@@ -49,13 +49,15 @@ function childOf(value: unknown, step: string): unknown {
 }
 
 /** Returns the schemas that apply to the same value, where a cycle would be infinite. */
-export function sameValueLocations({ schema, pointer }: SchemaLocation, refs: References): SchemaLocation[] {
+export function sameValueLocations(location: SchemaLocation, refs: References): SchemaLocation[] {
+  const { schema, pointer } = location;
   if (!isObject(schema)) return [];
-  if ("$ref" in schema) return [refs.target(schema.$ref, pointer)];
-  return ["anyOf", "oneOf", "allOf"].flatMap((keyword) => {
-    const branches = schema[keyword];
-    return Array.isArray(branches)
-      ? branches.map((branch: unknown, index) => ({ schema: branch, pointer: pointerTo(pointer, keyword, index) }))
-      : [];
-  });
+  const target = "$ref" in schema ? [refs.target(schema.$ref, pointer)] : [];
+  return [...target, ...["anyOf", "oneOf", "allOf"].flatMap((keyword) => branchLocations(location, keyword))];
+}
+
+export function branchLocations({ schema, pointer }: SchemaLocation, keyword: string): SchemaLocation[] {
+  const branches = isObject(schema) ? schema[keyword] : undefined;
+  if (!Array.isArray(branches)) return [];
+  return branches.map((branch: unknown, index) => ({ schema: branch, pointer: pointerTo(pointer, keyword, index) }));
 }

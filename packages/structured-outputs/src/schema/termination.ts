@@ -1,7 +1,7 @@
 import type { SchemaLocation } from "./keywords.js";
 import { invalidSchema, isObject, pointerTo } from "./keywords.js";
 import type { References } from "./references.js";
-import { sameValueLocations } from "./references.js";
+import { branchLocations, sameValueLocations } from "./references.js";
 
 /**
  * Refuses schemas with infinite recursion: `$ref` cycles on the same value, and values that must contain themselves.
@@ -31,15 +31,14 @@ export function checkTermination(root: SchemaLocation, refs: References): void {
 /** Returns the targets of all reachable `$ref`s by pointer. */
 function reachableTargets(root: SchemaLocation, refs: References): Map<string, SchemaLocation> {
   const targets = new Map<string, SchemaLocation>();
+  const visited = new Set<string>();
   const visit = (location: SchemaLocation): void => {
     const { schema, pointer } = location;
-    if (!isObject(schema)) return;
+    if (!isObject(schema) || visited.has(pointer)) return;
+    visited.add(pointer);
     if ("$ref" in schema) {
       const target = refs.target(schema.$ref, pointer);
-      if (targets.has(target.pointer)) return;
       targets.set(target.pointer, target);
-      visit(target);
-      return;
     }
     for (const part of parts(location, refs)) visit(part);
   };
@@ -55,7 +54,7 @@ function parts(location: SchemaLocation, refs: References): SchemaLocation[] {
   for (const keyword of ["additionalProperties", "unevaluatedProperties", "items", "unevaluatedItems"]) {
     if (isObject(schema[keyword])) inner.push({ schema: schema[keyword], pointer: pointerTo(pointer, keyword) });
   }
-  for (const keyword of ["properties", "prefixItems"]) {
+  for (const keyword of ["properties", "patternProperties", "prefixItems"]) {
     const children = schema[keyword];
     if (typeof children !== "object" || children === null) continue;
     for (const [name, child] of Object.entries(children)) {
@@ -78,9 +77,13 @@ function checkLoop(location: SchemaLocation, path: Set<string>, done: Set<string
 function canTerminate(location: SchemaLocation, finite: ReadonlySet<string>, refs: References): boolean {
   const { schema, pointer } = location;
   if (!isObject(schema)) return schema !== false;
-  if ("$ref" in schema) return finite.has(refs.target(schema.$ref, pointer).pointer);
-  const branches = sameValueLocations(location, refs);
-  if (branches.length > 0) return branches.some((branch) => canTerminate(branch, finite, refs));
+  if ("$ref" in schema && !finite.has(refs.target(schema.$ref, pointer).pointer)) return false;
+  const can = (branch: SchemaLocation) => canTerminate(branch, finite, refs);
+  const isWhole = ["anyOf", "oneOf"].every((keyword) => {
+    const branches = branchLocations(location, keyword);
+    return branches.length === 0 || branches.some(can);
+  });
+  if (!isWhole || !branchLocations(location, "allOf").every(can)) return false;
   const otherType = Array.isArray(schema.type) && schema.type.some((type) => type !== "object" && type !== "array");
   if (otherType) return true;
   return objectCanTerminate(location, finite, refs) && arrayCanTerminate(location, finite, refs);
@@ -91,13 +94,22 @@ function objectCanTerminate(
   finite: ReadonlySet<string>,
   refs: References,
 ): boolean {
-  if (!isObject(schema) || !isObject(schema.properties) || !Array.isArray(schema.required)) return true;
-  const { properties } = schema;
-  const names: unknown[] = schema.required;
-  return names.every(
-    (name) =>
-      typeof name !== "string" ||
-      canTerminate({ schema: properties[name], pointer: pointerTo(pointer, "properties", name) }, finite, refs),
+  if (!isObject(schema)) return true;
+  const properties = isObject(schema.properties) ? schema.properties : {};
+  const names: unknown[] = Array.isArray(schema.required) ? schema.required : [];
+  const can = (inner: unknown, ...steps: string[]) =>
+    canTerminate({ schema: inner, pointer: pointerTo(pointer, ...steps) }, finite, refs);
+  const extra = schema.additionalProperties ?? true;
+  const required = names.filter((name) => typeof name === "string");
+  const every = required.every((name) =>
+    Object.hasOwn(properties, name) ? can(properties[name], "properties", name) : can(extra, "additionalProperties"),
+  );
+  if (!every || required.length > 0 || !(Number(schema.minProperties) > 0)) return every;
+  const patterns = isObject(schema.patternProperties) ? schema.patternProperties : {};
+  return (
+    can(extra, "additionalProperties") ||
+    Object.entries(properties).some(([name, inner]) => can(inner, "properties", name)) ||
+    Object.entries(patterns).some(([name, inner]) => can(inner, "patternProperties", name))
   );
 }
 

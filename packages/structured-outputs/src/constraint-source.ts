@@ -5,7 +5,8 @@ import { checkFields } from "./constraint-fields.js";
 import type { GrammarBuilder } from "./ebnf.js";
 import { characterClass, literal, alternation, grammarBuilder } from "./ebnf.js";
 import { checkGrammarSize } from "./grammar-size.js";
-import { textWriter, regexExpression } from "./regex/regex-grammar.js";
+import { textWriter } from "./regex/character-writer.js";
+import { regexExpression } from "./regex/regex-grammar.js";
 import { jsonGrammar } from "./schema/json-grammar.js";
 import { schemaRule } from "./schema/schema-grammar.js";
 import { structuralTagSource } from "./structural-tag.js";
@@ -73,7 +74,9 @@ function regexGrammar(regex: string, loc: Loc): string {
 
 function taggedSchema(schema: unknown, loc: Loc): string {
   return withSchemaLoc(loc, () =>
-    grammarOf(["schema"], (builder) => schemaRule(schema, builder, jsonGrammar(builder, ...boundedWhitespace(builder)))),
+    grammarOf(["schema"], (builder) =>
+      schemaRule(schema, builder, jsonGrammar(builder, ...boundedWhitespace(builder))),
+    ),
   );
 }
 

@@ -20,7 +20,9 @@ const refused: Readonly<Record<string, string>> = {
 };
 
 const corpus = ["zod", "pydantic"].flatMap((library) => {
-  const schemas = JSON.parse(readFileSync(new URL(`../test/corpus/${library}.json`, import.meta.url), "utf8")) as object;
+  const schemas = JSON.parse(
+    readFileSync(new URL(`../test/corpus/${library}.json`, import.meta.url), "utf8"),
+  ) as object;
   return Object.entries(schemas).map(([name, schema]): [string, object] => [`${library} ${name}`, schema as object]);
 });
 

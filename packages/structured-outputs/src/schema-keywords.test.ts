@@ -48,7 +48,12 @@ const cases: [string, unknown, string[], string[]][] = [
   ["a format of another type", { type: "integer", format: "int32" }, ["12"], ["1.5"]],
   ["an unknown format", { type: "string", format: "color" }, ['"red"'], ["1"]],
   ["unknown keywords", { type: "string", "x-order": 1, unit: "cm", contentMediaType: "text/html" }, ['"a"'], ["1"]],
-  ["a pattern and a length", { type: "string", pattern: "^[a-z]+$", minLength: 2, maxLength: 3 }, ['"ab"'], ['"a"', '"abcd"']],
+  [
+    "a pattern and a length",
+    { type: "string", pattern: "^[a-z]+$", minLength: 2, maxLength: 3 },
+    ['"ab"'],
+    ['"a"', '"abcd"'],
+  ],
   [
     "a pattern in groups and a length",
     { type: "string", pattern: "^[a-z]+(-[a-z]+)*$", minLength: 4, maxLength: 6 },
@@ -66,22 +71,59 @@ const cases: [string, unknown, string[], string[]][] = [
   ["Unicode properties", { type: "string", pattern: "^\\p{Lu}\\p{Ll}+$" }, ['"Éa"'], ['"éa"']],
   ["nullable beside a type", { type: "string", maxLength: 1, nullable: true }, ['"a"', "null"], ['"ab"']],
   ["multiples", { type: "integer", multipleOf: 7 }, ["0", "7", "-14", "7000000000007"], ["1", "-8", "70000000000001"]],
-  ["multiples in a range", { type: "integer", multipleOf: 15, minimum: 20, exclusiveMaximum: 90 }, ["30", "75"], ["15", "90", "0"]],
-  ["multiples of thousands", { type: "integer", multipleOf: 2000, minimum: 1 }, ["2000", "14000"], ["0", "1000", "-2000"]],
+  [
+    "multiples in a range",
+    { type: "integer", multipleOf: 15, minimum: 20, exclusiveMaximum: 90 },
+    ["30", "75"],
+    ["15", "90", "0"],
+  ],
+  [
+    "multiples of thousands",
+    { type: "integer", multipleOf: 2000, minimum: 1 },
+    ["2000", "14000"],
+    ["0", "1000", "-2000"],
+  ],
   ["halves", { type: "number", multipleOf: 0.5, minimum: -1, maximum: 1 }, ["-0.5", "1.0"], ["0.25", "1.5"]],
-  ["multiples on both sides of zero", { type: "integer", multipleOf: 77, minimum: -1e4, maximum: 2e4 }, ["-77", "770"], ["-10010", "-110"]],
-  ["different values of a list", { type: "array", items: { enum: ["a", "b", "c"] }, uniqueItems: true, minItems: 2 }, ['["c","a"]', '["a","b","c"]'], ['["a"]', '["a","a"]']],
-  ["different booleans", { type: "array", items: { type: "boolean" }, uniqueItems: true }, ["[]", "[true,false]"], ["[true,true]"]],
-  ["at least one member", { type: "object", minProperties: 1, additionalProperties: { type: "integer" } }, ['{"a":1}', '{"a":1,"b":2}'], ["{}"]],
+  [
+    "multiples on both sides of zero",
+    { type: "integer", multipleOf: 77, minimum: -1e4, maximum: 2e4 },
+    ["-77", "770"],
+    ["-10010", "-110"],
+  ],
+  [
+    "different values of a list",
+    { type: "array", items: { enum: ["a", "b", "c"] }, uniqueItems: true, minItems: 2 },
+    ['["c","a"]', '["a","b","c"]'],
+    ['["a"]', '["a","a"]'],
+  ],
+  [
+    "different booleans",
+    { type: "array", items: { type: "boolean" }, uniqueItems: true },
+    ["[]", "[true,false]"],
+    ["[true,true]"],
+  ],
+  [
+    "at least one member",
+    { type: "object", minProperties: 1, additionalProperties: { type: "integer" } },
+    ['{"a":1}', '{"a":1,"b":2}'],
+    ["{}"],
+  ],
   [
     "a number of declared members",
-    object({ a: { const: 1 }, b: { const: 2 }, c: { const: 3 } }, { minProperties: 2, maxProperties: 2, additionalProperties: false }),
+    object(
+      { a: { const: 1 }, b: { const: 2 }, c: { const: 3 } },
+      { minProperties: 2, maxProperties: 2, additionalProperties: false },
+    ),
     ['{"a":1,"b":2}', '{"a":1,"c":3}', '{"b":2,"c":3}'],
     ["{}", '{"c":3}', '{"a":1,"b":2,"c":3}'],
   ],
   [
     "members by patterns",
-    { type: "object", patternProperties: { "^a": { type: "integer" }, "z$": { minimum: 5, type: "number" } }, additionalProperties: { type: "string" } },
+    {
+      type: "object",
+      patternProperties: { "^a": { type: "integer" }, z$: { minimum: 5, type: "number" } },
+      additionalProperties: { type: "string" },
+    },
     ['{"ab":1}', '{"yz":5.5}', '{"az":6}', '{"b":"x"}'],
     ['{"ab":"x"}', '{"az":5.5}', '{"az":1}', '{"b":1}'],
   ],
@@ -91,7 +133,12 @@ const cases: [string, unknown, string[], string[]][] = [
     ['{"a1":3}', '{"a2":9}'],
     ['{"a1":9}', '{"a1":1.5}', '{"b":1}'],
   ],
-  ["names by pattern", { type: "object", propertyNames: { pattern: "^[a-z]{2}$" }, additionalProperties: true }, ['{"ab":1}'], ['{"a":1}', '{"AB":1}']],
+  [
+    "names by pattern",
+    { type: "object", propertyNames: { pattern: "^[a-z]{2}$" }, additionalProperties: true },
+    ['{"ab":1}'],
+    ['{"a":1}', '{"AB":1}'],
+  ],
   [
     "names of a list",
     { type: "object", propertyNames: { enum: ["x", "y"] }, additionalProperties: { type: "integer" }, required: ["y"] },
@@ -106,16 +153,35 @@ const cases: [string, unknown, string[], string[]][] = [
   ],
   [
     "all of several objects",
-    { allOf: [object({ a: { type: "integer" } }, { required: ["a"] }), object({ a: { minimum: 3 }, b: { type: "string" } })] },
+    {
+      allOf: [
+        object({ a: { type: "integer" } }, { required: ["a"] }),
+        object({ a: { minimum: 3 }, b: { type: "string" } }),
+      ],
+    },
     ['{"a":3}', '{"a":4,"b":"x"}'],
     ['{"a":2}', '{"b":"x"}'],
   ],
-  ["siblings of a reference", { $ref: "#/$defs/n", minimum: 3, $defs: { n: { type: "integer", maximum: 5 } } }, ["3", "5"], ["2", "6"]],
-  ["siblings of alternatives", { type: "integer", minimum: 0, anyOf: [{ maximum: 3 }, { minimum: 7, maximum: 8 }, { type: "string" }] }, ["3", "8"], ["4", "9", '"a"']],
+  [
+    "siblings of a reference",
+    { $ref: "#/$defs/n", minimum: 3, $defs: { n: { type: "integer", maximum: 5 } } },
+    ["3", "5"],
+    ["2", "6"],
+  ],
+  [
+    "siblings of alternatives",
+    { type: "integer", minimum: 0, anyOf: [{ maximum: 3 }, { minimum: 7, maximum: 8 }, { type: "string" }] },
+    ["3", "8"],
+    ["4", "9", '"a"'],
+  ],
   ["an enum with other keywords", { enum: ["a", "abc", 5, 1], minLength: 2, minimum: 4 }, ['"abc"', "5"], ['"a"', "1"]],
   [
     "a recursive type beside other keywords",
-    { $defs: { t: object({ next: { anyOf: [{ $ref: "#/$defs/t" }, { type: "null" }] } }, { required: ["next"] }) }, $ref: "#/$defs/t", minProperties: 1 },
+    {
+      $defs: { t: object({ next: { anyOf: [{ $ref: "#/$defs/t" }, { type: "null" }] } }, { required: ["next"] }) },
+      $ref: "#/$defs/t",
+      minProperties: 1,
+    },
     ['{"next":null}', '{"next":{"next":null}}'],
     ["{}", '{"next":{}}'],
   ],
@@ -140,8 +206,23 @@ test("lengths beside a pattern are counted before anything is compiled, and refu
 });
 
 test.each<[string, Parameters<typeof constraints.compile>[0]]>([
-  ["a schema", { type: "json_schema", schema: object({ a: { type: "array", items: { const: 1 }, minItems: 2, maxItems: 2 }, b: object({}) }, { required: ["a", "b"] }) }],
-  ["a tag", { type: "structural_tag", tag: { format: { type: "json_schema", json_schema: object({ a: { const: 1 } }, { required: ["a"] }) } } }],
+  [
+    "a schema",
+    {
+      type: "json_schema",
+      schema: object(
+        { a: { type: "array", items: { const: 1 }, minItems: 2, maxItems: 2 }, b: object({}) },
+        { required: ["a", "b"] },
+      ),
+    },
+  ],
+  [
+    "a tag",
+    {
+      type: "structural_tag",
+      tag: { format: { type: "json_schema", json_schema: object({ a: { const: 1 } }, { required: ["a"] }) } },
+    },
+  ],
 ])("a model that prefers white space writes little of it, and ends: %s", async (_, output) => {
   const open = await constraints.compile(output);
   const bytes: Uint8Array[] = [];
@@ -161,6 +242,11 @@ test.each<[string, Parameters<typeof constraints.compile>[0]]>([
 
 test("printed with indentation or in one line, JSON keeps its white space", async () => {
   const value = { a: [1, { b: true }], c: "x" };
-  for (const text of [JSON.stringify(value), JSON.stringify(value, null, 2), JSON.stringify(value, null, 4), '{"a": [1, {"b": true}], "c": "x"}'])
+  for (const text of [
+    JSON.stringify(value),
+    JSON.stringify(value, null, 2),
+    JSON.stringify(value, null, 4),
+    '{"a": [1, {"b": true}], "c": "x"}',
+  ])
     expect([text, await allows({ type: "object" }, text)]).toEqual([text, true]);
 });

@@ -3,7 +3,7 @@ import { HeddleError } from "@heddle/errors";
 import type { GrammarBuilder } from "../ebnf.js";
 import type { CodePointRange } from "../utf8-ranges.js";
 import { normalizeRanges } from "../utf8-ranges.js";
-import type { CharacterWriter } from "./regex-grammar.js";
+import type { CharacterWriter } from "./character-writer.js";
 import type { Term, Terms } from "./terms.js";
 import { characterKinds } from "./terms.js";
 

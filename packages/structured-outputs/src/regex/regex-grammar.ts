@@ -1,25 +1,15 @@
 import type { Loc } from "@heddle/errors";
 import { HeddleError } from "@heddle/errors";
 import type { GrammarBuilder } from "../ebnf.js";
-import { literal, alternation } from "../ebnf.js";
-import type { CodePointRange } from "../utf8-ranges.js";
+import { alternation } from "../ebnf.js";
 import { automatonExpression } from "./automaton.js";
+import type { CharacterWriter } from "./character-writer.js";
 import { parseRegex } from "./parse-regex.js";
 import type { Regex } from "./regex-syntax.js";
 import { hasLookAhead, regexTerm } from "./regex-terms.js";
 import { Terms } from "./terms.js";
 
 const maxPositions = 50_000;
-
-/** Writes one character of a set: unchanged in text, with escapes in a JSON string. */
-export interface CharacterWriter {
-  set(ranges: readonly CodePointRange[]): string;
-  grammar(text: string): string;
-}
-
-export function textWriter(builder: GrammarBuilder): CharacterWriter {
-  return { set: (ranges) => builder.characters(ranges), grammar: literal };
-}
 
 /**
  * Returns a grammar expression for texts that match `source` completely, as if between `^` and `$`. Throws `invalid` or

@@ -118,7 +118,9 @@ export class Terms {
 
   #combined(kind: "either" | "both", given: readonly Term[], neutral: Term, absorbing: Term): Term {
     const flat = given.flatMap((part) =>
-      (part.shape.kind === "either" || part.shape.kind === "both") && part.shape.kind === kind ? part.shape.parts : [part],
+      (part.shape.kind === "either" || part.shape.kind === "both") && part.shape.kind === kind
+        ? part.shape.parts
+        : [part],
     );
     const parts = [...new Set(flat)].filter((part) => part !== neutral).toSorted((a, b) => a.id - b.id);
     if (parts.includes(absorbing)) return absorbing;

@@ -5,7 +5,7 @@ const known = new Map<string, readonly CodePointRange[]>();
 const maxKnown = 64;
 
 /** Returns the characters of `\p{name}` or, for the letter P, the others. Undefined if there is no such property. */
-export function unicodeProperty(letter: "p" | "P", name: string): readonly CodePointRange[] | undefined {
+export function unicodeProperty(letter: string, name: string): readonly CodePointRange[] | undefined {
   if (!/^[A-Za-z_=0-9]{1,60}$/.test(name)) return undefined;
   const source = `\\${letter}{${name}}`;
   const found = known.get(source) ?? rangesOf(source);

@@ -20,7 +20,7 @@ export function arrayBody(parts: Parts, depth: number, context: GrammarContext):
   }
   const unique = parts.find(({ schema }) => schema.uniqueItems === true);
   const most = item ? (maxCount ?? Number.POSITIVE_INFINITY) : fixed.length;
-  if (unique && most > 1) return uniqueBody({ unique, prefix: fixed, item, minItems, most }, depth, context);
+  if (unique && most > 1) return uniqueBody({ unique, prefix: fixed, item, minItems, most }, context);
   const rules = fixed.map((each) => context.rule(each, depth + 1));
   const space = json.space;
   const close = `${space} ${literal("]")}`;

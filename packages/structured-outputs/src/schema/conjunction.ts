@@ -20,7 +20,7 @@ export function partsOf(conjunction: Conjunction, refs: References): Parts {
     if (!isObject(schema)) throw invalidSchema(pointer, "a schema is an object or true");
     if (path.has(key)) throw invalidSchema(pointer, "its references form a cycle");
     const inner = new Set([...path, key]);
-    const { $ref, allOf, ...rest } = schema;
+    const { $ref, allOf: _, ...rest } = schema;
     if ("$ref" in schema) add(refs.target($ref, pointer), inner);
     if ("allOf" in schema) for (const branch of branchesOf({ schema, pointer }, "allOf")) add(branch, inner);
     effectiveKeywords({ schema, pointer });

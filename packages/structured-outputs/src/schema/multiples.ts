@@ -1,7 +1,7 @@
 import type { GrammarBuilder } from "../ebnf.js";
 import { alternation, literal } from "../ebnf.js";
 import { automatonExpression } from "../regex/automaton.js";
-import { textWriter } from "../regex/regex-grammar.js";
+import { textWriter } from "../regex/character-writer.js";
 import type { Term } from "../regex/terms.js";
 import { Terms } from "../regex/terms.js";
 import { invalidSchema, schemaLoc } from "./keywords.js";

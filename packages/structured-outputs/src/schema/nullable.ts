@@ -1,8 +1,17 @@
 import { isObject } from "./keywords.js";
 
 const schemas = new Set([
-  ...["items", "additionalProperties", "unevaluatedProperties", "unevaluatedItems", "propertyNames"],
-  ...["not", "if", "then", "else", "contains", "additionalItems"],
+  "items",
+  "additionalProperties",
+  "additionalItems",
+  "unevaluatedProperties",
+  "unevaluatedItems",
+  "propertyNames",
+  "not",
+  "if",
+  "then",
+  "else",
+  "contains",
 ]);
 const lists = new Set(["allOf", "anyOf", "oneOf", "prefixItems", "items"]);
 const named = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"]);

@@ -20,7 +20,8 @@ export function numberBody(
   const high = tightest([...bounds(parts, "maximum"), ...bounds(parts, "exclusiveMaximum")], -1);
   const loc = schemaLoc(parts[0]?.pointer ?? "#");
   const factor = multipleOf(type, parts);
-  if (factor !== undefined && !(factor.value === 1 && type === "integer")) return multiplesOf(factor, low, high, builder);
+  if (factor !== undefined && !(factor.value === 1 && type === "integer"))
+    return multiplesOf(factor, low, high, builder);
   if (!low && !high) return type === "integer" ? json.integer() : json.number();
   return type === "integer" ? integerRange(low, high, loc) : numberRange(low, high, loc);
 }
@@ -51,7 +52,10 @@ function multipleOf(type: "number" | "integer", parts: Parts): Factor | undefine
     (one, other) => {
       const fraction = [one, other].find(({ value }) => !Number.isInteger(value));
       if (fraction)
-        throw invalidSchema(fraction.pointer, "multipleOf of a fraction is not supported for integers or beside another");
+        throw invalidSchema(
+          fraction.pointer,
+          "multipleOf of a fraction is not supported for integers or beside another",
+        );
       return { value: (one.value / divisor(one.value, other.value)) * other.value, pointer: other.pointer };
     },
     { value: 1, pointer: first.pointer },

@@ -51,7 +51,7 @@ function schemasOf(
 ): Conjunction | undefined {
   let described = declared.has(name) || declaresNothing(parts);
   const schemas = parts.flatMap((part): SchemaLocation[] => {
-    const { schema, pointer } = part;
+    const { pointer } = part;
     const properties = propertiesOf(part);
     const own: SchemaLocation[] = Object.hasOwn(properties, name)
       ? [{ schema: properties[name], pointer: pointerTo(pointer, "properties", name) }]
@@ -96,8 +96,7 @@ function countsOf(parts: Parts): MemberCounts {
     const least = countKeyword(schema, "minProperties", pointer, maxProperties) ?? 0;
     const most = countKeyword(schema, "maxProperties", pointer, maxProperties);
     if (most !== undefined) counts.max = Math.min(counts.max ?? most, most);
-    if (most !== undefined || least > 0)
-      counts.at = pointerTo(pointer, least > 0 ? "minProperties" : "maxProperties");
+    if (most !== undefined || least > 0) counts.at = pointerTo(pointer, least > 0 ? "minProperties" : "maxProperties");
     counts.min = Math.max(counts.min, least);
   }
   if (counts.max !== undefined && counts.max < counts.min)

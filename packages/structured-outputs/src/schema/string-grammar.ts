@@ -69,7 +69,12 @@ export function stringBody(parts: Parts, { builder, json }: GrammarContext): str
     for (const search of [false, true]) {
       const terms = new Terms();
       const all = [...patterns, ...known].map((each, index) =>
-        regexTerm(parseRegex(each.source, schemaLoc(each.at)), terms, schemaLoc(each.at), search && index < patterns.length),
+        regexTerm(
+          parseRegex(each.source, schemaLoc(each.at)),
+          terms,
+          schemaLoc(each.at),
+          search && index < patterns.length,
+        ),
       );
       for (const [index, length] of [longest, ...shorter].entries()) {
         try {

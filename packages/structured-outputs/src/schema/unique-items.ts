@@ -18,10 +18,11 @@ interface UniqueItems {
 }
 
 /** Writes arrays of different items, which is possible where the values are listed. */
-export function uniqueBody(items: UniqueItems, depth: number, { builder, json, valuesOf }: GrammarContext): string {
+export function uniqueBody(items: UniqueItems, context: GrammarContext): string {
+  const { builder, json } = context;
   const { unique, prefix, item, minItems, most } = items;
   const at = pointerTo(unique.pointer, "uniqueItems");
-  const values = item && prefix.length === 0 ? valuesOf(item) : undefined;
+  const values = item && prefix.length === 0 ? context.valuesOf(item) : undefined;
   if (!values || values.length > maxValues)
     throw invalidSchema(at, `uniqueItems is supported for at most ${maxValues} listed values, or one item`);
   if (minItems > values.length) throw invalidSchema(at, `there are not ${minItems} different values`);

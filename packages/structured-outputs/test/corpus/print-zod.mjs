@@ -79,7 +79,12 @@ const types = {
   intersection: z.intersection(z.object({ a: z.int() }), z.object({ b: z.string() })),
   recursive: category,
   reused: z.object({ left: category, right: category.nullable() }),
-  described: z.object({ n: z.int().describe("a count").meta({ title: "N", examples: [1], deprecated: true }) }),
+  described: z.object({
+    n: z
+      .int()
+      .describe("a count")
+      .meta({ title: "N", examples: [1], deprecated: true }),
+  }),
   readonly: z.object({ a: z.array(z.int()).readonly() }).readonly(),
   file: z.file().min(1).mime("image/png"),
   never: z.object({ a: z.never().optional() }),

@@ -32,7 +32,9 @@ export function wireError(error: unknown, constraint?: Loc): unknown {
   if (argument === undefined) return error;
   const [first, ...rest] = argument;
   const isConstraint = first === "structuredOutput" && constraint !== undefined;
-  const loc = isConstraint ? constraint : [fields[String(first)] ?? first, ...rest].map(snakeCase);
+  // A place in a schema follows the field that has the schema.
+  const place = rest[0] === "schema" ? rest.slice(1) : [];
+  const loc = isConstraint ? [...constraint, ...place] : [fields[String(first)] ?? first, ...rest].map(snakeCase);
   const located = new HeddleError(code, message, { loc, details, cause });
   located.stack = error.stack;
   return located;

@@ -292,6 +292,27 @@ describe("an output", () => {
     });
   });
 
+  test("of a schema that no grammar can hold is refused by the keyword", async () => {
+    const schema = { type: "object", properties: { a: { not: { type: "string" } } } };
+    const loc = async (more: Partial<CreateChatCompletionInput>): Promise<string> =>
+      await content(more).then(
+        () => "",
+        (error: Error) => error.message,
+      );
+    const format = { type: "json_schema" as const, json_schema: { name: "a", schema, strict: true } };
+    expect(await loc({ response_format: format })).toContain("response_format.json_schema.schema.properties.a.not");
+    expect(await loc({ structured_outputs: { json: schema } })).toContain("structured_outputs.json.properties.a.not");
+    const tool = { type: "function" as const, function: { name: "f", parameters: schema } };
+    expect(await loc({ tools: [tool], tool_choice: "required" })).toContain('"not" is not supported');
+  });
+
+  test("of JSON has little white space", async () => {
+    const schema = { type: "object", properties: { a: { const: 1 }, b: { const: 2 } }, required: ["a", "b"] };
+    const format = { type: "json_schema" as const, json_schema: { name: "a", schema } };
+    const text = await content({ response_format: format, temperature: 0, max_completion_tokens: 200 });
+    expect(JSON.parse(text)).toEqual({ a: 1, b: 2 });
+  });
+
   test("of an empty list of tools is text", async () => {
     expect(await content({ tools: [], tool_choice: "auto", guided_choice: ["text"] })).toBe("text");
     await expect(content({ tools: [], tool_choice: "required" })).rejects.toMatchObject({ status: 400 });

@@ -6,6 +6,8 @@ import type { JsonGrammar } from "./json-grammar.js";
 export interface GrammarContext {
   builder: GrammarBuilder;
   json: JsonGrammar;
+  /** Expressions of automata by what they describe, since members often have the same format. */
+  automata: Map<string, string>;
   /** Returns the rule of a nested value that has to satisfy all schemas. */
   rule(conjunction: Conjunction, depth: number): string;
   /** Follows the references in schemas. */

@@ -30,6 +30,7 @@ export function schemaRule(given: unknown, builder: GrammarBuilder, json: JsonGr
   const context: GrammarContext = {
     builder,
     json,
+    automata: new Map(),
     partsOf: (conjunction) => partsOf(conjunction, refs),
     valuesOf: (conjunction) => {
       const parts = partsOf(conjunction, refs);

@@ -36,7 +36,7 @@ interface Texts {
 }
 
 /** Writes strings of all given patterns, known formats and lengths. */
-export function stringBody(parts: Parts, { builder, json }: GrammarContext): string {
+export function stringBody(parts: Parts, { builder, json, automata }: GrammarContext): string {
   const texts = withinLength(textsOf(parts));
   const { min, max, lengthAt } = texts;
   const sources = [...texts.patterns, ...texts.formats];
@@ -54,7 +54,12 @@ export function stringBody(parts: Parts, { builder, json }: GrammarContext): str
   }
   const counted = sources.length === 1 ? ofLength(parseRegex(only.source, loc), min, max) : undefined;
   if (counted) return `${quote} ${plainExpression(counted, loc, writer)} ${quote}`;
-  return `${quote} ${intersection(texts)} ${quote}`;
+  const key = JSON.stringify(
+    [texts.patterns, texts.formats].map((list) => list.map(({ source }) => source)).concat([[`${min} ${max}`]]),
+  );
+  const expression = automata.get(key) ?? intersection(texts);
+  automata.set(key, expression);
+  return `${quote} ${expression} ${quote}`;
 
   function fits(source: string, at: string): boolean {
     const regex = parseRegex(source, schemaLoc(at));

@@ -20,7 +20,7 @@ export { readable, storable } from "./json/storable.js";
 export { fileDigest, isContentDigest, pathSafe, tableDigest, valueDigest } from "./digest.js";
 export { formatTime, fromNanoseconds, isStorableTime, parseTime } from "./time.js";
 export { derivedId, idTime, isCallId, newId } from "./ids.js";
-export { formatRef, parseRef, projectIdOf, type Ref, type RefEdge } from "./refs/ref.js";
+export { formatRef, objectIdInRef, parseRef, projectIdOf, type Ref, type RefEdge } from "./refs/ref.js";
 export { refSpellings } from "./refs/spellings.js";
 export { isOpName, opKey, opNamePart } from "./refs/op-name.js";
 export { findRefs } from "./refs/find.js";

@@ -1,7 +1,7 @@
 import { withLoc } from "@heddle/errors";
 import { rawJson } from "@heddle/server-stub";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
-import { externalRefs, formatTime } from "@heddle/trace-model";
+import { externalRefs, formatTime, objectIdInRef } from "@heddle/trace-model";
 import type { StoredObject } from "@heddle/trace-store";
 import { Computing } from "../computing/computing.js";
 import { reserveForResponse } from "../limits/request-scope.js";
@@ -32,7 +32,8 @@ export function objectHandlers({ control, store }: Services): TracingHandlers<Ca
     },
 
     async objRead({ body, signal }) {
-      return { obj: wireObject(await store.objects.read(body, { signal, reserve: reserveForResponse([]) })) };
+      const request = { ...body, object_id: objectIdInRef(body.object_id) };
+      return { obj: wireObject(await store.objects.read(request, { signal, reserve: reserveForResponse([]) })) };
     },
 
     async objsQuery({ body, signal }) {

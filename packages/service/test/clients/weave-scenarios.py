@@ -12,6 +12,7 @@ import json
 import os
 import sys
 import traceback
+import urllib.parse
 import urllib.request
 import uuid
 
@@ -313,6 +314,8 @@ def names(client):
     for name in ("café", "深度學習", "оценка", "日本語"):
         published = weave.publish({"of": name}, name)
         same(weave.ref(published.uri).get()["of"], name, "object by ref")
+        encoded = published.uri.replace(name, urllib.parse.quote(name))
+        same(weave.ref(encoded).get()["of"], name, "object by percent-encoded ref")
         same(weave.ref(f"{name}:latest").get()["of"], name, "object by name")
     dataset = weave.publish(weave.Dataset(name="données", rows=[{"número": 1}]))
     same([row["número"] for row in weave.ref(dataset.uri).get().rows], [1], "rows of a dataset")

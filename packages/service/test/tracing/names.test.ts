@@ -35,6 +35,9 @@ test.each(names)("an object may be called %s", async (name) => {
   await tracing.objAddTags({ ...of, digest, tags: ["good"] });
   const { obj } = await tracing.objRead({ ...of, digest: "stable", include_tags_and_aliases: true });
   expect(obj).toMatchObject({ object_id: name, digest, val: { a: 1 }, tags: ["good"], aliases: ["latest", "stable"] });
+  // What a library reads of a ref that is percent-encoded.
+  const inRef = { ...of, object_id: encodeURIComponent(name) };
+  expect((await tracing.objRead({ ...inRef, digest })).obj).toMatchObject({ object_id: name, digest });
   const { objs } = await tracing.objsQuery({ project_id: projectId, filter: { object_ids: [name] } });
   expect(objs.map(({ object_id }) => object_id)).toEqual([name]);
 

@@ -1,3 +1,5 @@
+import { isObjectId } from "../objects/names.js";
+
 /** One step into a value: attribute, dict key, list position, or table row by digest. */
 export interface RefEdge {
   edge: "attr" | "key" | "index" | "id";
@@ -87,6 +89,12 @@ function encodeName(name: string): string {
 /** Percent-encodes all but the letters and digits of ASCII and `_ . - ~`. */
 export function encodeRefPart(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/** The object that a client means by the name that it took from a ref; libraries read refs without decoding them. */
+export function objectIdInRef(name: string): string {
+  const decoded = isObjectId(name) ? undefined : decodeRefPart(name);
+  return decoded !== undefined && isObjectId(decoded) ? decoded : name;
 }
 
 export function decodeRefPart(text: string): string | undefined {

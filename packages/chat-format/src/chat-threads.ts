@@ -73,6 +73,11 @@ export async function encodeInThread(request: EncodeRequest, work: SharedWork): 
   }
 }
 
+/** The most that the heaps of the threads take, in bytes. */
+export function chatThreadHeaps(): { templates: number; texts: number } {
+  return { templates: templateThreads.heapBytes ?? 0, texts: tokenizerThreads.heapBytes ?? 0 };
+}
+
 /** What waits and what is done at the moment, for tests and metrics. */
 export function chatThreadLoad(): { templates: number; texts: number } {
   return { templates: templateThreads.load.waiting, texts: tokenizerThreads.load.waiting };

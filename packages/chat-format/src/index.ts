@@ -1,7 +1,7 @@
 export { contentText } from "./chat-messages.js";
 export { endsInReasoning, reasoningStream } from "./reasoning.js";
 export type { ReasoningStream, ReasoningTags } from "./reasoning.js";
-export { chatThreadLoad } from "./chat-threads.js";
+export { chatThreadHeaps, chatThreadLoad } from "./chat-threads.js";
 export type { SharedWork } from "./chat-threads.js";
 export { openChatTemplate } from "./template.js";
 export { renderTemplate } from "./template-render.js";

@@ -63,6 +63,13 @@ export class FairThreads<Served extends Tasks> {
     this.#queue = new FairQueue({ perEntity: threads - 1, waiting, waitingPerKey, messages });
   }
 
+  /** The most that the heaps of all threads take together, in bytes; undefined without a limit. */
+  get heapBytes(): number | undefined {
+    const { threads, resourceLimits } = this.#options;
+    const megabytes = resourceLimits?.maxOldGenerationSizeMb;
+    return megabytes === undefined ? undefined : threads * megabytes * 2 ** 20;
+  }
+
   get load(): { threads: number; waiting: number } {
     return { threads: this.#threads.size, waiting: this.#queue.waiting };
   }

@@ -9,9 +9,12 @@ import type { tasks } from "./tasks.js";
 type ComputingTasks = typeof tasks;
 
 /** One entity has all threads but one. The event loop and the engines need the processor, too. */
-const maxThreads = Math.min(4, Math.max(2, availableParallelism() - 1));
+const mostThreads = 4;
+const maxThreads = Math.min(mostThreads, Math.max(2, availableParallelism() - 1));
 /** Of one thread: for values as large as a request may have. */
 const heapMb = 512;
+/** The most that the heaps of all threads take, on a machine that has all of them. */
+export const computingHeapBytes = mostThreads * heapMb * 2 ** 20;
 /** For one task: a score, a template, a check. */
 const taskMs = 2000;
 

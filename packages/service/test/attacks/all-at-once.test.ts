@@ -12,7 +12,7 @@ import { neighbourProviders, prepareAttacks, storeEvaluation } from "../../bench
 import { childrenOf, resident } from "../../bench/process-usage.js";
 import { runVictim } from "../../bench/victim.js";
 import { readConfig } from "../../src/config.js";
-import { serviceMemoryBytes } from "../../src/limits/memory-account.js";
+import { serviceMemoryBytes } from "../../src/observability/memory-account.js";
 import { finished, heddle, openHeddle } from "../faults/heddle-process.js";
 import { writeProviders } from "../upstream.js";
 

@@ -1,5 +1,8 @@
+import { chatThreadHeaps } from "@heddle/chat-format";
+import { computingHeapBytes } from "../computing/computing.js";
 import type { Config } from "../config.js";
-import { trainingDataBytes } from "./training-data-limit.js";
+import { packingThreads } from "../training-jobs/packing-threads.js";
+import { trainingDataBytes } from "../limits/training-data-limit.js";
 
 /** Something of the service process that takes memory, and how much it may take. */
 export interface MemoryPart {
@@ -59,23 +62,23 @@ export const memoryAccount: readonly MemoryPart[] = [
   },
   {
     part: "threads that validate trajectories",
-    bound: "2 × 512 MiB",
-    bytes: () => 2 * 512 * mebibyte,
+    bound: "their heaps",
+    bytes: () => packingThreads.heapBytes ?? 0,
   },
   {
     part: "threads that compute scores, templates of evaluations and schema checks",
-    bound: "4 × 512 MiB",
-    bytes: () => 4 * 512 * mebibyte,
+    bound: "their heaps; with less than five processors there are fewer threads",
+    bytes: () => computingHeapBytes,
   },
   {
     part: "threads that render chat templates",
-    bound: "2 × 256 MiB",
-    bytes: () => 2 * 256 * mebibyte,
+    bound: "their heaps",
+    bytes: () => chatThreadHeaps().templates,
   },
   {
     part: "threads that tokenize, with the vocabularies",
-    bound: "2 × 1 GiB",
-    bytes: () => 2048 * mebibyte,
+    bound: "their heaps",
+    bytes: () => chatThreadHeaps().texts,
   },
 ];
 

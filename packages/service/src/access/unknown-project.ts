@@ -15,7 +15,12 @@ export function reportUnknownProject({ projects }: Pick<ControlPlane, "projects"
     const projectId = ofCaller === true ? `${context.caller?.entity}/${id}` : id;
     const name = splitProject(projectId);
     if (name === undefined || response.status === 403) return response;
-    if ((await projects.get(name.entity, name.project)) !== undefined) return response;
+    // The response is as it is: what cannot be looked up is not reported.
+    const isKnown = await projects.get(name.entity, name.project).then(
+      (project) => project !== undefined,
+      () => true,
+    );
+    if (isKnown) return response;
     return { ...response, headers: { ...response.headers, "x-heddle-unknown-project": encodeURI(projectId) } };
   };
 }

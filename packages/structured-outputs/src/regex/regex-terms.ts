@@ -55,7 +55,7 @@ export function regexTerm(regex: Regex, terms: Terms, loc: Loc, search = false):
 }
 
 /** Whether the expression has neither anchors nor look-ahead. */
-export function isPlain(regex: Regex): boolean {
+function isPlain(regex: Regex): boolean {
   switch (regex.kind) {
     case "characters":
       return true;

@@ -50,7 +50,7 @@ const followed = new Set([
 ]);
 
 /** Keywords that restrict the value, or change what others mean, in ways that no grammar here follows. */
-export const refusedKeywords: ReadonlySet<string> = new Set([
+const refusedKeywords: ReadonlySet<string> = new Set([
   "not",
   "if",
   "then",

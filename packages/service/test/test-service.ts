@@ -7,6 +7,7 @@ import { createTracingClient } from "@heddle/client/tracing";
 import { createTrainingClient } from "@heddle/client/training";
 import { openControlPlane } from "@heddle/control-plane";
 import type { NewApiKey } from "@heddle/control-plane";
+import { HeddleError } from "@heddle/errors";
 import { toFetch } from "@heddle/server-stub/fetch";
 import { listen } from "@heddle/server-stub/node";
 import { testDatabase } from "@heddle/trace-store/testing";
@@ -61,11 +62,14 @@ export async function openTestService(
   const training = await openTrainingEngine(config, () => {});
   const losses = openLossLog(config.dataDir, () => {});
   const unexpected: unknown[] = [];
+  const outages: string[] = [];
+  const onOutage = outageLog((line) => outages.push(line));
   const jobs = new JobRunner(control.jobs, {
     concurrency: config.jobConcurrency,
     pools: { training: config.trainingConcurrency },
     sliceMs: config.jobSliceMs,
-    onError: (error) => unexpected.push(error),
+    // As in the service: jobs meet stores that do not respond, too.
+    onError: (error) => (error instanceof HeddleError ? onOutage(error) : unexpected.push(error)),
   });
   const store = cancelWithCalls(opened, jobs);
   const checkpointDirectories = openCheckpointDirectories({ config, control, blobs, training });
@@ -84,7 +88,6 @@ export async function openTestService(
   const completions = openCompletions(opening);
   const services: Services = { ...opening, completions };
   jobs.start(jobKinds(services, (error) => unexpected.push(error)));
-  const outages: string[] = [];
   const docsDir = join(directory, "docs");
   mkdirSync(docsDir);
   for (const page of ["index", "page"]) writeFileSync(join(docsDir, `${page}.html`), `<title>${page}</title>`);
@@ -92,7 +95,7 @@ export async function openTestService(
     ...(everyRoute && { docsDir, metrics: openMetrics("1.2.3") }),
     validateResponses,
     onUnexpected: (error) => unexpected.push(error),
-    onOutage: outageLog((line) => outages.push(line)),
+    onOutage,
   });
   const { limits } = config;
   const app = withScope(server, { memory: openWorkingMemory(limits), maxBytes: limits.maxResponseBytes });

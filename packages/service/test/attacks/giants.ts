@@ -1,7 +1,5 @@
-import { once } from "node:events";
-import { request } from "node:http";
-import type { IncomingMessage } from "node:http";
 import { newProject, openTestService } from "../test-service.js";
+import { openResponse, readSize } from "./sized-responses.js";
 
 /** A service on a socket with one large object, and six calls and six table rows that have it. */
 export async function openGiants(bytes: number, env: Record<string, string> = {}) {
@@ -25,26 +23,10 @@ export async function openGiants(bytes: number, env: Record<string, string> = {}
   await tracing.callsComplete({ entity, project, batch });
 
   /** Sends a request over a socket of its own, and reads nothing of the body of its response. */
-  async function open(path: string, body: object, key = service.owner_key): Promise<IncomingMessage> {
-    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-    const outgoing = request(`${url}${path}`, { method: "POST", headers, agent: false });
-    outgoing.end(JSON.stringify({ project_id: projectId, ...body }));
-    const [response] = (await once(outgoing, "response")) as [IncomingMessage];
-    // Cut off by the test or by the service.
-    response.on("error", () => {});
-    return response;
-  }
+  const open = async (path: string, body: object, key = service.owner_key) =>
+    await openResponse(`${url}${path}`, key, { project_id: projectId, ...body });
 
-  async function post(path: string, body: object, key?: string) {
-    const response = await open(path, body, key);
-    let size = 0;
-    let start = "";
-    for await (const chunk of response) {
-      size += (chunk as Buffer).length;
-      if (start.length < 1000) start += String(chunk).slice(0, 1000);
-    }
-    return { status: response.statusCode, size, start };
-  }
+  const post = async (path: string, body: object, key?: string) => await readSize(await open(path, body, key));
 
   return {
     service,

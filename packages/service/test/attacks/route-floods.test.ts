@@ -1,12 +1,11 @@
-import { once } from "node:events";
 import { request } from "node:http";
-import type { IncomingMessage } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 import { fileName, routeTenant } from "../routes/route-tenants.js";
 import type { RouteTenant } from "../routes/route-tenants.js";
+import { openResponse, readSize } from "./sized-responses.js";
 
 // Requests of a few kilobytes to routes that the spec does not describe, each of which once kept everybody else waiting.
 
@@ -41,25 +40,8 @@ beforeAll(async () => {
 afterAll(() => service.close());
 afterEach(() => expect(service.unexpected.splice(0)).toEqual([]));
 
-async function open(path: string, body: object, key = greedy): Promise<IncomingMessage> {
-  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-  const outgoing = request(`${url}${path}`, { method: "POST", headers, agent: false });
-  outgoing.end(JSON.stringify(body));
-  const [response] = (await once(outgoing, "response")) as [IncomingMessage];
-  response.on("error", () => {});
-  return response;
-}
-
-async function post(path: string, body: object, key?: string) {
-  const response = await open(path, body, key);
-  let size = 0;
-  let start = "";
-  for await (const chunk of response) {
-    size += (chunk as Buffer).length;
-    if (start.length < 1000) start += String(chunk).slice(0, 1000);
-  }
-  return { status: response.statusCode, size, start };
-}
+const open = async (path: string, body: object, key = greedy) => await openResponse(`${url}${path}`, key, body);
+const post = async (path: string, body: object, key?: string) => await readSize(await open(path, body, key));
 
 /** What others get while an attack lasts: each round is a look at the health, and a read with another key. */
 async function roundsDuring(attack: Promise<unknown>): Promise<{ rounds: number; longestMs: number }> {

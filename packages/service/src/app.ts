@@ -91,5 +91,8 @@ function reportCorrupt({ losses }: Services, { message, cause }: HeddleError, op
   else losses.report("traces", message, detail);
 }
 
-/** Every path of the training interface begins with /v1, however many slashes a client put in front. */
-const isTraining = (target: string): boolean => /^\/+v1(?:[/?]|$)/.test(target);
+/**
+ * Every path of the training interface begins with /v1, however many slashes a client put in front. Exporters of
+ * OpenTelemetry that are given the URL of the service post to /v1/traces, too.
+ */
+const isTraining = (target: string): boolean => /^\/+v1(?!\/+traces(?:[?]|$))(?:[/?]|$)/.test(target);

@@ -1,4 +1,5 @@
 import { graphqlRoute } from "../compat/graphql-route.js";
+import { otlpLogsRoute, otlpMetricsRoute } from "../compat/otlp-signals-route.js";
 import { fileStreamRoute } from "../compat/wandb/file-stream-route.js";
 import { signedUrlRoute } from "../compat/wandb/signed-url-route.js";
 import { docsRoute, homeRoute } from "../docs-site.js";
@@ -16,4 +17,6 @@ export const routes = {
   graphql: graphqlRoute,
   fileStream: fileStreamRoute,
   signedUrl: signedUrlRoute,
+  otlpLogs: otlpLogsRoute,
+  otlpMetrics: otlpMetricsRoute,
 } as const satisfies Readonly<Record<string, Route>>;

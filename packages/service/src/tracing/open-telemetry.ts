@@ -66,10 +66,11 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
       await services.store.yieldToCommits();
       const scanned = scanTraces(body.bytes, body.mediaType, exportLimits);
       const access = new ItemAccess(services.control, caller);
-      const { allowed, rejected, refusal } = withoutRefused(scanned, headers.project_id, access);
+      const fallback = headers.project_id ?? onlyProjectOf(caller);
+      const { allowed, rejected, refusal } = withoutRefused(scanned, fallback, access);
       if (refusal !== undefined && allowed.resources.length === 0) throw refusal;
       await currentScope()?.hold(memoryOf(allowed, body.bytes));
-      const { write, spans, rejected: unusable } = await prepareInOrder(allowed, headers.project_id, caller);
+      const { write, spans, rejected: unusable } = await prepareInOrder(allowed, fallback, caller);
       rejected.push(...unusable);
       if (spans.length === 0 && refusal !== undefined) throw refusal;
 
@@ -85,6 +86,11 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
       return reply(200, response.bytes, { "content-type": response.mediaType });
     },
   };
+}
+
+/** The project of a key that is limited to one. */
+function onlyProjectOf({ entity, projects }: Caller): string | undefined {
+  return projects?.length === 1 ? `${entity}/${projects[0]}` : undefined;
 }
 
 interface PreparedExport {

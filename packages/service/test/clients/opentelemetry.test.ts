@@ -106,6 +106,36 @@ test("resource attributes name the project and win over the header", async () =>
   expect(await service.tracing().callsQueryStats({ project_id: "acme/elsewhere" })).toMatchObject({ count: 0 });
 });
 
+test("an exporter that is given nothing but the URL of the service and a key of one project stores there", async () => {
+  const [entity = "", project = ""] = newProject().split("/");
+  const key = await service.key({ entity, projects: [project] });
+  for (const Exporter of [ProtobufExporter, JsonExporter]) {
+    // As `OTEL_EXPORTER_OTLP_ENDPOINT` makes it.
+    const exporter = new Exporter({ url: `${url}/v1/traces`, headers: { authorization: `Bearer ${key}` } });
+    const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+    provider.getTracer("test").startSpan("only").end();
+    await provider.forceFlush();
+    await provider.shutdown();
+  }
+  expect(await service.tracing().callsQueryStats({ project_id: `${entity}/${project}` })).toMatchObject({ count: 2 });
+});
+
+test.each(["logs", "metrics"])(
+  "an exporter of %s is told what to set, and does not repeat its export",
+  async (signal) => {
+    const several = await service.key({ projects: ["a", "b"] });
+    for (const base of ["", "/otel", "/agents/otel", "/traces", "/traces/otel"]) {
+      const response = await fetch(`${url}${base}/v1/${signal}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${several}`, "content-type": "application/x-protobuf" },
+        body: "x".repeat(100_000),
+      });
+      expect([base, response.status]).toEqual([base, 404]);
+      expect(await response.text()).toContain(`OTEL_${signal.toUpperCase()}_EXPORTER=none`);
+    }
+  },
+);
+
 test("spans without any project are refused with both ways to name one", async () => {
   const answer = await fetch(`${url}/otel/v1/traces`, {
     method: "POST",

@@ -5,7 +5,7 @@ import type { TestService } from "../test-service.js";
 import { fileName, idsOf } from "./route-tenants.js";
 import type { RouteTenant } from "./route-tenants.js";
 
-/** A request that a route responds to with success. */
+/** A request that a route responds to with success, or with the same error always. */
 export interface RouteSample {
   /** What it does; of GraphQL the field that it begins with. */
   name: string;
@@ -15,6 +15,8 @@ export interface RouteSample {
   body?: unknown;
   /** What its key needs; absent where a key is not asked for. */
   right?: "read" | "write" | "admin";
+  /** The status of the route's response, where that is no success. */
+  status?: number;
   /** What it shows of a tenant. */
   shows?: true;
   /** It can be sent once. */
@@ -68,7 +70,18 @@ export const routeSamples: Record<keyof typeof routes, Samples> = {
       },
     ];
   },
+  otlpLogs: () => [exported("/v1/logs"), exported("/otel/v1/logs"), exported("/traces/agents/otel/v1/logs")],
+  otlpMetrics: () => [exported("/v1/metrics"), exported("/otel/v1/metrics")],
 };
+
+const exported = (path: string): RouteSample => ({
+  name: path,
+  method: "POST",
+  path,
+  right: "write",
+  status: 404,
+  body: { resourceLogs: [] },
+});
 
 const graphql = (
   name: string,

@@ -532,7 +532,7 @@ describe("the project", () => {
 
   test("must come from somewhere", () => {
     expect(() => runSteps(spansToCalls(traces([span()])))).toThrow(
-      /wandb.entity and wandb.project, or send the header project_id/,
+      /wandb.entity and wandb.project .*, or send the header project_id/,
     );
     expect(() => runSteps(spansToCalls(traces([span()], { "wandb.project": "demo" })))).toThrow();
     expect(runSteps(spansToCalls({ resources: [], rejected: [] }))).toEqual({ calls: [], rejected: [] });

@@ -90,7 +90,8 @@ function spanCount(resources: readonly ResourceSpans[]): number {
 }
 
 const noProject =
-  "no project: set the resource attributes wandb.entity and wandb.project, or send the header project_id: entity/project";
+  "no project: set the resource attributes wandb.entity and wandb.project (OTEL_RESOURCE_ATTRIBUTES), or send the header " +
+  "project_id: entity/project (OTEL_EXPORTER_OTLP_HEADERS)";
 
 /** What the spans of a scope have in common. */
 interface Context {

@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
-import { FairThreads } from "@heddle/threads";
-import type { TaskOptions } from "@heddle/threads";
+import { FairThreads } from "@heddle/concurrency";
+import type { TaskOptions } from "@heddle/concurrency";
 import type { ChatRendering } from "./chat-rendering.js";
 import type { TemplateTasks } from "./template-worker.js";
 import type { EncodeRequest, TokenizerTasks } from "./tokenizer-worker.js";

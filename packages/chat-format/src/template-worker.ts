@@ -1,4 +1,4 @@
-import { serveTasks } from "@heddle/threads";
+import { serveTasks } from "@heddle/concurrency";
 import { renderChat } from "./chat-rendering.js";
 
 const tasks = { render: renderChat };

@@ -1,4 +1,4 @@
-import { serveTasks } from "@heddle/threads";
+import { serveTasks } from "@heddle/concurrency";
 import type { EncodeOptions, Tokenizer } from "./tokenizer.js";
 import { openTokenizer } from "./tokenizer.js";
 

@@ -4,7 +4,7 @@ import { openControlPlane } from "@heddle/control-plane";
 import { startEngineHost } from "@heddle/embedded-clickhouse";
 import type { EngineHost } from "@heddle/embedded-clickhouse";
 import { HeddleError } from "@heddle/errors";
-import { onThreadOutput } from "@heddle/threads";
+import { onThreadOutput } from "@heddle/concurrency";
 import { openTraceStore } from "@heddle/trace-store";
 import type { TraceStore } from "@heddle/trace-store";
 import { watchKeys } from "./access/watch-keys.js";

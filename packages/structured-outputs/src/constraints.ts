@@ -1,7 +1,7 @@
 import type { StructuredOutput } from "./structured-output.js";
 import { createHash } from "node:crypto";
 import { HeddleError } from "@heddle/errors";
-import type { Sharer } from "@heddle/fair-share";
+import type { Sharer } from "@heddle/concurrency";
 import { FailedConstraints } from "./failed-constraints.js";
 import type { GrammarThread, ThreadSession, TimeLimits } from "./grammar-thread.js";
 import { grammarThread } from "./grammar-thread.js";

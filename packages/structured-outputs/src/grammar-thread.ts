@@ -1,9 +1,8 @@
 import type { StructuredOutput } from "./structured-output.js";
 import type { Worker } from "node:worker_threads";
 import { HeddleError } from "@heddle/errors";
-import { FairQueue } from "@heddle/fair-share";
-import type { Sharer, Turn } from "@heddle/fair-share";
-import { fromWireError } from "@heddle/threads";
+import { FairQueue, fromWireError } from "@heddle/concurrency";
+import type { Sharer, Turn } from "@heddle/concurrency";
 import type {
   GrammarWorkerData,
   GrammarWorkerReply,

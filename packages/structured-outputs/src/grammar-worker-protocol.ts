@@ -1,5 +1,5 @@
 import type { StructuredOutput } from "./structured-output.js";
-import type { WireError } from "@heddle/threads";
+import type { WireError } from "@heddle/concurrency";
 
 // Each request except `close` has one reply, in the order of the requests. The first reply, for the request 0, means
 // that the thread is ready.

@@ -1,7 +1,7 @@
 import type { StructuredOutput } from "./structured-output.js";
 import { parentPort, workerData } from "node:worker_threads";
 import { HeddleError } from "@heddle/errors";
-import { toWireError } from "@heddle/threads";
+import { toWireError } from "@heddle/concurrency";
 import type { Compiled } from "./compiled-grammars.js";
 import { compiledGrammars } from "./compiled-grammars.js";
 import { libraryFailure } from "./library-failure.js";

@@ -1,4 +1,4 @@
-import type { WireError } from "@heddle/threads";
+import type { WireError } from "@heddle/concurrency";
 
 /**
  * Converts an abort of the grammar library to an error about the constraint. `printed` is the console output of the

@@ -1,5 +1,5 @@
 import type { Worker } from "node:worker_threads";
-import { startThread } from "@heddle/threads";
+import { startThread } from "@heddle/concurrency";
 import type { GrammarWorkerData } from "./grammar-worker-protocol.js";
 
 export function startGrammarWorker(workerData: GrammarWorkerData): Worker {

@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import type { ShareLoad } from "@heddle/fair-share";
+import type { ShareLoad } from "@heddle/concurrency";
 import type { CallPart } from "@heddle/trace-model";
 import { callReads } from "./calls/calls.js";
 import type { CallReads } from "./calls/calls.js";

@@ -19,7 +19,7 @@ export async function setup(project: TestProject): Promise<() => void> {
   await compilePackages(project.config.root, directory);
   const modules = join(directory, "node_modules");
   project.provide("compiled", modules);
-  // What starts a process or a thread starts it from there, see `entryModule` of @heddle/threads.
+  // What starts a process or a thread starts it from there, see `entryModule` of @heddle/concurrency.
   process.env["HEDDLE_COMPILED"] = modules;
   return () => rmSync(directory, { recursive: true, force: true });
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { startThread } from "@heddle/threads";
+import { startThread } from "@heddle/concurrency";
 import { ServerError } from "./server-error.js";
 import type { WorkerData, WorkerReply, WorkerRequest, WorkerValue } from "./worker-protocol.js";
 

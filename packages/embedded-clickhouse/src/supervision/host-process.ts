@@ -2,7 +2,7 @@ import { fork } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { HeddleError } from "@heddle/errors";
-import { entryModule } from "@heddle/threads";
+import { entryModule } from "@heddle/concurrency";
 import { maxThreads } from "../engine/session-pool.js";
 import type { FromHost, HostOptions, ToHost } from "../messages.js";
 

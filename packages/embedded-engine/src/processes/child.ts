@@ -3,7 +3,7 @@ import { fork } from "node:child_process";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { HeddleError } from "@heddle/errors";
-import { entryModule } from "@heddle/threads";
+import { entryModule } from "@heddle/concurrency";
 import type { LivenessLimits } from "./liveness.js";
 import { watchHeartbeat } from "./liveness.js";
 import { heapExhausted, oomKillCount } from "./out-of-memory.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { HeddleError } from "@heddle/errors";
-import type { WireError } from "@heddle/threads";
+import type { WireError } from "@heddle/concurrency";
 import { pendingCalls } from "./pending-calls.js";
 import type { ParentMessage } from "./protocol.js";
 

@@ -2,7 +2,7 @@ import type { HeddleError } from "@heddle/errors";
 import { requireSendable } from "./message-size.js";
 import type { ChildMessage, Methods, ParentMessage } from "./protocol.js";
 import { aborted } from "./until-aborted.js";
-import { fromWireError } from "@heddle/threads";
+import { fromWireError } from "@heddle/concurrency";
 
 export interface CallOptions<Event> {
   /**

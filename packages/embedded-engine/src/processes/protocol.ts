@@ -1,4 +1,4 @@
-import type { WireError } from "@heddle/threads";
+import type { WireError } from "@heddle/concurrency";
 
 /**
  * Methods of a child process: for each, the parameters, the result and the events sent before it. Messages are

@@ -3,7 +3,7 @@ import { getPriority, setPriority } from "node:os";
 import { HeddleError } from "@heddle/errors";
 import type { ChildMessage, Methods, ParentMessage, ParentMessageBatch } from "./protocol.js";
 import { startHeartbeat } from "./heartbeat.js";
-import { toWireError } from "@heddle/threads";
+import { toWireError } from "@heddle/concurrency";
 
 interface CallContext<Event> {
   signal: AbortSignal;

@@ -1,6 +1,6 @@
 import type { LoraConfig } from "@heddle/training";
 import type { ModelConfig } from "../model/config.js";
-import type { WireError } from "@heddle/threads";
+import type { WireError } from "@heddle/concurrency";
 import type { MicrobatchEvaluation } from "./evaluate-microbatch.js";
 import type { GradientTask } from "./gradient-task.js";
 

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { adapterParameters, modelParameters, parameterSet } from "../model/parameters.js";
-import { toWireError } from "@heddle/threads";
+import { toWireError } from "@heddle/concurrency";
 import { emptyGradients } from "./gradients.js";
 import type { FromGradientWorker, GradientWorkerData, ToGradientWorker } from "./gradient-worker-protocol.js";
 import { runGradientTask } from "./gradient-task.js";

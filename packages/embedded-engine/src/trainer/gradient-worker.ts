@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import { fromWireError, startThread } from "@heddle/threads";
+import { fromWireError, startThread } from "@heddle/concurrency";
 import type { MicrobatchEvaluation } from "./evaluate-microbatch.js";
 import type { FromGradientWorker, GradientWorkerData, ToGradientWorker } from "./gradient-worker-protocol.js";
 import type { GradientTask } from "./gradient-task.js";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { openControlPlane } from "@heddle/control-plane";
 import type { ControlPlane } from "@heddle/control-plane";
-import { FairShare } from "@heddle/fair-share";
+import { FairShare } from "@heddle/concurrency";
 import { Problem, readCredentials } from "@heddle/server-stub";
 import type { HttpRequest, HttpResponse } from "@heddle/server-stub";
 import { listen } from "@heddle/server-stub/node";

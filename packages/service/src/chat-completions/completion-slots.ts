@@ -1,4 +1,4 @@
-import { FairShare } from "@heddle/fair-share";
+import { FairShare } from "@heddle/concurrency";
 
 /** What requests share. */
 export interface SlotLimits {

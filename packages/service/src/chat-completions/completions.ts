@@ -1,5 +1,5 @@
 import type { ResponseSchemas, Schemas } from "@heddle/server-stub/training";
-import type { Sharer } from "@heddle/fair-share";
+import type { Sharer } from "@heddle/concurrency";
 
 /** Whose models may be used. */
 export interface ModelAccess {

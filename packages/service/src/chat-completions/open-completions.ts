@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { HeddleError } from "@heddle/errors";
-import type { Release } from "@heddle/fair-share";
+import type { Release } from "@heddle/concurrency";
 import type { ResponseSchemas } from "@heddle/server-stub/training";
 import { newId } from "@heddle/trace-model";
 import type { GenerateResult } from "@heddle/training";

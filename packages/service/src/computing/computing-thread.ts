@@ -1,4 +1,4 @@
-import { serveTasks } from "@heddle/threads";
+import { serveTasks } from "@heddle/concurrency";
 import { tasks } from "./tasks.js";
 
 serveTasks(tasks);

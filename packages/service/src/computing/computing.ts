@@ -1,8 +1,7 @@
 import { availableParallelism } from "node:os";
 import { HeddleError } from "@heddle/errors";
-import type { Sharer } from "@heddle/fair-share";
-import { FairThreads } from "@heddle/threads";
-import type { ComputingBudget } from "@heddle/threads";
+import type { ComputingBudget, Sharer } from "@heddle/concurrency";
+import { FairThreads } from "@heddle/concurrency";
 import { currentSharer } from "../limits/request-scope.js";
 import type { tasks } from "./tasks.js";
 

@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
-import type { Sharer } from "@heddle/fair-share";
-import { ComputingBudget } from "@heddle/threads";
+import type { Sharer } from "@heddle/concurrency";
+import { ComputingBudget } from "@heddle/concurrency";
 import { Computing } from "../computing/computing.js";
 import type { Config } from "../config.js";
 

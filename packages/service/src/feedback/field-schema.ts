@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import { ComputingBudget } from "@heddle/threads";
+import { ComputingBudget } from "@heddle/concurrency";
 import type { JsonText } from "@heddle/trace-model";
 import { Computing } from "../computing/computing.js";
 

@@ -1,7 +1,7 @@
 import { momentAt, msSince } from "@heddle/control-plane";
 import type { ClaimedJob, JobProgress, Jobs, Moment } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
-import type { Sharer } from "@heddle/fair-share";
+import type { Sharer } from "@heddle/concurrency";
 import type { JobAttempt } from "./job-kind.js";
 
 /** Why an attempt ends before its work is done. */

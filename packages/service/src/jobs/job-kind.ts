@@ -1,5 +1,5 @@
 import type { ClaimedJob, JobProgress } from "@heddle/control-plane";
-import type { Sharer } from "@heddle/fair-share";
+import type { Sharer } from "@heddle/concurrency";
 
 /** One attempt at a job, while this process has its lease. */
 export interface JobAttempt {

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Caller } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import type { Loc } from "@heddle/errors";
-import type { FairShare, Release, Sharer } from "@heddle/fair-share";
+import type { FairShare, Release, Sharer } from "@heddle/concurrency";
 import { readCredentials } from "@heddle/server-stub";
 import type { Credentials, Problem } from "@heddle/server-stub";
 import type { RevocableRequest } from "./revocable-request.js";

@@ -1,4 +1,4 @@
-import { FairShare } from "@heddle/fair-share";
+import { FairShare } from "@heddle/concurrency";
 import { readSlots } from "@heddle/trace-store";
 import type { EngineShares } from "@heddle/trace-store";
 import type { Limits } from "./limit-settings.js";

@@ -1,4 +1,4 @@
-import type { FairShare } from "@heddle/fair-share";
+import type { FairShare } from "@heddle/concurrency";
 import { onResponseEnd } from "@heddle/server-stub";
 import type { HttpRequest, HttpServer, ResponseEnd } from "@heddle/server-stub";
 import { RequestScope, runInScope } from "./request-scope.js";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Jobs } from "@heddle/control-plane";
 import type { EngineHost } from "@heddle/embedded-clickhouse";
-import type { FairShare } from "@heddle/fair-share";
+import type { FairShare } from "@heddle/concurrency";
 import type { TraceStore } from "@heddle/trace-store";
 import { Counter, Gauge } from "prom-client";
 import type { Registry } from "prom-client";

@@ -1,6 +1,6 @@
 import type { Caller } from "@heddle/control-plane";
 import { hasRole } from "@heddle/control-plane";
-import type { FairShare, Release } from "@heddle/fair-share";
+import type { FairShare, Release } from "@heddle/concurrency";
 import { ClientDisconnected, errorResponse, Problem, securityHeaders } from "@heddle/server-stub";
 import type { HttpRequest, HttpResponse, HttpServer, Sink } from "@heddle/server-stub";
 import { authorize, forbidden } from "../access/authorize.js";

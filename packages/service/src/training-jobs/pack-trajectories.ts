@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
-import { FairShare } from "@heddle/fair-share";
-import type { Release } from "@heddle/fair-share";
+import { FairShare } from "@heddle/concurrency";
+import type { Release } from "@heddle/concurrency";
 import { Problem } from "@heddle/server-stub";
 import { readBodyPart } from "@heddle/server-stub/training";
 import { currentScope } from "../limits/request-scope.js";

@@ -1,4 +1,4 @@
-import { serveTasks } from "@heddle/threads";
+import { serveTasks } from "@heddle/concurrency";
 import { packParts } from "./trajectory-lines.js";
 
 const tasks = { pack: packParts };

@@ -1,4 +1,4 @@
-import { FairThreads } from "@heddle/threads";
+import { FairThreads } from "@heddle/concurrency";
 import type { PackingTasks } from "./packing-thread.js";
 
 /** Heap of one thread. */

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { Agent } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { entryModule } from "@heddle/threads";
+import { entryModule } from "@heddle/concurrency";
 import { expect, test } from "vitest";
 import { attacks } from "../../bench/attacks/attacks.js";
 import type { AttackName } from "../../bench/attacks/attacks.js";

@@ -1,4 +1,4 @@
-import type { Sharer } from "@heddle/fair-share";
+import type { Sharer } from "@heddle/concurrency";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../test/store.js";
 import { shareEngine } from "./engine-shares.js";

@@ -1,5 +1,5 @@
-import { FairShare } from "@heddle/fair-share";
-import type { ShareLoad, Sharer } from "@heddle/fair-share";
+import { FairShare } from "@heddle/concurrency";
+import type { ShareLoad, Sharer } from "@heddle/concurrency";
 import type { Engine } from "./engine.js";
 import { withSlots } from "./statement-slots.js";
 

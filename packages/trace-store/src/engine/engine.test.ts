@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { FairShare } from "@heddle/fair-share";
+import { FairShare } from "@heddle/concurrency";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../test/store.js";
 import { connectEngine } from "./engine.js";

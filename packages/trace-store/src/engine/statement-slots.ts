@@ -1,4 +1,4 @@
-import type { FairShare, Sharer } from "@heddle/fair-share";
+import type { FairShare, Sharer } from "@heddle/concurrency";
 import type { Engine, StatementOptions } from "./engine.js";
 
 /**

@@ -1,7 +1,8 @@
 import type { ResourceLimits } from "node:worker_threads";
 import { HeddleError } from "@heddle/errors";
-import { FairQueue } from "@heddle/fair-share";
-import type { Sharer, Turn } from "@heddle/fair-share";
+import { FairQueue } from "../fair-queue.js";
+import type { Turn } from "../fair-queue.js";
+import type { Sharer } from "../fair-share.js";
 import type { ComputingBudget } from "./computing-budget.js";
 import type { Tasks } from "./serve-tasks.js";
 import { TaskThread } from "./task-thread.js";

@@ -1,6 +1,6 @@
 import { threadId } from "node:worker_threads";
 import { HeddleError } from "@heddle/errors";
-import { serveTasks } from "../src/serve-tasks.js";
+import { serveTasks } from "../src/threads/serve-tasks.js";
 
 const tasks = {
   echo: (text: string) => text,

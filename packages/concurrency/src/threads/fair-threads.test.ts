@@ -1,7 +1,7 @@
 import { setImmediate, setTimeout as delay } from "node:timers/promises";
 import { afterEach, expect, test, vi } from "vitest";
 import { HeddleError } from "@heddle/errors";
-import type { TestTasks } from "../test/tasks-thread.js";
+import type { TestTasks } from "../../test/tasks-thread.js";
 import { ComputingBudget } from "./computing-budget.js";
 import { FairThreads } from "./fair-threads.js";
 import type { FairThreadsOptions, TaskOptions } from "./fair-threads.js";
@@ -13,7 +13,7 @@ const messages = { key: "of the key", all: "of all" };
 
 const opened: FairThreads<TestTasks>[] = [];
 function open(options: Partial<FairThreadsOptions> = {}): FairThreads<TestTasks> {
-  const module = new URL("../test/tasks-thread.ts", import.meta.url);
+  const module = new URL("../../test/tasks-thread.ts", import.meta.url);
   const resourceLimits = { maxOldGenerationSizeMb: 64 };
   const threads = new FairThreads<TestTasks>({
     module,

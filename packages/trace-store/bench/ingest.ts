@@ -13,8 +13,8 @@ import { startEngineHost } from "@heddle/embedded-clickhouse";
 import type { CallPart } from "@heddle/trace-model";
 import type { Engine } from "../src/engine/engine.js";
 import { connectEngine } from "../src/engine/engine.js";
-import { preparePart } from "../src/ingest/prepare.js";
-import { callRowColumns, callRow } from "../src/ingest/rows.js";
+import { preparePart } from "../src/ingest/commit/prepare.js";
+import { callRowColumns, callRow } from "../src/stored-calls/rows.js";
 import { openTraceStore } from "../src/store.js";
 import { batchOfCalls, seededRandom } from "./payload.js";
 

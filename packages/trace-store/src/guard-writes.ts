@@ -1,6 +1,5 @@
 import { HeddleError } from "@heddle/errors";
 import type { Engine } from "./engine/engine.js";
-import type { InFlight } from "./ingest/in-flight.js";
 import type { Objects } from "./objects/objects.js";
 
 /**
@@ -33,24 +32,6 @@ export function guardObjects(objects: Objects, mayWrite: () => boolean): Objects
       checkAlone(mayWrite);
       return await objects.create(request);
     },
-  };
-}
-
-/** Makes readers look for calls, and for running, deleted and renamed ones, while another process may have written. */
-export function guardReads(inFlight: InFlight, mayWrite: () => boolean): InFlight {
-  return {
-    closing: (projectId) => inFlight.closing(projectId),
-    watchEnds: (projectId) => {
-      const watch = mayWrite() ? inFlight.watchEnds(projectId) : undefined;
-      return watch && { stop: () => watch.stop() || !mayWrite() };
-    },
-    mayRun: (projectId, which) => !mayWrite() || inFlight.mayRun(projectId, which),
-    running: (projectId) => (mayWrite() ? inFlight.running(projectId) : undefined),
-    runningStarts: (projectId) => (mayWrite() ? inFlight.runningStarts(projectId) : undefined),
-    startedAt: (call) => (mayWrite() ? inFlight.startedAt(call) : undefined),
-    hidden: (projectId) => (mayWrite() ? inFlight.hidden(projectId) : undefined),
-    hasNames: (projectId) => !mayWrite() || inFlight.hasNames(projectId),
-    retentionUs: (projectId) => inFlight.retentionUs(projectId),
   };
 }
 

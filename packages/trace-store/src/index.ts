@@ -12,7 +12,7 @@ export type { EngineShares, SlotPool } from "./engine/engine-shares.js";
 export type { CallCount, CallRead, CallReads, CallsQuery } from "./calls/calls.js";
 export type { CallsFilter } from "./query/filter.js";
 export type { CallStats, CallStatsRequest, StatsBucket, UsageBucket } from "./stats/stats.js";
-export type { StoredCall } from "./calls/stored-call.js";
+export type { StoredCall } from "./stored-calls/stored-call.js";
 export type { AggregatedUsage, CallsUsageRequest, TraceUsageRequest, UsageByCall } from "./usage/usage.js";
 export type { Evaluations } from "./evaluations/evaluations.js";
 export type { EvaluationRecord, EvaluationRecordKind, EvaluationRecordQuery } from "./evaluations/records.js";

@@ -1,6 +1,6 @@
 import type { CallsQuery } from "../src/calls/calls.js";
 import type { TraceStore } from "../src/store.js";
-import type { StoredCall } from "../src/calls/stored-call.js";
+import type { StoredCall } from "../src/stored-calls/stored-call.js";
 
 /** All calls of a query. */
 export async function listCalls(store: TraceStore, request: CallsQuery): Promise<StoredCall[]> {

@@ -2,11 +2,11 @@ import { HeddleError } from "@heddle/errors";
 import { parseRef, projectIdOf } from "@heddle/trace-model";
 import type { CallField, JsonText } from "@heddle/trace-model";
 import type { Reserve } from "../context.js";
-import type { CallScope } from "../query/visible-calls.js";
+import type { CallScope } from "../visibility/visible-calls.js";
 import type { Refs } from "../refs/refs.js";
 import { expandTrees, Expansion, refsIn, refsOfCall } from "./expansion.js";
 import type { FoundRef } from "./expansion.js";
-import type { StoredCall } from "./stored-call.js";
+import type { StoredCall } from "../stored-calls/stored-call.js";
 
 export interface ExpandRefs {
   scope: () => CallScope;

@@ -1,7 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import { forEachItem, forEachMember, jsonType, memberOf, stringValue, withMembers } from "@heddle/trace-model";
 import type { CallField, JsonText } from "@heddle/trace-model";
-import type { StoredCall } from "./stored-call.js";
+import type { StoredCall } from "../stored-calls/stored-call.js";
 
 type JsonField = Extract<CallField, { kind: "json" }>;
 type JsonColumn = JsonField["column"];

@@ -3,8 +3,9 @@ import { Parameters } from "../engine/parameters.js";
 import { feedbackOfCalls } from "../feedback/of-calls.js";
 import { expandRefs } from "./expand-refs.js";
 import type { ExpandRefs } from "./expand-refs.js";
-import type { StoredCall } from "./stored-call.js";
-import { renames, visibleCalls } from "../query/visible-calls.js";
+import type { StoredCall } from "../stored-calls/stored-call.js";
+import { visibleCalls } from "../visibility/visible-calls.js";
+import { renames } from "../visibility/display-names.js";
 
 /** What a page of calls gets after it was read, in groups. */
 export interface Finish extends ExpandRefs {

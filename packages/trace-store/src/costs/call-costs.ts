@@ -1,6 +1,6 @@
 import { formatTime, usageOf } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/trace-model";
-import type { StoredCall } from "../calls/stored-call.js";
+import type { StoredCall } from "../stored-calls/stored-call.js";
 import { costOf } from "./cost-of.js";
 import type { PriceBook } from "./price-book.js";
 

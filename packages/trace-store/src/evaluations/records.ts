@@ -3,11 +3,11 @@ import { refSpellings } from "@heddle/trace-model";
 import type { ReadOptions } from "../context.js";
 import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
-import type { InFlight } from "../ingest/in-flight.js";
+import type { InFlight } from "../stored-calls/in-flight.js";
 import { checkPage, pageClause } from "../query/page.js";
 import type { Page } from "../query/page.js";
-import { visibleCalls } from "../query/visible-calls.js";
-import type { CallScope } from "../query/visible-calls.js";
+import { visibleCalls } from "../visibility/visible-calls.js";
+import type { CallScope } from "../visibility/visible-calls.js";
 import { amongIds, selectPredictions, selectTrialCalls, selectTrials, trialFacts } from "./trial-sql.js";
 
 export type EvaluationRecordKind = "run" | "prediction" | "score";

@@ -1,11 +1,11 @@
 import type { ApiSchemas } from "../api-schemas.js";
 import type { Engine } from "../engine/engine.js";
-import { runningSize } from "../calls/running-in-memory.js";
-import type { CallsSize } from "../calls/running-in-memory.js";
+import { runningSize } from "../visibility/running-calls.js";
+import type { CallsSize } from "../visibility/running-calls.js";
 import { Parameters } from "../engine/parameters.js";
-import type { InFlight } from "../ingest/in-flight.js";
-import { readWithRunning } from "../query/read-separately.js";
-import { visibleCalls } from "../query/visible-calls.js";
+import type { InFlight } from "../stored-calls/in-flight.js";
+import { readWithRunning } from "../visibility/read-separately.js";
+import { visibleCalls } from "../visibility/visible-calls.js";
 import { newestRows } from "../schema/read-table.js";
 
 export type ProjectStatsRequest = ApiSchemas["ProjectStatsReq"];

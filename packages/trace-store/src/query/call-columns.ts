@@ -1,5 +1,5 @@
 import type { CallField } from "@heddle/trace-model";
-import { shownName } from "./visible-calls.js";
+import { displayName } from "../visibility/display-names.js";
 
 type ColumnField = Extract<CallField, { kind: "column" }>;
 type ComputedField = Extract<CallField, { kind: "weave" }>;
@@ -13,7 +13,7 @@ const columns: Readonly<Record<ColumnField["name"], string>> = {
   thread_id: "thread_id",
   turn_id: "turn_id",
   op_name: "op_name",
-  display_name: shownName,
+  display_name: displayName,
   started_at: "started_at",
   ended_at: "ended_at",
   exception: "exception",
@@ -31,7 +31,7 @@ export const opNamePart =
 const computed: Readonly<Record<ComputedField["name"], string>> = {
   status: "toString(status)",
   latency_ms: "intDiv(latency_us, 1000)",
-  trace_name: `if(${shownName} != '', ${shownName}, ${opNamePart})`,
+  trace_name: `if(${displayName} != '', ${displayName}, ${opNamePart})`,
 };
 
 /** The stored text or value of a column, '' where an optional text is absent. */

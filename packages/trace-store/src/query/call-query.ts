@@ -2,8 +2,8 @@ import type { ApiSchemas } from "../api-schemas.js";
 import { parseCallField, parseQuery, parseSort } from "@heddle/trace-model";
 import type { CallField, Expression, SortKey } from "@heddle/trace-model";
 import type { Parameters } from "../engine/parameters.js";
-import type { WhichCalls } from "../ingest/in-flight.js";
-import type { CallScope, CallSelection } from "./visible-calls.js";
+import type { WhichCalls } from "../stored-calls/in-flight.js";
+import type { CallScope, CallSelection } from "../visibility/visible-calls.js";
 import { callFields } from "./call-fields.js";
 import { CallSql } from "./call-sql.js";
 import { jsonSource, parseExpand, refsTo } from "./expand.js";
@@ -13,8 +13,8 @@ import type { CallsFilter } from "./filter.js";
 import { CallFieldPrices, checkPrice, expandPrice, expressionPrice, sortPrice } from "./price.js";
 import type { Prices } from "./price.js";
 import { compileSort } from "./sort.js";
-import { during } from "./time-spans.js";
-import type { TimeSpan } from "./time-spans.js";
+import { during } from "../stored-calls/time-spans.js";
+import type { TimeSpan } from "../stored-calls/time-spans.js";
 
 /** Which calls a request asks for, unchecked; ordered by started_at unless it has a sort. */
 export interface CallSelector extends Pick<

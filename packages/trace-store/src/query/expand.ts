@@ -1,8 +1,8 @@
 import { HeddleError, withLoc } from "@heddle/errors";
 import { parseCallField } from "@heddle/trace-model";
 import type { CallField } from "@heddle/trace-model";
-import { visibleCalls } from "./visible-calls.js";
-import type { CallScope } from "./visible-calls.js";
+import { visibleCalls } from "../visibility/visible-calls.js";
+import type { CallScope } from "../visibility/visible-calls.js";
 import type { CallSql } from "./call-sql.js";
 import type { JsonSource } from "./call-fields.js";
 import { leafText } from "./json-path.js";

@@ -1,7 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import type { ApiSchemas } from "../api-schemas.js";
 import { formatTime, isStorableTime } from "@heddle/trace-model";
-import { runningTimes } from "../calls/running-in-memory.js";
+import { runningTimes } from "../call-reading/running-in-memory.js";
 import { Parameters } from "../engine/parameters.js";
 import { compileFilter, checkFilter } from "../query/filter.js";
 import type { CallsFilter } from "../query/filter.js";
@@ -14,8 +14,8 @@ import type { TokenSums } from "./usage-costs.js";
 import type { TokenCosts } from "../costs/cost-of.js";
 import type { PriceBook } from "../costs/price-book.js";
 import type { UsageSource } from "../usage/usage.js";
-import { readWithRunning } from "../query/read-separately.js";
-import { visibleCalls } from "../query/visible-calls.js";
+import { readWithRunning } from "../visibility/read-separately.js";
+import { visibleCalls } from "../visibility/visible-calls.js";
 
 export interface CallStatsRequest extends Omit<ApiSchemas["CallStatsReq"], "start" | "end"> {
   /** Inclusive. Microseconds since 1970. */

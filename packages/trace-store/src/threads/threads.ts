@@ -4,10 +4,10 @@ import type { ApiSchemas } from "../api-schemas.js";
 import type { ReadOptions } from "../context.js";
 import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
-import type { InFlight } from "../ingest/in-flight.js";
+import type { InFlight } from "../stored-calls/in-flight.js";
 import { checkFilter } from "../query/filter.js";
 import { checkPage } from "../query/page.js";
-import { visibleCalls } from "../query/visible-calls.js";
+import { visibleCalls } from "../visibility/visible-calls.js";
 import { orderBy, parseThreadSort } from "./thread-sort.js";
 import type { ThreadOrder } from "./thread-sort.js";
 

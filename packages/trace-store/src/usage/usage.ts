@@ -2,7 +2,7 @@ import { HeddleError } from "@heddle/errors";
 import type { ApiSchemas } from "../api-schemas.js";
 import { addUsage, rollUpUsage } from "@heddle/trace-model";
 import type { UsageRow } from "@heddle/trace-model";
-import { locateCalls } from "../calls/locate.js";
+import { locateCalls } from "../call-reading/locate.js";
 import { addCosts, costOf, noCosts } from "../costs/cost-of.js";
 import type { TokenCosts } from "../costs/cost-of.js";
 import type { PriceBook } from "../costs/price-book.js";
@@ -11,8 +11,8 @@ import { checkPage } from "../query/page.js";
 import { Parameters } from "../engine/parameters.js";
 import { at, compileCalls, planCalls } from "../query/call-query.js";
 import type { CallSelector } from "../query/call-query.js";
-import { visibleCalls } from "../query/visible-calls.js";
-import type { CallScope, CallSelection } from "../query/visible-calls.js";
+import { visibleCalls } from "../visibility/visible-calls.js";
+import type { CallScope, CallSelection } from "../visibility/visible-calls.js";
 
 export type CallsUsageRequest = ApiSchemas["CallsUsageReq"];
 

@@ -1,0 +1,79 @@
+import { newId } from "@heddle/trace-model";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { completePart, newProject, startPart } from "../../test/call-parts.js";
+import { listIds } from "../../test/list-calls.js";
+import { recordedReads } from "../../test/recorded-reads.js";
+import { testDatabase } from "../../test/store.js";
+import type { TraceStore } from "../store.js";
+import type { CallsQuery } from "../calls/calls.js";
+
+const dayMs = 86_400_000;
+
+describe.each([
+  { memory: "remembers its calls", limits: {} },
+  { memory: "has forgotten them", limits: { horizonUs: -BigInt(dayMs) * 1000n } },
+])("a store that $memory", ({ limits }) => {
+  const db = testDatabase();
+  const projectId = newProject();
+  const reads = recordedReads();
+  let store: TraceStore;
+  beforeAll(async () => {
+    store = await db.open({ limits, wrapEngine: reads.wrap });
+  });
+  afterAll(() => db.drop());
+
+  const old = newId(Date.now() - 400 * dayMs);
+  const recent = newId();
+  /** Started long before its id was made. */
+  const imported = newId();
+  const running = newId();
+
+  it("finds calls by id, of any age and form", async () => {
+    const longAgo = BigInt(Date.now() - 400 * dayMs) * 1000n;
+    await store.ingest([
+      completePart({ project_id: projectId, id: old, started_at: longAgo }),
+      completePart({ project_id: projectId, id: recent }),
+      completePart({ project_id: projectId, id: imported, started_at: longAgo - 100n * BigInt(dayMs) * 1000n }),
+      completePart({ project_id: projectId, id: "0123456789abcdef" }),
+      startPart({ project_id: projectId, id: running }),
+    ]);
+    const all = [old, recent, imported, "0123456789abcdef", running];
+    for (const id of all) expect(await store.calls.read({ project_id: projectId, id })).toMatchObject({ id });
+    const listed = await listIds(store, { project_id: projectId, filter: { call_ids: [...all, newId()] } });
+    expect(listed.toSorted()).toEqual(all.toSorted());
+    expect(await store.calls.count({ project_id: projectId, filter: { call_ids: all } })).toMatchObject({ count: 5 });
+  });
+
+  it("searches further only for calls that do not start when memory or their id says", async () => {
+    const byName: CallsQuery["sort_by"] = [{ field: "op_name", direction: "desc" }];
+    const lists: Array<[ids: string[], most: number, more?: Partial<CallsQuery>]> = [
+      [[recent, old], 1],
+      [[recent, old], 1, { limit: 2, sort_by: byName }],
+      [[recent, old, imported], 4],
+      // What comes first is known when all are found.
+      [[recent, old], 2, { limit: 1 }],
+    ];
+    for (const [ids, most, more] of lists) {
+      reads.reset();
+      const listed = await listIds(store, { project_id: projectId, filter: { call_ids: ids }, ...more });
+      expect(listed).toHaveLength(Math.min(ids.length, more?.limit ?? ids.length));
+      expect([ids, reads.sent.length]).toEqual([ids, most]);
+    }
+    reads.reset();
+    // This one has to be looked for everywhere, whatever memory knows of the other.
+    await listIds(store, { project_id: projectId, filter: { call_ids: [recent, "fedcba9876543210"] } });
+    expect(reads.sent.length).toBe(1);
+    reads.reset();
+    await store.calls.read({ project_id: projectId, id: recent });
+    expect(reads.sent.length).toBe(1);
+  });
+
+  it("finds a call that was sent again with another start, and none that was deleted", async () => {
+    const again = BigInt(Date.now() - 30 * dayMs) * 1000n;
+    await store.ingest([completePart({ project_id: projectId, id: recent, started_at: again })]);
+    await store.calls.delete(projectId, [imported], "tester");
+    expect(await store.calls.read({ project_id: projectId, id: recent })).toMatchObject({ started_at: again });
+    expect(await store.calls.read({ project_id: projectId, id: imported })).toBeUndefined();
+    expect(await listIds(store, { project_id: projectId, filter: { call_ids: [recent, imported] } })).toEqual([recent]);
+  });
+});

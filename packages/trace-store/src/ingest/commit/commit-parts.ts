@@ -1,0 +1,44 @@
+import type { CallLookup } from "./find-stored.js";
+import type { CommitEntry } from "./group-commits.js";
+import type { PreparedPart, RejectedPart } from "./prepare.js";
+import type { IncomingCall } from "./plan-writes.js";
+import { writeCalls } from "./write-calls.js";
+import type { NameChange } from "./write-calls.js";
+import type { IngestContext } from "../context.js";
+
+/** One request that waits for its commit. */
+export interface WriteRequest extends CommitEntry {
+  parts: readonly PreparedPart[];
+  names: readonly NameChange[];
+  resolve: (rejected: RejectedPart[]) => void;
+  reject: (error: unknown) => void;
+}
+
+/** Writes the parts of several requests in one commit; later parts win over earlier ones. Parts of deleted calls are dropped. */
+export async function commitParts(context: IngestContext, requests: readonly WriteRequest[]): Promise<void> {
+  const { state } = context;
+  const calls = new Map<string, IncomingCall & CallLookup>();
+  for (const { parts } of requests) {
+    for (const part of parts) {
+      if (state.deleted.has(part.key)) continue;
+      const call = calls.get(part.key) ?? { project_id: part.project_id, id: part.id };
+      if (part.start !== undefined) call.start = part.start;
+      if (part.end !== undefined) call.end = part.end;
+      call.row = part.row;
+      call.started_at = call.start?.started_at ?? part.started_at ?? call.started_at;
+      calls.set(part.key, call);
+    }
+  }
+  const names = requests.flatMap((request) => request.names);
+  const refused = await writeCalls(context, calls, names);
+  for (const { parts, resolve } of requests) {
+    const rejected: RejectedPart[] = [];
+    if (refused.size > 0) {
+      for (const { key, index } of parts) {
+        const message = refused.get(key);
+        if (message !== undefined) rejected.push({ index, message: `the trace engine refused the call: ${message}` });
+      }
+    }
+    resolve(rejected);
+  }
+}

@@ -1,0 +1,75 @@
+import { sameSide } from "../../stored-calls/call-sides.js";
+import type { EndSide, StartSide } from "../../stored-calls/call-sides.js";
+import type { CallKey } from "../../stored-calls/call-key.js";
+import { callRow, closedRow, hiddenRow, openEndRow, openStartRow, withVersion } from "../../stored-calls/rows.js";
+import type { CompleteCall } from "./read-stored.js";
+import type { OpenSides } from "../../stored-calls/call-sides.js";
+
+/** The newest start and end of one call among the parts of a commit. */
+export interface IncomingCall extends CallKey {
+  start?: StartSide;
+  end?: EndSide;
+  /** Holds just these two sides. */
+  row?: Buffer;
+}
+
+/** What is stored of a call: its complete row, sides that are still open, or both after a crash. */
+export interface StoredState extends OpenSides {
+  call?: CompleteCall;
+}
+
+/** The rows that bring a call from what is stored to what is known now. */
+export interface CallWrites {
+  /** Row of `calls`. */
+  complete?: Uint8Array;
+  /** Rows of `call_parts`: sides that are closed, or opened. */
+  parts: Uint8Array[];
+  /** A row of `call_hidden`, the version that it hides and when that starts. */
+  hidden?: { row: Uint8Array; version: bigint; started_at: bigint };
+  /** The call afterwards: when its complete row starts, and which sides are open. */
+  after: { started_at?: bigint; start?: StartSide; end?: EndSide };
+}
+
+/**
+ * Decides what one call needs. A side comes from the newest part that has it; what is equal to what is stored is not
+ * written. A replacement is the new row, then a hidden row for the exact old version.
+ */
+export function planWrites(call: IncomingCall, stored: StoredState, version: bigint): CallWrites {
+  const start = call.start ?? newest(stored.start, stored.call, "start");
+  const end = call.end ?? newest(stored.end, stored.call, "end");
+  const parts: Uint8Array[] = [];
+  if (start !== undefined && end !== undefined) {
+    if (stored.start !== undefined) parts.push(closedRow(call, "start", version));
+    if (stored.end !== undefined) parts.push(closedRow(call, "end", version));
+    const writes: CallWrites = { parts, after: { started_at: start.started_at } };
+    const old = stored.call;
+    if (old !== undefined && sameSide(old.start, start) && sameSide(old.end, end)) return writes;
+    writes.complete = (call.row && withVersion(call.row, version)) ?? callRow(call, start, end, version);
+    if (old !== undefined) {
+      const replaced = { version: old.version, started_at: old.start.started_at };
+      writes.hidden = { row: hiddenRow(call, { ...replaced, hidden_by: "" }, version), ...replaced };
+    }
+    return writes;
+  }
+  if (start !== undefined && !(stored.start && sameSide(stored.start.side, start))) {
+    parts.push(openStartRow(call, start, version));
+  }
+  if (end !== undefined && !(stored.end && sameSide(stored.end.side, end))) {
+    parts.push(openEndRow(call, end, version));
+  }
+  return { parts, after: { start, end } };
+}
+
+function newest<Name extends "start" | "end">(
+  open: StoredState[Name],
+  call: CompleteCall | undefined,
+  name: Name,
+): CompleteCall[Name] | undefined;
+function newest(
+  open: OpenSides["start"] | OpenSides["end"],
+  call: CompleteCall | undefined,
+  name: "start" | "end",
+): StartSide | EndSide | undefined {
+  if (open !== undefined && (call === undefined || open.version > call.version)) return open.side;
+  return call?.[name];
+}

@@ -1,0 +1,136 @@
+import type { Engine } from "../../engine/engine.js";
+import type { IngestContext } from "../context.js";
+import type { IngestState } from "../memory/state.js";
+import type { CallKey } from "../../stored-calls/call-key.js";
+import { findStored } from "./find-stored.js";
+import type { CallLookup } from "./find-stored.js";
+import { insertRows } from "./insert-rows.js";
+import type { PendingRow } from "./insert-rows.js";
+import { callRowColumns, hiddenRowColumns, nameRowColumns, nameRow, partRowColumns } from "../../stored-calls/rows.js";
+import { planWrites } from "./plan-writes.js";
+import type { CallWrites, IncomingCall } from "./plan-writes.js";
+import { hasEnd, hasStart } from "../memory/open-sides.js";
+
+export interface NameChange extends CallKey {
+  display_name: string;
+}
+
+interface PendingCall extends PendingRow {
+  key: string;
+}
+
+interface PlannedCall extends CallKey {
+  key: string;
+  writes: CallWrites;
+}
+
+/**
+ * One commit: looks up what is stored, merges, writes, and resolves when all of it is on disk, with the calls that the
+ * engine cannot take. Complete rows go first, so that a crash shows a call twice at worst, never not at all.
+ *
+ * When it throws after the first insert the outcome is unknown, and `state.needsRecovery` stays set until a recovery.
+ */
+export async function writeCalls(
+  context: IngestContext,
+  calls: ReadonlyMap<string, IncomingCall & CallLookup>,
+  names: readonly NameChange[] = [],
+): Promise<Map<string, string>> {
+  const { engine, state } = context;
+  const stored = await findStored(engine, state, calls);
+  const version = context.clock.next();
+  const planned: PlannedCall[] = [];
+  const closing: CallKey[] = [];
+  for (const [key, call] of calls) {
+    const before = stored.get(key) ?? {};
+    const writes = planWrites(call, before, version);
+    const plannedCall = { key, project_id: call.project_id, id: call.id, writes };
+    planned.push(plannedCall);
+    if (writes.complete !== undefined && (before.start !== undefined || before.call !== undefined)) {
+      closing.push(plannedCall);
+    }
+  }
+  for (const { project_id } of names) state.projectsWithNames.add(project_id);
+
+  state.beginClosing(closing);
+  const refused = await markForRecoveryOnError(state, insertAll(context, planned, names, version));
+  state.endClosing();
+  for (const call of planned) if (!refused.has(call.key)) remember(state, call, version);
+  return refused;
+}
+
+async function insertAll(
+  { engine }: IngestContext,
+  planned: readonly PlannedCall[],
+  names: readonly NameChange[],
+  version: bigint,
+): Promise<Map<string, string>> {
+  const refused = new Map<string, string>();
+  const complete: PendingCall[] = [];
+  for (const call of planned) if (call.writes.complete) complete.push(pending(call, call.writes.complete));
+  for (const { row, message } of await insertRows(engine, "calls", callRowColumns, complete, version)) {
+    refused.set(row.key, message);
+  }
+  const rest = refused.size === 0 ? planned : planned.filter(({ key }) => !refused.has(key));
+  const parts = rest.flatMap((call) => call.writes.parts.map((bytes) => pending(call, bytes)));
+  const hidden = rest.flatMap(({ writes }) => writes.hidden?.row ?? []);
+  const nameRows = names.map((name) => nameRow(name, name.display_name, version));
+  const [refusedParts] = await awaitAll([
+    insertRows(engine, "call_parts", partRowColumns, parts, version),
+    insertTrusted(engine, "call_hidden", hiddenRowColumns, hidden),
+    insertTrusted(engine, "call_names", nameRowColumns, nameRows),
+  ]);
+  for (const { row, message } of refusedParts) refused.set(row.key, message);
+  return refused;
+}
+
+/** Inserts of unknown outcome make a recovery necessary. */
+export async function markForRecoveryOnError<T>(state: IngestState, inserts: Promise<T>): Promise<T> {
+  try {
+    return await inserts;
+  } catch (error) {
+    state.needsRecovery = true;
+    throw error;
+  }
+}
+
+function pending({ key, project_id, id }: PlannedCall, bytes: Uint8Array): PendingCall {
+  return { key, project_id, id, bytes };
+}
+
+/** Inserts rows whose values the engine never refuses: none of them come from a user unchecked. */
+export async function insertTrusted(
+  engine: Engine,
+  table: string,
+  columns: readonly string[],
+  rows: readonly Uint8Array[],
+): Promise<void> {
+  if (rows.length > 0) await engine.insert(table, columns, rows);
+}
+
+/** As Promise.all, but waits for all of them: no insert may still run when a recovery begins. */
+async function awaitAll<T extends readonly unknown[]>(work: {
+  [Index in keyof T]: Promise<T[Index]>;
+}): Promise<T> {
+  await Promise.allSettled(work);
+  return await Promise.all(work);
+}
+
+function remember(state: IngestState, call: PlannedCall, version: bigint): void {
+  const { key, writes } = call;
+  const { started_at, start, end } = writes.after;
+  if (writes.hidden !== undefined) state.hiddenCalls.add(call, writes.hidden.version, writes.hidden.started_at);
+  if (started_at !== undefined) {
+    state.known.add(key, started_at);
+    state.openSides.delete(call);
+    state.cache.delete(key);
+    state.closedSides += writes.parts.length;
+    return;
+  }
+  if (start === undefined && end === undefined) return;
+  const flags = (start ? hasStart : 0) | (end ? hasEnd : 0);
+  state.openSides.set(call, start?.started_at ?? 0n, flags, start?.trace_id);
+  state.cache.set(call, {
+    ...(start && { start: { side: start, version } }),
+    ...(end && { end: { side: end, version } }),
+  });
+}

@@ -1,0 +1,13 @@
+import type { Engine } from "../engine/engine.js";
+import type { VersionClock } from "../version-clock.js";
+import type { IngestState } from "./memory/state.js";
+
+/** What everything that changes calls works with. */
+export interface IngestContext {
+  engine: Engine;
+  clock: VersionClock;
+  state: IngestState;
+  now: () => bigint;
+  /** Called with one sentence for stored data that is given up because it cannot be read. */
+  onLoss?: ((lost: string) => void) | undefined;
+}

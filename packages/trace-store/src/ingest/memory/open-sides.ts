@@ -1,0 +1,88 @@
+import { keyText } from "../../stored-calls/call-key.js";
+import type { CallKey } from "../../stored-calls/call-key.js";
+import type { WhichCalls } from "../../stored-calls/in-flight.js";
+import { KeyTable } from "./key-table.js";
+import { OpenTraces } from "./open-traces.js";
+
+export const hasStart = 1;
+export const hasEnd = 2;
+
+/** Every call with an open side: started_at of the start (0 for a lone end), and which sides. */
+export class OpenSides {
+  readonly #table = new KeyTable();
+  /** Open starts of each project that has any. */
+  readonly #starts = new Map<string, number>();
+  readonly #traces = new OpenTraces();
+  #loaded = false;
+
+  get size(): number {
+    return this.#table.size;
+  }
+
+  has(key: string): boolean {
+    return this.#table.has(key);
+  }
+
+  time(key: string): bigint | undefined {
+    return this.#table.time(key);
+  }
+
+  /** `hasStart`, `hasEnd`, both or 0. */
+  flags(key: string): number {
+    return this.#table.flags(key);
+  }
+
+  /** With the trace of a start, unless it is the same start as before. */
+  set(call: CallKey, time: bigint, flags: number, traceId?: string): void {
+    const key = keyText(call);
+    if (traceId !== undefined) this.#traces.set(key, call.project_id, traceId);
+    else if ((flags & hasStart) === 0) this.#traces.delete(key);
+    this.#count(call.project_id, (flags & hasStart) - (this.#table.flags(key) & hasStart));
+    this.#table.set(key, time, flags);
+  }
+
+  delete(call: CallKey): void {
+    const key = keyText(call);
+    const flags = this.#table.flags(key);
+    // Most calls arrive complete and are not here.
+    if (flags === 0) return;
+    this.#count(call.project_id, -(flags & hasStart));
+    this.#table.delete(key);
+    this.#traces.delete(key);
+  }
+
+  /**
+   * True while the project may have running calls, or these calls or traces may have some: always, until what was
+   * forgotten is loaded again.
+   */
+  mayRun(projectId: string, { ids, traceIds }: WhichCalls = {}): boolean {
+    if (this.running(projectId) === 0) return false;
+    if (!this.#loaded) return true;
+    const isRunning = (id: string) => (this.flags(keyText({ project_id: projectId, id })) & hasStart) !== 0;
+    return (ids?.some(isRunning) ?? true) && (traceIds?.some((id) => this.#traces.has(projectId, id)) ?? true);
+  }
+
+  /** How many calls of the project run; undefined until what was forgotten is loaded again. */
+  running(projectId: string): number | undefined {
+    return this.#loaded ? (this.#starts.get(projectId) ?? 0) : undefined;
+  }
+
+  /** Everything is to be loaded. */
+  clear(): void {
+    this.#loaded = false;
+    this.#table.clear();
+    this.#starts.clear();
+    this.#traces.clear();
+  }
+
+  loaded(): void {
+    this.#loaded = true;
+  }
+
+  #count(projectId: string, change: number): void {
+    if (change === 0) return;
+    const starts = (this.#starts.get(projectId) ?? 0) + change;
+    if (starts > 0) this.#starts.set(projectId, starts);
+    else this.#starts.delete(projectId);
+  }
+}

@@ -1,0 +1,127 @@
+import { limits } from "@heddle/spec/tracing-limits";
+import { keyText } from "../../stored-calls/call-key.js";
+import type { CallKey } from "../../stored-calls/call-key.js";
+import { OpenSideCache } from "./open-side-cache.js";
+import { OpenSides } from "./open-sides.js";
+import { HiddenCalls } from "./hidden-calls.js";
+import type { HiddenCall } from "../../stored-calls/hidden-call.js";
+import type { StartSide } from "../../stored-calls/call-sides.js";
+import type { OpenSide } from "../../stored-calls/call-sides.js";
+import type { EndWatch, InFlight, WhichCalls } from "../../stored-calls/in-flight.js";
+import { KeyTable } from "./key-table.js";
+import { KnownCalls } from "./known-calls.js";
+
+/** How much ingest keeps. */
+export interface IngestLimits {
+  /** Complete calls remembered by key, 26 to 52 bytes each. */
+  knownCalls: number;
+  /** Bytes of open sides kept with their payloads. */
+  openSideCacheBytes: number;
+  /** How far back `known` reaches at start. */
+  horizonUs: bigint;
+  /** Names of one project that wait for their calls. */
+  pendingNames: number;
+  /** For how long they wait. */
+  pendingNameUs: bigint;
+}
+
+export const defaultLimits: IngestLimits = {
+  knownCalls: 1_000_000,
+  openSideCacheBytes: 64 * 1024 * 1024,
+  horizonUs: 600_000_000n,
+  pendingNames: limits.CallUpdateReq.pending_names,
+  pendingNameUs: BigInt(limits.CallUpdateReq.pending_name_hours) * 3_600_000_000n,
+};
+
+/** What ingest remembers of the database. It changes only after a commit succeeded, and is reloaded after one of unknown outcome. */
+export class IngestState implements InFlight {
+  known: KnownCalls;
+  readonly openSides = new OpenSides();
+  /** Every deleted call: late parts of them are dropped. */
+  readonly deleted = new KeyTable();
+  readonly cache: OpenSideCache;
+  /** An insert has an unknown outcome: nothing is written before a recovery. */
+  needsRecovery = false;
+  /** Since the last clean-up of `call_parts`. */
+  closedSides = 0;
+  readonly hiddenCalls = new HiddenCalls();
+  readonly projectsWithNames = new Set<string>();
+  /** Microseconds for which a project keeps its calls; projects without a limit are absent. */
+  retention = new Map<string, bigint>();
+  readonly #closing = new Map<string, string[]>();
+  readonly #watches = new Set<{ projectId: string; ended: boolean }>();
+
+  constructor(readonly limits: IngestLimits) {
+    this.known = new KnownCalls(limits.knownCalls, 0n);
+    this.cache = new OpenSideCache(limits.openSideCacheBytes);
+  }
+
+  /**
+   * Forgets what is about to be loaded. What readers ask for stays: what is superfluous only costs them time, what is missing
+   * would show what is hidden.
+   */
+  reset(horizon: bigint): void {
+    this.known = new KnownCalls(this.limits.knownCalls, horizon);
+    this.openSides.clear();
+    this.deleted.clear();
+    this.cache.clear();
+  }
+
+  beginClosing(keys: Iterable<CallKey>): void {
+    for (const { project_id, id } of keys) {
+      const ids = this.#closing.get(project_id);
+      if (ids === undefined) this.#closing.set(project_id, [id]);
+      else ids.push(id);
+    }
+    for (const watch of this.#watches) watch.ended ||= this.#closing.has(watch.projectId);
+  }
+
+  endClosing(): void {
+    this.#closing.clear();
+  }
+
+  closing(projectId: string): readonly string[] {
+    return this.#closing.get(projectId) ?? [];
+  }
+
+  watchEnds(projectId: string): EndWatch | undefined {
+    if (this.#closing.has(projectId)) return undefined;
+    const watch = { projectId, ended: false };
+    this.#watches.add(watch);
+    return {
+      stop: () => {
+        this.#watches.delete(watch);
+        return watch.ended;
+      },
+    };
+  }
+
+  startedAt(call: CallKey): bigint | undefined {
+    return this.closing(call.project_id).includes(call.id) ? undefined : this.known.startedAt(keyText(call));
+  }
+
+  hidden(projectId: string): ReadonlyMap<string, HiddenCall> | undefined {
+    return this.hiddenCalls.of(projectId);
+  }
+
+  mayRun(projectId: string, which?: WhichCalls): boolean {
+    return this.openSides.mayRun(projectId, which);
+  }
+
+  running(projectId: string): number | undefined {
+    return this.closing(projectId).length === 0 ? this.openSides.running(projectId) : undefined;
+  }
+
+  runningStarts(projectId: string): ReadonlyMap<string, OpenSide<StartSide>> | undefined {
+    const starts = this.cache.starts(projectId);
+    return starts.size === this.openSides.running(projectId) ? starts : undefined;
+  }
+
+  hasNames(projectId: string): boolean {
+    return this.projectsWithNames.has(projectId);
+  }
+
+  retentionUs(projectId: string): bigint | undefined {
+    return this.retention.get(projectId);
+  }
+}

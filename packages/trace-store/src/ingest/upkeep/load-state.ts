@@ -1,0 +1,75 @@
+import { Parameters } from "../../engine/parameters.js";
+import { keyText } from "../../stored-calls/call-key.js";
+import type { CallKey } from "../../stored-calls/call-key.js";
+import type { SideName } from "../../stored-calls/rows.js";
+import { hasEnd, hasStart } from "../memory/open-sides.js";
+import type { IngestContext } from "../context.js";
+import { loadRetention } from "../commit/retention.js";
+import { allRows, newestRows } from "../../schema/read-table.js";
+
+/** What a crash can leave among the open sides. */
+export interface Leftovers {
+  /** Calls both of whose sides are open. */
+  pairs: CallKey[];
+  /** Open sides of deleted calls. */
+  deleted: CallKey[];
+}
+
+interface OpenSide extends CallKey {
+  part: SideName;
+  trace_id: string;
+  us: string;
+}
+
+/** Loads what ingest remembers. */
+export async function loadState({ engine, state, now }: IngestContext): Promise<Leftovers> {
+  await state.hiddenCalls.load(engine);
+  await loadProjectsWithNames();
+  state.retention = await loadRetention(engine);
+  const horizon = now() - state.limits.horizonUs;
+  state.reset(horizon);
+  const deleted = engine.stream<CallKey>({
+    sql: `SELECT DISTINCT project_id, id FROM ${allRows("call_hidden")} WHERE version = 0`,
+  });
+  for await (const key of deleted) state.deleted.set(keyText(key), 0n);
+  const leftovers = await loadOpenSides();
+  await loadKnown();
+  return leftovers;
+
+  async function loadProjectsWithNames(): Promise<void> {
+    const named = `SELECT DISTINCT project_id FROM ${allRows("call_names")}`;
+    for (const { project_id } of await engine.rows<CallKey>({ sql: named })) state.projectsWithNames.add(project_id);
+  }
+
+  async function loadOpenSides(): Promise<Leftovers> {
+    const leftovers: Leftovers = { pairs: [], deleted: [] };
+    const sql = `SELECT project_id, id, part, trace_id, toUnixTimestamp64Micro(started_at) AS us FROM ${newestRows("call_parts")} WHERE closed = 0`;
+    for await (const { part, trace_id, us, ...call } of engine.stream<OpenSide>({ sql })) {
+      const key = keyText(call);
+      const flags = state.openSides.flags(key);
+      if (state.deleted.has(key)) leftovers.deleted.push(call);
+      else if (flags !== 0) leftovers.pairs.push(call);
+      const isStart = part === "start";
+      const startedAt = isStart ? BigInt(us) : (state.openSides.time(key) ?? 0n);
+      state.openSides.set(call, startedAt, flags | (isStart ? hasStart : hasEnd), isStart ? trace_id : undefined);
+    }
+    state.openSides.loaded();
+    return leftovers;
+  }
+
+  /** From the newest back, as far as memory allows; the horizon rises where it ends. */
+  async function loadKnown(): Promise<void> {
+    const params = new Parameters();
+    const from = params.time(horizon);
+    const sql = `SELECT project_id, id, toUnixTimestamp64Micro(started_at) AS us FROM calls
+      WHERE started_at >= ${from}
+        AND (project_id, id, version) NOT IN (SELECT project_id, id, version FROM ${allRows("call_hidden")} WHERE version > 0 AND started_at >= ${from})
+      ORDER BY started_at DESC, version LIMIT ${state.limits.knownCalls}`;
+    let rows = 0;
+    for await (const { us, ...call } of engine.stream<CallKey & { us: string }>({ sql, params })) {
+      state.known.add(keyText(call), BigInt(us));
+      rows++;
+    }
+    if (rows >= state.limits.knownCalls) state.known.forgetOldest();
+  }
+}

@@ -1,0 +1,152 @@
+import { HeddleError } from "@heddle/errors";
+import type { Engine } from "../../engine/engine.js";
+import type { WriteRequest } from "../commit/commit-parts.js";
+import { compactHidden } from "./compact.js";
+import { findExpired, purgeExpired } from "./purge-expired.js";
+import type { RetentionLimits } from "./purge-expired.js";
+import { findInconsistencies } from "./find-inconsistencies.js";
+import type { CommitQueue } from "../commit/group-commits.js";
+import { dropPendingNames } from "../commit/pending-names.js";
+import { repair } from "./repair.js";
+import type { IngestContext } from "../context.js";
+import { tableFacts } from "../../schema/schema.js";
+
+const minuteMs = 60_000;
+/** Deleting what has expired rewrites whole parts: once a day, of a project that goes on. */
+const purgeDelayUs = 86_400_000_000n;
+/** Looking for the calls of names reads the ids of whole projects. */
+const dropNamesUs = 3_600_000_000n;
+/** Closed sides slow down the reading of running calls until they are cleaned away. */
+const closedSidesBeforeCleanUp = 20_000;
+
+export interface Maintenance {
+  /** Does now what is done once a minute; `force` leaves nothing for later. */
+  run(force?: boolean): Promise<void>;
+  /** Deletes what has expired in a project, if anything has. */
+  purge(projectId: string): Promise<void>;
+  /** Aborts what runs, which is then left to another time, and resolves when it has ended. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Repair, retention, compaction, clean-up. What takes long runs concurrently with commits, which would otherwise wait for seconds;
+ * only the repair itself, and the update of what readers know, run between two commits. A failure is retried the next
+ * time.
+ */
+export function scheduleMaintenance(
+  store: IngestContext,
+  queue: CommitQueue<WriteRequest>,
+  ready: () => Promise<void>,
+): Maintenance {
+  const { clock, state } = store;
+  const stopping = new AbortController();
+  const context = { ...store, engine: untilAborted(store.engine, stopping.signal) };
+  let repairedUpTo = clock.last();
+  let namesDroppedUpTo = 0n;
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> = Promise.resolve();
+
+  /** Everything up to this version is stored: no commit is under way when it is asked for. */
+  const committedUpTo = () =>
+    queue.runExclusive(async () => {
+      await ready();
+      return clock.last();
+    });
+
+  async function run(force: boolean): Promise<void> {
+    const upTo = await committedUpTo();
+    if (upTo > repairedUpTo) {
+      const found = await findInconsistencies(context, repairedUpTo);
+      if (found.open.length > 0 || found.doubled.length > 0) {
+        await queue.runExclusive(async () => {
+          await ready();
+          await repair(context, found);
+        });
+      }
+      repairedUpTo = upTo;
+    }
+    await purge(await findExpired(context, state.retention, force ? 0n : purgeDelayUs));
+    // It costs about 0.3 s of the processor; hidden rows cost every read of their project.
+    if (force || state.hiddenCalls.any) {
+      await compactHidden(context, await committedUpTo());
+      await queue.runExclusive(async () => {
+        await ready();
+        await state.hiddenCalls.load(context.engine);
+      });
+    }
+    await dropNames(force);
+    if (force || state.closedSides >= closedSidesBeforeCleanUp) await cleanUpClosedSides(context);
+  }
+
+  /** Each time those that were given since the last time and have waited long enough; the rest have their calls. */
+  async function dropNames(force: boolean): Promise<void> {
+    const before = context.now() - state.limits.pendingNameUs;
+    if (!force && before < namesDroppedUpTo + dropNamesUs) return;
+    await dropPendingNames(context, namesDroppedUpTo, before);
+    namesDroppedUpTo = before;
+  }
+
+  async function purge(limits: RetentionLimits): Promise<void> {
+    await purgeExpired(context, limits, (work) =>
+      queue.runExclusive(async () => {
+        await ready();
+        await work();
+      }),
+    );
+  }
+
+  /** One after the other. */
+  function next(work: () => Promise<void>): Promise<void> {
+    stopping.signal.throwIfAborted();
+    const result = running.then(work);
+    running = result.catch(() => {});
+    return result;
+  }
+
+  function schedule(delay: number): void {
+    if (stopping.signal.aborted) return;
+    timer = setTimeout(() => {
+      const start = performance.now();
+      const again = () => {
+        // Never more than a fiftieth of the time, however large the store has become.
+        schedule(Math.max(minuteMs, 50 * (performance.now() - start)));
+      };
+      next(() => run(false)).then(again, again);
+    }, delay);
+    timer.unref();
+  }
+
+  schedule(minuteMs);
+  // What an earlier life left only makes reading slower.
+  next(() => cleanUpClosedSides(context)).catch(() => {});
+  return {
+    run: async (force = false) => await next(() => run(force)),
+    async purge(projectId) {
+      const limit = state.retention.get(projectId);
+      if (limit === undefined) return;
+      await next(async () => purge(await findExpired(context, new Map([[projectId, limit]]), 0n)));
+    },
+    async stop() {
+      clearTimeout(timer);
+      stopping.abort(new HeddleError("busy", "The store is closing"));
+      await running;
+    },
+  };
+}
+
+function untilAborted(engine: Engine, signal: AbortSignal): Engine {
+  return {
+    ...engine,
+    rows: (statement, options) => engine.rows(statement, { ...options, signal }),
+    command: (statement, options) => engine.command(statement, { ...options, signal }),
+  };
+}
+
+/** Drops closed sides, and the removed rows of other tables whose facts say so. */
+async function cleanUpClosedSides({ engine, state }: IngestContext): Promise<void> {
+  const closed = state.closedSides;
+  for (const [table, { cleanedUp }] of tableFacts) {
+    if (cleanedUp === true) await engine.command({ sql: `OPTIMIZE TABLE ${table} FINAL CLEANUP` });
+  }
+  state.closedSides -= closed;
+}

@@ -1,0 +1,181 @@
+import { exampleDigest, findRefs, opKey, statusOf, storable, usageOf } from "@heddle/trace-model";
+import type { CallEnd, CallStart, JsonText } from "@heddle/trace-model";
+import { RowWriter } from "../engine/row-writer.js";
+import { unescaped } from "../engine/tab-separated.js";
+
+/** The columns a start fills, in the order of {@link StartSide.fields}; the same in `calls` and `call_parts`. */
+export const startColumns = [
+  "trace_id",
+  "parent_id",
+  "thread_id",
+  "turn_id",
+  "op_name",
+  "op_key",
+  "display_name",
+  "user_id",
+  "run_id",
+  "run_step",
+  "source",
+  "started_at",
+  "attributes",
+  "inputs",
+  "input_refs",
+  "example_digest",
+] as const;
+
+/** The columns an end fills, in the order of {@link EndSide.fields}. */
+export const endColumns = ["run_step_end", "ended_at", "output", "summary", "exception", "output_refs"] as const;
+
+/** What only complete calls have, computed from their end, in the order of {@link EndSide.derived}. */
+export const derivedColumns = [
+  "status",
+  "`usage.model`",
+  "`usage.requests`",
+  "`usage.prompt_tokens`",
+  "`usage.completion_tokens`",
+  "`usage.total_tokens`",
+  "`usage.cache_read_tokens`",
+  "`usage.cache_creation_tokens`",
+] as const;
+
+/** The original of a text that the engine cannot read. */
+export type ExactText = readonly [column: string, text: JsonText];
+
+/**
+ * A call arrives in parts (start, end, or complete) and is stored as two sides: its start and its end. A side is open
+ * while the other one is missing: it is then a row of `call_parts`. Both together are a complete call, a row of `calls`.
+ *
+ * A side is encoded when its part arrives, so that a commit only concatenates bytes.
+ */
+interface Side {
+  fields: Buffer;
+  exact: readonly ExactText[];
+  size_bytes: number;
+}
+
+export interface StartSide extends Side {
+  trace_id: string;
+  started_at: bigint;
+}
+
+export interface EndSide extends Side {
+  ended_at: bigint;
+  derived: Buffer;
+}
+
+/** A side that waits for the other one, as it is stored. */
+export interface OpenSide<Side> {
+  side: Side;
+  version: bigint;
+}
+
+/** The open sides of a call. */
+export interface OpenSides {
+  start?: OpenSide<StartSide>;
+  end?: OpenSide<EndSide>;
+}
+
+const writer = new RowWriter();
+
+export function startSide(start: CallStart): StartSide {
+  const exact: ExactText[] = [];
+  let sizeBytes = 0;
+  const fields = writer.fieldsOf(() => (sizeBytes = writeStart(writer, start, exact)));
+  return { fields, exact, size_bytes: sizeBytes, trace_id: start.trace_id, started_at: start.started_at };
+}
+
+export function endSide(end: CallEnd): EndSide {
+  const exact: ExactText[] = [];
+  let sizeBytes = 0;
+  const fields = writer.fieldsOf(() => (sizeBytes = writeEnd(writer, end, exact)));
+  const derived = writer.fieldsOf(() => writeDerived(writer, end));
+  return { fields, exact, size_bytes: sizeBytes, ended_at: end.ended_at, derived };
+}
+
+/** Whether two starts, or two ends, are equal. */
+export function sameSide(a: Side, b: Side): boolean {
+  return (
+    a.fields.equals(b.fields) &&
+    a.exact.length === b.exact.length &&
+    a.exact.every(([column, text], index) => column === b.exact[index]?.[0] && text === b.exact[index][1])
+  );
+}
+
+/** Writes startColumns, adds to `exact`, and returns the bytes that the call takes of its project's storage. */
+export function writeStart(out: RowWriter, start: CallStart, exact: ExactText[]): number {
+  const { storableAsIs } = start;
+  out.text(start.trace_id);
+  out.text(start.parent_id ?? "");
+  out.text(start.thread_id ?? "");
+  out.text(start.turn_id ?? "");
+  out.text(start.op_name);
+  out.text(opKey(start.op_name));
+  out.text(start.display_name ?? "");
+  out.text(start.wb_user_id ?? "");
+  out.text(start.wb_run_id ?? "");
+  writeStep(out, start.wb_run_step);
+  out.text(start.source ?? "");
+  out.time(start.started_at);
+  const attributesBytes = writeJson(out, "attributes", start.attributes, storableAsIs, exact);
+  const inputsBytes = writeJson(out, "inputs", start.inputs, storableAsIs, exact);
+  out.texts(storableAsIs ? [] : findRefs(start.inputs));
+  out.text(exampleDigest(start.op_name, start.inputs));
+  return attributesBytes + inputsBytes;
+}
+
+/** The texts of the startColumns of a side, unescaped; null where there is none. */
+export function readStart({ fields }: StartSide): Record<(typeof startColumns)[number], string | null> {
+  // Each field ends with a tab, the last one of a row with a line feed.
+  const texts = fields.toString("utf8", 0, fields.length - 1).split("\t");
+  const values = startColumns.map((column, index) => {
+    const text = texts[index] ?? "";
+    return [column, text === "\\N" ? null : unescaped(text)] as const;
+  });
+  return Object.fromEntries(values) as Record<(typeof startColumns)[number], string | null>;
+}
+
+/** Writes endColumns, adds to `exact`, and returns the bytes that the call takes of its project's storage. */
+export function writeEnd(out: RowWriter, end: CallEnd, exact: ExactText[]): number {
+  const { storableAsIs, output = "null", summary } = end;
+  writeStep(out, end.wb_run_step_end);
+  out.time(end.ended_at);
+  const outputBytes = writeJson(out, "output", output, storableAsIs, exact);
+  const summaryBytes = writeJson(out, "summary", summary, storableAsIs, exact);
+  out.text(end.exception ?? "");
+  out.texts(storableAsIs ? [] : findRefs(output));
+  // An absent output and null are one; neither takes storage.
+  return output === "null" ? summaryBytes : outputBytes + summaryBytes;
+}
+
+/** Writes derivedColumns. */
+export function writeDerived(out: RowWriter, end: CallEnd): void {
+  const usage = end.usage ?? usageOf(end.summary);
+  out.text(statusOf(end));
+  out.texts(usage.map(({ model }) => model));
+  out.integers(usage.map(({ requests }) => requests));
+  out.integers(usage.map(({ prompt_tokens }) => prompt_tokens));
+  out.integers(usage.map(({ completion_tokens }) => completion_tokens));
+  out.integers(usage.map(({ total_tokens }) => total_tokens));
+  out.integers(usage.map(({ cache_read_tokens }) => cache_read_tokens));
+  out.integers(usage.map(({ cache_creation_tokens }) => cache_creation_tokens));
+}
+
+function writeStep(out: RowWriter, step: number | undefined): void {
+  if (step === undefined) out.null();
+  else out.integer(step);
+}
+
+/** Returns the bytes of the text as it was sent. */
+function writeJson(
+  out: RowWriter,
+  column: string,
+  text: JsonText,
+  storableAsIs: true | undefined,
+  exact: ExactText[],
+): number {
+  if (storableAsIs) return out.text(text);
+  const stored = storable(text);
+  if (stored.exact !== undefined) exact.push([column, stored.exact]);
+  const bytes = out.text(stored.text);
+  return stored.text === text ? bytes : Buffer.byteLength(text);
+}

@@ -1,0 +1,156 @@
+import type { InFlight, WhichCalls } from "../stored-calls/in-flight.js";
+import { namesJoin } from "./display-names.js";
+import { columnNames } from "../stored-calls/stored-call.js";
+import type { Parameters } from "../engine/parameters.js";
+import { newestRows } from "../schema/read-table.js";
+import { during, fewSpans } from "../stored-calls/time-spans.js";
+
+/** Whose calls, seen when. */
+export interface CallScope {
+  project_id: string;
+  /** Microseconds since 1970; calls that expired before are not visible. */
+  now: bigint;
+  inFlight: InFlight;
+}
+
+/**
+ * What to read. All texts are SQL over the columns of `calls`: running calls have them all, and `names` adds those of
+ * `displayName`.
+ */
+export interface CallSelection extends WhichCalls {
+  select: readonly string[];
+  where?: readonly string[];
+  /** Conditions that few calls meet: of complete calls, only those that do are looked up among the hidden ones. */
+  prewhere?: readonly string[];
+  /** Joined to both branches. */
+  joins?: readonly CallJoin[];
+  /** Joins the renames. */
+  names?: boolean;
+  groupBy?: string;
+  orderBy?: string;
+  /** At most this many rows of each branch. */
+  limit?: number;
+  /** Only the complete calls, or only the running ones. */
+  only?: "complete" | "running";
+  /**
+   * For aggregation of all calls of a project: only around the times when hidden calls started are rows tested for being
+   * hidden. Of `sums`, Int64 that the reader adds up, the hidden part is subtracted: a statement reads one snapshot
+   * of a table. It costs a small read more than it saves, so lists leave it out.
+   */
+  aggregation?: "rows" | "sums" | undefined;
+  /** Leaves the hidden calls in, for a reader that drops them itself. */
+  withHidden?: boolean;
+}
+
+/**
+ * SQL of a join. A function gets a SELECT of the ids of a branch that has few calls, so that the join reads only what
+ * belongs to them; undefined for the other branch.
+ */
+type CallJoin = string | ((ids: string | undefined) => string);
+
+/**
+ * Compiles every read of calls: the complete and the running calls of a project, without those that are hidden, expired
+ * or being replaced. The result is the text of a `UNION ALL` for use as a subquery.
+ *
+ * Running calls come first: a call that ends meanwhile is then read twice, never missed. So readers of single calls
+ * add `LIMIT 1 BY id`. One who reads the two apart may miss it, and has to watch for that (`InFlight.watchEnds`).
+ */
+export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSelection): string {
+  const project = p.bind("String", scope.project_id);
+  const retention = scope.inFlight.retentionUs(scope.project_id);
+  const kept = retention === undefined ? [] : [`started_at > ${p.time(scope.now - retention)}`];
+  const limit = selection.limit === undefined ? undefined : p.bind("UInt64", selection.limit);
+  const shown = selection.withHidden === true ? [] : notHidden(scope, p, project, selection.ids);
+  const written = beingWritten(scope, p, project);
+  const names = selection.names === true && scope.inFlight.hasNames(scope.project_id);
+  const joins = [...(selection.names === true ? [namesJoin(project, names)] : []), ...(selection.joins ?? [])];
+  const prewhere = selection.prewhere ?? [];
+  const branch = (table: string, conditions: readonly string[], first: readonly string[] = [], ids?: string) =>
+    [
+      `SELECT ${selection.select.join(", ")} FROM ${[table, ...joins.map((join) => (typeof join === "string" ? join : join(ids)))].join(" ")}`,
+      ...(first.length === 0 ? [] : [`PREWHERE ${first.join(" AND ")}`]),
+      `WHERE ${[`project_id = ${project}`, ...kept, ...conditions, ...(selection.where ?? [])].join(" AND ")}`,
+      ...(selection.groupBy === undefined ? [] : [`GROUP BY ${selection.groupBy}`]),
+      ...(selection.orderBy === undefined ? [] : [`ORDER BY ${selection.orderBy}`]),
+      ...(limit === undefined ? [] : [`LIMIT ${limit}`]),
+    ].join(" ");
+  const completeWhere = (conditions: readonly string[]) =>
+    branch("calls", [...conditions, ...written.replaced], prewhere);
+  const complete =
+    selection.aggregation === undefined || shown.length === 0
+      ? [completeWhere(shown)]
+      : aggregated(selection, timesOfHidden(scope, p), shown, completeWhere);
+  const { only = readsRunning(scope, selection) ? undefined : "complete" } = selection;
+  if (only === "complete") return unionOf(complete);
+  const parts = newestRows("call_parts");
+  const ids = `SELECT id FROM ${parts} WHERE project_id = ${project} AND part = 'start'`;
+  const running = branch(parts, ["part = 'start'", ...shown, ...written.starts, ...prewhere], [], ids);
+  return only === "running" ? running : unionOf([running, ...complete]);
+}
+
+/** Whether running calls can be among those that are selected. */
+export function readsRunning({ project_id, inFlight }: CallScope, { ids, traceIds }: WhichCalls): boolean {
+  return inFlight.mayRun(project_id, { ids, traceIds });
+}
+
+/** Leaves out what is deleted or replaced: by the list that memory has, which is short, else by the table. */
+function notHidden({ project_id, inFlight }: CallScope, p: Parameters, project: string, ids?: readonly string[]) {
+  const hidden = inFlight.hidden(project_id);
+  if (hidden === undefined) {
+    const from = `FROM ${newestRows("call_hidden")} WHERE project_id = ${project} AND compacted_at IS NULL`;
+    return [
+      `id NOT IN (SELECT id ${from} AND version = 0)`,
+      `(id, version) NOT IN (SELECT id, version ${from} AND version > 0)`,
+    ];
+  }
+  const these = (ids ?? [...hidden.keys()]).filter((id) => hidden.has(id));
+  if (these.length === 0) return [];
+  const versions = p.bind(
+    "Array(UInt64)",
+    these.map((id) => hidden.get(id)?.upTo ?? 0n),
+  );
+  return [`version > transform(id, ${p.bind("Array(String)", these)}, ${versions}, 0)`];
+}
+
+/** The condition that a call started when one that is hidden did; undefined when only the table of those knows. */
+function timesOfHidden({ project_id, inFlight }: CallScope, p: Parameters): string | undefined {
+  const hidden = inFlight.hidden(project_id);
+  return hidden && during(p, fewSpans([...hidden.values()].map(({ started }) => started)));
+}
+
+/** Statements about the complete calls of a project whose rows together have what one about all of them has. */
+function aggregated(
+  { aggregation, select }: CallSelection,
+  times: string | undefined,
+  shown: readonly string[],
+  completeWhere: (conditions: readonly string[]) => string,
+): string[] {
+  if (times === undefined) return [completeWhere(shown)];
+  if (aggregation === "rows") return [completeWhere([`NOT ${times}`]), completeWhere([times, ...shown])];
+  const negative = columnNames(select).map((name) => `-${name}`);
+  const hidden = completeWhere([times, `NOT (${shown.join(" AND ")})`]);
+  return [completeWhere([]), `SELECT ${negative.join(", ")} FROM (${hidden})`];
+}
+
+const unionOf = (statements: readonly string[]): string =>
+  statements.length === 1 ? (statements[0] ?? "") : statements.map((statement) => `(${statement})`).join(" UNION ALL ");
+
+/** No commit takes this long, and versions are microseconds of the clock: what one is writing now is younger. */
+const commitUs = 300_000_000n;
+
+/**
+ * Leaves out what a commit replaces as soon as its new row can be seen, so that the call neither doubles nor vanishes.
+ * Both are conditions on rows of calls that are being written, one for open starts, one for complete rows.
+ */
+function beingWritten(scope: CallScope, p: Parameters, project: string): { starts: string[]; replaced: string[] } {
+  const ids = scope.inFlight.closing(scope.project_id);
+  if (ids.length === 0) return { starts: [], replaced: [] };
+  const these = p.in("id", "String", ids);
+  const recent = `version >= ${p.bind("UInt64", scope.now > commitUs ? scope.now - commitUs : 0n)}`;
+  const rows = `FROM calls WHERE project_id = ${project} AND ${recent} AND ${these}`;
+  const arrived = `${these} AND id IN (SELECT id ${rows})`;
+  return {
+    starts: [`NOT (${arrived})`],
+    replaced: [`NOT (${arrived} AND (id, version) NOT IN (SELECT id, max(version) ${rows} GROUP BY id))`],
+  };
+}

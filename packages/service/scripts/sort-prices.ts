@@ -4,7 +4,7 @@
  *   pnpm --filter @heddle/service prices
  */
 import { readFileSync, writeFileSync } from "node:fs";
-import { formatPriceList, readPriceList, shippedPricesFile } from "../src/prices.js";
+import { formatPriceList, readPriceList, shippedPricesFile } from "../src/boot/prices.js";
 
 const list = readPriceList(shippedPricesFile);
 const text = formatPriceList(list);

@@ -2,11 +2,11 @@ import type { BlobStore } from "@heddle/blob-store";
 import type { Caller, ControlPlane } from "@heddle/control-plane";
 import type { TraceStore } from "@heddle/trace-store";
 import type { TrainingEngine } from "@heddle/training";
-import type { CheckpointDirectories } from "./training/checkpoint-directories.js";
+import type { CheckpointDirectories } from "./checkpoints/checkpoint-directories.js";
 import type { Completions } from "./chat-completions/completions.js";
 import type { JobQueue } from "./jobs/runner.js";
-import type { Config } from "./config.js";
-import type { LossLog } from "./losses/loss-log.js";
+import type { Config } from "./config/config.js";
+import type { LossLog } from "./operations/losses/loss-log.js";
 import type { Providers } from "./providers/providers.js";
 
 /** What the handlers use. */

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { transform } from "esbuild";
 import { afterAll, expect, inject, test, vi } from "vitest";
-import { variables } from "../src/config.js";
-import { version } from "../src/version.js";
+import { variables } from "../src/config/config.js";
+import { version } from "../src/boot/version.js";
 import { finished, heddle } from "./faults/heddle-process.js";
 
 // Every step starts processes; on a crowded machine that takes its time.

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { variables } from "../src/config.js";
+import { variables } from "../src/config/config.js";
 
 // What the files of `deploy/` say of the rest of the repository. `pnpm proxies` runs the proxies.
 const root = join(import.meta.dirname, "../../..");

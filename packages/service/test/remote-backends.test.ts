@@ -5,8 +5,8 @@ import { startS3Server } from "@heddle/blob-store/testing";
 import { createTracingClient } from "@heddle/client/tracing";
 import { openDatabase, postgresDatabases, postgresUrl } from "@heddle/control-plane/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ConfigError, readConfig } from "../src/config.js";
-import { startService } from "../src/start.js";
+import { ConfigError, readConfig } from "../src/config/config.js";
+import { startService } from "../src/boot/start.js";
 import { openTestService } from "./test-service.js";
 import type { TestService } from "./test-service.js";
 

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runKeys } from "../src/cli/keys.js";
-import { ConfigError, readConfig } from "../src/config.js";
-import { startService } from "../src/start.js";
+import { ConfigError, readConfig } from "../src/config/config.js";
+import { startService } from "../src/boot/start.js";
 import { finished, heddle as spawnHeddle } from "./faults/heddle-process.js";
 import type { Child } from "./faults/heddle-process.js";
 

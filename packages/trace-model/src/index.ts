@@ -7,6 +7,7 @@ export {
   type JsonType,
   memberOf,
   objectEntries,
+  objectText,
   stringMember,
   stringValue,
 } from "./json/members.js";

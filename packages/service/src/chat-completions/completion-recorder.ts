@@ -3,12 +3,13 @@ import { HeddleError } from "@heddle/errors";
 import type { CallPart } from "@heddle/trace-model";
 import { ensureProject } from "../access/authorize.js";
 import { splitProject } from "../access/project-id.js";
-import type { Services } from "../services.js";
+import type { ControlPlane } from "@heddle/control-plane";
+import type { TraceStore } from "@heddle/trace-store";
 
 type CompletePart = Extract<CallPart, { part: "complete" }>;
 
 export interface RecorderOptions {
-  services: Pick<Services, "control" | "store">;
+  services: { control: ControlPlane; store: TraceStore };
   /** Called with each call that could not be stored. */
   onLost: (error: unknown) => void;
 }

@@ -3,8 +3,12 @@ import { HeddleError } from "@heddle/errors";
 import type { Release } from "@heddle/concurrency";
 import type { ResponseSchemas } from "@heddle/server-stub/training";
 import { newId } from "@heddle/trace-model";
-import type { GenerateResult } from "@heddle/training";
-import type { Services } from "../services.js";
+import type { GenerateResult, TrainingEngine } from "@heddle/training";
+import type { Config } from "../config/config.js";
+import type { ControlPlane } from "@heddle/control-plane";
+import type { TraceStore } from "@heddle/trace-store";
+import type { CheckpointDirectories } from "../checkpoints/checkpoint-directories.js";
+import type { LossLog } from "../operations/losses/loss-log.js";
 import { completionCall } from "./completion-call.js";
 import type { CallIdentity, CompletionOutcome } from "./completion-call.js";
 import { CompletionChunks } from "./completion-chunks.js";
@@ -24,7 +28,14 @@ import { TextModels } from "./text-models.js";
 import { wireError } from "./wire-loc.js";
 
 type Chunk = ResponseSchemas["ChatCompletionChunk"];
-type Used = Pick<Services, "config" | "control" | "store" | "training" | "checkpointDirectories" | "losses">;
+type Used = {
+  config: Config;
+  control: ControlPlane;
+  store: TraceStore;
+  training: TrainingEngine;
+  checkpointDirectories: CheckpointDirectories;
+  losses: LossLog;
+};
 
 /** Opens chat completions on the engine of the service. */
 export function openCompletions(services: Used): Completions {

@@ -2,16 +2,16 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:f
 import { join, resolve } from "node:path";
 import { backupTables } from "@heddle/trace-store";
 import Database from "libsql";
-import { writeChecksums } from "../backup/checksums.js";
-import { copyFiles, moveDirectory, syncTree } from "../backup/copy-files.js";
-import { engineBackups, reachEngine } from "../backup/engine-access.js";
-import { writeManifest } from "../backup/manifest.js";
-import type { Part } from "../backup/manifest.js";
-import { controlPlaneFile, printExternalParts, filesDirectory, mustBeEmpty } from "../backup/locations.js";
-import { readConfig } from "../config.js";
-import type { Config } from "../config.js";
-import { keyFile, requireDataDirectory } from "../data-directory.js";
-import { version } from "../version.js";
+import { writeChecksums } from "../operations/backup/checksums.js";
+import { copyFiles, moveDirectory, syncTree } from "../operations/backup/copy-files.js";
+import { engineBackups, reachEngine } from "../operations/backup/engine-access.js";
+import { writeManifest } from "../operations/backup/manifest.js";
+import type { Part } from "../operations/backup/manifest.js";
+import { controlPlaneFile, printExternalParts, filesDirectory, mustBeEmpty } from "../operations/backup/locations.js";
+import { readConfig } from "../config/config.js";
+import type { Config } from "../config/config.js";
+import { keyFile, requireDataDirectory } from "../operations/data-directory.js";
+import { version } from "../boot/version.js";
 import { UsageError } from "./command.js";
 import type { Command } from "./command.js";
 

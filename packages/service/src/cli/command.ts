@@ -1,4 +1,4 @@
-import type { StartOptions } from "../start.js";
+import type { StartOptions } from "../boot/start.js";
 
 /** For tests; the defaults are those of a service. */
 export type ServeOptions = Pick<StartOptions, "leaseMs" | "jobLeaseMs">;

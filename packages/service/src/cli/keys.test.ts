@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { ConfigError, readConfig } from "../config.js";
+import { ConfigError, readConfig } from "../config/config.js";
 import { UsageError } from "./command.js";
 import { runKeys } from "./keys.js";
 

@@ -1,14 +1,14 @@
 import { constants, copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { restoreTables } from "@heddle/trace-store";
-import { verifyChecksums } from "../backup/checksums.js";
-import { copyFiles, syncTree } from "../backup/copy-files.js";
-import { engineBackups, reachEngine } from "../backup/engine-access.js";
-import { readManifest } from "../backup/manifest.js";
-import { controlPlaneFile, printExternalParts, filesDirectory, mustBeEmpty } from "../backup/locations.js";
-import { ConfigError, readConfig } from "../config.js";
-import type { Config } from "../config.js";
-import { createDirectory, keyFile, restoreMark } from "../data-directory.js";
+import { verifyChecksums } from "../operations/backup/checksums.js";
+import { copyFiles, syncTree } from "../operations/backup/copy-files.js";
+import { engineBackups, reachEngine } from "../operations/backup/engine-access.js";
+import { readManifest } from "../operations/backup/manifest.js";
+import { controlPlaneFile, printExternalParts, filesDirectory, mustBeEmpty } from "../operations/backup/locations.js";
+import { ConfigError, readConfig } from "../config/config.js";
+import type { Config } from "../config/config.js";
+import { createDirectory, keyFile, restoreMark } from "../operations/data-directory.js";
 import { UsageError } from "./command.js";
 import type { Command } from "./command.js";
 

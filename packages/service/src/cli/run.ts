@@ -1,7 +1,7 @@
 import { HeddleError } from "@heddle/errors";
-import { ConfigError } from "../config.js";
-import { operatorLine } from "../outages.js";
-import { version } from "../version.js";
+import { ConfigError } from "../config/config.js";
+import { operatorLine } from "../operations/outages.js";
+import { version } from "../boot/version.js";
 import { closestName } from "./closest-name.js";
 import { UsageError } from "./command.js";
 import type { Command, CommandContext, ServeOptions } from "./command.js";

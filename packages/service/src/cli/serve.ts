@@ -1,8 +1,8 @@
 import { docsDirectory } from "@heddle/docs";
-import { banner, shownKey } from "../banner.js";
-import { ConfigError, readConfig, variables } from "../config.js";
-import type { Config } from "../config.js";
-import { startService } from "../start.js";
+import { banner, shownKey } from "../boot/banner.js";
+import { ConfigError, readConfig, variables } from "../config/config.js";
+import type { Config } from "../config/config.js";
+import { startService } from "../boot/start.js";
 import { UsageError } from "./command.js";
 import type { Command, ServeOptions } from "./command.js";
 import { settingsTable } from "./settings-table.js";

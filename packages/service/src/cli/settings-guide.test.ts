@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { variables } from "../config.js";
+import { variables } from "../config/config.js";
 
 const path = join(import.meta.dirname, "../../../docs/guides/settings.md");
 const [begin, end] = ["<!-- settings -->\n", "<!-- end of settings -->"];

@@ -1,4 +1,4 @@
-import { variables } from "../config.js";
+import { variables } from "../config/config.js";
 
 const indent = " ".repeat(6);
 

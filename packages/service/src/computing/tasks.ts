@@ -1,12 +1,12 @@
 import type { JsonText } from "@heddle/trace-model";
-import { addToSummary } from "../evaluation-runs/summarize.js";
-import { fillJudgeRequest, fillModelRequest } from "../llm-models/fill-request.js";
+import { addToSummary } from "../scorers/summarize.js";
+import { fillJudgeRequest, fillModelRequest } from "./fill-request.js";
 import { modelSettings } from "../llm-models/model-settings.js";
 import { promptMessages } from "../llm-models/prompt-messages.js";
 import { checkBuiltInValue } from "../scorers/check-built-in-value.js";
 import { computeScore } from "../scorers/compute-score.js";
 import { checkedScorer } from "../scorers/scorer-value.js";
-import { schemaFault } from "./json-schema.js";
+import { schemaFault } from "../llm-models/json-schema.js";
 
 /**
  * What the threads of {@link Computing} do. The time and memory that each of these takes are priced by what users wrote.

@@ -2,8 +2,8 @@ import { HeddleError, withLoc } from "@heddle/errors";
 import type { Schemas } from "@heddle/server-stub/tracing";
 import { checkFeedback, derivedId, externalRef, externalRefs, memberOf } from "@heddle/trace-model";
 import type { CheckedFeedback, JsonText, ProjectOf } from "@heddle/trace-model";
-import type { NewFeedback } from "@heddle/trace-store";
-import type { Services } from "../services.js";
+import type { NewFeedback, TraceStore } from "@heddle/trace-store";
+import type { ControlPlane } from "@heddle/control-plane";
 import { checkQueue } from "./check-queue.js";
 import { FieldSchemas } from "./field-schema.js";
 
@@ -20,7 +20,7 @@ type Annotation = NonNullable<CheckedFeedback["annotation"]>;
 
 /** Turns the feedback of one request into what is stored, when it keeps the rules of its type. */
 export class FeedbackAcceptance {
-  readonly #services: Pick<Services, "control" | "store">;
+  readonly #services: { control: ControlPlane; store: TraceStore };
   readonly #context: FeedbackContext;
   readonly #schemas = new FieldSchemas();
   /** The `field_schema` of each specification that was read. */
@@ -28,7 +28,7 @@ export class FeedbackAcceptance {
   /** Queues that are known to exist. */
   readonly #queues = new Set<string>();
 
-  constructor(services: Pick<Services, "control" | "store">, context: FeedbackContext) {
+  constructor(services: { control: ControlPlane; store: TraceStore }, context: FeedbackContext) {
     this.#services = services;
     this.#context = context;
   }

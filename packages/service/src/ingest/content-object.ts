@@ -1,5 +1,5 @@
 import { fileDigest, newId } from "@heddle/trace-model";
-import type { Services } from "../services.js";
+import type { ObjectStores } from "../objects/object-stores.js";
 
 export interface Content {
   bytes: Uint8Array;
@@ -12,7 +12,7 @@ export interface Content {
 
 /** Stores content as files of a project and returns the value by which client libraries load it. */
 export async function storeContent(
-  { blobs, store }: Services,
+  { blobs, store }: ObjectStores,
   projectId: string,
   { bytes, media_type, filename, extra }: Content,
 ): Promise<Readonly<Record<string, unknown>>> {

@@ -1,5 +1,5 @@
-import { ProjectWriter } from "../object-kinds/project-writer.js";
-import type { Services } from "../services.js";
+import { ProjectWriter } from "../objects/project-writer.js";
+import type { ObjectStores } from "../objects/object-stores.js";
 
 /** Most ops published at once. */
 const publishedAtOnce = 500;
@@ -8,13 +8,13 @@ const maxKnown = 10_000;
 
 /** Op objects of calls whose source is not known: the first call of a name in a project publishes one, later ones use its ref. */
 export class PlaceholderOps {
-  readonly #services: Services;
+  readonly #services: ObjectStores;
   readonly #source: string;
   readonly #known = new Map<string, Promise<string>>();
   readonly #sources = new Map<string, Promise<string>>();
 
   /** `comment` is the source of the ops. */
-  constructor(services: Services, comment: string) {
+  constructor(services: ObjectStores, comment: string) {
     this.#services = services;
     this.#source = `# ${comment}\n`;
   }

@@ -1,12 +1,13 @@
+import type { Caller, ControlPlane } from "@heddle/control-plane";
 import { HeddleError, withLoc } from "@heddle/errors";
 import type { Loc } from "@heddle/errors";
 import { ItemError } from "@heddle/server-stub";
 import type { Schemas } from "@heddle/server-stub/tracing";
 import type { CallPart } from "@heddle/trace-model";
+import type { TraceStore } from "@heddle/trace-store";
 import { ItemAccess } from "../access/item-access.js";
 import { internalProjects } from "../wire/internal-refs.js";
-import { itemDetailOf } from "../problems.js";
-import type { Caller, Services } from "../services.js";
+import { itemDetailOf } from "../http/problems.js";
 import { endOf, startOf } from "../wire/call-parts.js";
 import type { PartContext } from "../wire/call-parts.js";
 
@@ -27,12 +28,17 @@ export interface ItemReader<Item> {
 /** The outcome of an item: the part that is durable now, or why it was rejected. */
 export type ItemOutcome = CallPart | ItemError;
 
+interface CallStores {
+  control: ControlPlane;
+  store: TraceStore;
+}
+
 /**
  * Stores the good items of a batch and returns an outcome for each one, in order. A bad item, also one of a project
  * that the key may not write, does not affect the others; the whole request is refused only when no item was allowed.
  */
 export async function writeBatch<Item extends object>(
-  services: Services,
+  services: CallStores,
   items: readonly (Item | ItemError)[],
   { locOf, partOf }: ItemReader<Item>,
   { caller, retryId }: BatchContext,
@@ -79,31 +85,31 @@ export async function writeBatch<Item extends object>(
 
 /** Stores one start and returns its ids. Throws when it is invalid. */
 export async function writeStart(
-  services: Services,
+  services: CallStores,
   wire: Schemas["StartedCallSchemaForInsert"],
   { caller, retryId }: BatchContext,
 ): Promise<{ id: string; trace_id: string }> {
   const projectOf = await internalProjects(services.control, caller, wire);
   const context = { userId: caller.user_id, retryId, index: 0, projectOf };
   const start = withLoc(["start"], () => startOf(wire, context));
-  await writeOne(services, { part: "start", start });
+  await writeOne(services.store, { part: "start", start });
   return { id: start.id, trace_id: start.trace_id };
 }
 
 /** Stores one end. Throws when it is invalid. */
 export async function writeEnd(
-  services: Services,
+  services: CallStores,
   wire: Schemas["EndedCallSchemaForInsert"],
   caller: Caller,
 ): Promise<void> {
   const projectOf = await internalProjects(services.control, caller, wire);
   const context = { userId: caller.user_id, retryId: undefined, index: 0, projectOf };
   const end = withLoc(["end"], () => endOf(wire, context));
-  await writeOne(services, { part: "end", end });
+  await writeOne(services.store, { part: "end", end });
 }
 
-async function writeOne(services: Services, part: CallPart): Promise<void> {
-  const [rejected] = await services.store.ingest([part]);
+async function writeOne(store: TraceStore, part: CallPart): Promise<void> {
+  const [rejected] = await store.ingest([part]);
   if (rejected === undefined) return;
   const { field, message } = rejected;
   const loc = [part.part === "end" ? "end" : "start", ...(field === undefined ? [] : [field])];

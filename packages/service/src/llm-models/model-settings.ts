@@ -1,7 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import { jsonType } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/trace-model";
-import { schemaFault } from "../computing/json-schema.js";
+import { schemaFault } from "./json-schema.js";
 import { isMembers } from "./members.js";
 import type { Members } from "./members.js";
 import { modelSchema } from "./model-schema.js";

@@ -6,8 +6,8 @@ import { openTestService } from "../../test/test-service.js";
 import type { TestService } from "../../test/test-service.js";
 import { authenticate } from "../access/authenticate.js";
 import { openTurns } from "../limits/shares.js";
-import { problemOf } from "../problems.js";
-import { openRoutes, serveRoutes } from "../routes/serve-routes.js";
+import { problemOf } from "../http/problems.js";
+import { openRoutes, serveRoutes } from "../http/serve-routes.js";
 import { metricsRoute } from "./metrics-route.js";
 import { openMetrics } from "./metrics.js";
 
@@ -21,7 +21,7 @@ const next: HttpServer = async () => ({ status: 418, headers: {} });
 
 test("metrics of the service's own port are for admin keys that no project limits", async () => {
   const { services } = service;
-  const routes = openRoutes([metricsRoute], { services, docsDir: undefined, metrics: openMetrics("1.2.3") });
+  const routes = openRoutes([metricsRoute], { metrics: openMetrics("1.2.3") });
   const authenticateKey = (request: HttpRequest) => authenticate(services.control, readCredentials(request));
   const turns = openTurns(services.config.limits);
   const send = toFetch(serveRoutes(routes, { authenticate: authenticateKey, onError: problemOf, turns }, next));

@@ -1,13 +1,13 @@
 import { Problem, securityHeaders } from "@heddle/server-stub";
 import type { HttpResponse, HttpServer } from "@heddle/server-stub";
-import { defaultLimits } from "../limits/limit-settings.js";
+import { defaultLimits } from "../config/limit-settings.js";
 import { openTurns } from "../limits/shares.js";
-import type { KeyedRoute } from "../routes/route.js";
-import { serveRoutes } from "../routes/serve-routes.js";
+import type { KeyedRoute } from "../http/route.js";
+import { serveRoutes } from "../http/serve-routes.js";
 import type { Metrics } from "./metrics.js";
 
 /** `GET /metrics` for keys with the role admin that no project limits. */
-export const metricsRoute: KeyedRoute = {
+export const metricsRoute: KeyedRoute<{ metrics: Metrics | undefined }> = {
   id: "metrics",
   paths: ["/metrics"],
   methods: ["GET"],

@@ -1,12 +1,12 @@
 import type { RefusedRequest } from "@heddle/server-stub/node";
 import type { StoreObserver } from "@heddle/trace-store";
 import type { RequestObserver } from "../limits/with-scope.js";
-import { outageLog } from "../outages.js";
+import { outageLog } from "../operations/outages.js";
 import type { Logger } from "./logger.js";
 import type { Metrics } from "./metrics.js";
 import { refusedKeyLog } from "./refused-keys.js";
 import type { SelfTracing } from "./self-tracing.js";
-import type { ObservabilitySettings } from "./settings.js";
+import type { ObservabilitySettings } from "../config/observability-settings.js";
 
 /** What is reported of the work of the service, and to whom. */
 export interface Observability {

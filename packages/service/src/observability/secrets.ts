@@ -1,4 +1,4 @@
-import type { Config } from "../config.js";
+import type { Config } from "../config/config.js";
 
 /** Shorter ones would also be found where they are no secrets. */
 const shortest = 6;

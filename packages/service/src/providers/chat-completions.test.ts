@@ -4,7 +4,7 @@ import { json, startUpstream } from "../../test/upstream.js";
 import type { Route } from "../../test/upstream.js";
 import { chatModel } from "./chat-completions.js";
 import type { ChatRequest, RetryTimes } from "./chat-completions.js";
-import type { Provider } from "./provider.js";
+import type { Provider } from "../config/provider-settings.js";
 import { openProviders } from "./providers.js";
 
 const secret = "sk-very-secret-key";

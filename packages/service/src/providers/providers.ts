@@ -2,7 +2,7 @@ import { HeddleError } from "@heddle/errors";
 import { writeJson } from "@heddle/server-stub";
 import { openOutgoing } from "./outgoing.js";
 import type { ObservedRequest, OutgoingResponse } from "./outgoing.js";
-import type { Provider, ProviderKind } from "./provider.js";
+import type { Provider, ProviderKind } from "../config/provider-settings.js";
 
 /** A configured provider and the only way to it. */
 export interface ConnectedProvider extends Provider {

@@ -1,7 +1,7 @@
 import { stringValue } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/trace-model";
 import { withPrefix } from "../error-prefix.js";
-import { schemaFault } from "../computing/json-schema.js";
+import { schemaFault } from "../llm-models/json-schema.js";
 import { jsonIn } from "../llm-models/variables.js";
 import type { ScorerClass } from "./scorer-class.js";
 

@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import { schemaFault } from "../computing/json-schema.js";
+import { schemaFault } from "../llm-models/json-schema.js";
 import { withPrefix } from "../error-prefix.js";
 import type { Members } from "../llm-models/members.js";
 import { modelClass, modelSettings } from "../llm-models/model-settings.js";

@@ -1,7 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import { jsonType } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/trace-model";
-import { schemaFault } from "../computing/json-schema.js";
+import { schemaFault } from "../llm-models/json-schema.js";
 import type { Parameters, ScorerClass } from "./scorer-class.js";
 import { scorerClassOf } from "./scorer-classes.js";
 

@@ -1,7 +1,7 @@
 import type { Caller, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
 import { derivedId, formatRef } from "@heddle/trace-model";
 import { splitProject } from "../access/project-id.js";
-import type { Services } from "../services.js";
+import type { TraceStore } from "@heddle/trace-store";
 import type { SelectedCall } from "./select-calls.js";
 
 /** Type of the feedback on calls that a job was trained on. */
@@ -13,7 +13,7 @@ const batchSize = 500;
  * does not have, because an equal request was made of others, get none.
  */
 export async function linkCalls(
-  { store }: Pick<Services, "store">,
+  { store }: { store: TraceStore },
   caller: Caller,
   { job, model, calls }: { job: TrainingJobRecord; model: TrainingModel; calls: readonly SelectedCall[] },
 ): Promise<void> {

@@ -4,7 +4,7 @@ import { HeddleError } from "@heddle/errors";
 import { Problem } from "@heddle/server-stub";
 import type { Schemas } from "@heddle/server-stub/training";
 import { trainingDataBytes } from "../limits/training-data-limit.js";
-import type { Services } from "../services.js";
+import type { FromCallsServices } from "./from-calls-services.js";
 import { createRlJob, readRlConfig } from "../training-jobs/create-job.js";
 import { packTrajectories } from "../training-jobs/pack-trajectories.js";
 import { hasLogprobs } from "./completion-call.js";
@@ -23,7 +23,7 @@ export interface RlFromCalls {
 
 /** Creates an RL job whose trajectories are calls, and links them with it. */
 export async function createRlJobFromCalls(
-  services: Services,
+  services: FromCallsServices,
   { caller, model, idempotencyKey, request, signal }: RlFromCalls,
 ): Promise<{ job: TrainingJobRecord; groups: number; selection: Selection }> {
   const { calls, reward, group_by, experimental_config = {} } = request;

@@ -1,9 +1,8 @@
-import type { TrainingModel } from "@heddle/control-plane";
+import type { ControlPlane, TrainingModel } from "@heddle/control-plane";
 import { HeddleError, withLoc } from "@heddle/errors";
 import type { ResponseSchemas, Schemas } from "@heddle/server-stub/training";
-import type { StoredCall } from "@heddle/trace-store";
+import type { StoredCall, TraceStore } from "@heddle/trace-store";
 import { reserveForStream } from "../limits/request-scope.js";
-import type { Services } from "../services.js";
 import { withQueueMembership } from "../wire/queue-membership.js";
 import { readCompletionCall } from "./completion-call.js";
 import type { CompletionCall, SkipReason } from "./completion-call.js";
@@ -39,7 +38,7 @@ const newestFirst = [{ field: "started_at", direction: "desc" as const }];
  * can be used, and `too_large` if they are more than 64 MiB.
  */
 export async function selectCalls(
-  { control, store }: Pick<Services, "control" | "store">,
+  { control, store }: { control: ControlPlane; store: TraceStore },
   { model, calls: selection, reward: source, groupOf }: CallSelector,
   signal: AbortSignal,
 ): Promise<Selection> {

@@ -4,7 +4,7 @@ import type { Schemas } from "@heddle/server-stub/training";
 import { leafAt } from "@heddle/trace-model";
 import { artifactUri } from "../artifacts/artifact-uri.js";
 import { storeContent } from "../artifacts/store-content.js";
-import type { Services } from "../services.js";
+import type { FromCallsServices } from "./from-calls-services.js";
 import { createSftJob } from "../training-jobs/create-job.js";
 import { linkCalls } from "./link-calls.js";
 import { selectCalls } from "./select-calls.js";
@@ -20,7 +20,7 @@ export interface SftFromCalls {
 
 /** Makes an artifact version of calls and an SFT job that is trained on it, and links the calls with the job. */
 export async function createSftJobFromCalls(
-  services: Services,
+  services: FromCallsServices,
   { caller, model, idempotencyKey, request, signal }: SftFromCalls,
 ): Promise<{ job: TrainingJobRecord; artifact: string; selection: Selection }> {
   const { calls, reward, min_reward, artifact_name: name = `${model.name}-calls`, config } = request;

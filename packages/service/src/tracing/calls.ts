@@ -3,7 +3,7 @@ import { ItemError } from "@heddle/server-stub";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { formatTime } from "@heddle/trace-model";
 import type { ReadOptions } from "@heddle/trace-store";
-import { collect } from "../collect.js";
+import { collect } from "../http/collect.js";
 import type { Caller, Services } from "../services.js";
 import { reserveForStream } from "../limits/request-scope.js";
 import { endOf, startOf } from "../wire/call-parts.js";

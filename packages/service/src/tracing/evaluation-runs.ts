@@ -1,9 +1,9 @@
 import { HeddleError } from "@heddle/errors";
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
-import { EvaluationCalls } from "../evaluations/evaluation-calls.js";
-import { runView } from "../evaluations/evaluation-views.js";
-import { EvaluationWrites } from "../evaluations/evaluation-writes.js";
-import { createRun, finishRun } from "../evaluations/write-runs.js";
+import { EvaluationCalls } from "../evaluation-runs/evaluation-calls.js";
+import { runView } from "../evaluation-runs/evaluation-views.js";
+import { EvaluationWrites } from "../evaluation-runs/evaluation-writes.js";
+import { createRun, finishRun } from "../evaluation-runs/write-runs.js";
 import type { Caller, Services } from "../services.js";
 import { internalProjects } from "../wire/internal-refs.js";
 import { projectOfPath } from "../wire/project-of-path.js";

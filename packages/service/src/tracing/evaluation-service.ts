@@ -2,17 +2,17 @@ import { HeddleError } from "@heddle/errors";
 import type { NewJob } from "@heddle/control-plane";
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
 import { derivedId, newId, stringMember } from "@heddle/trace-model";
-import { checkPredictions, loadScorers, located, planRun } from "../evaluation-runs/plan-run.js";
-import type { RunIdentity } from "../evaluation-runs/run-calls.js";
-import { newRunJob } from "../evaluation-runs/run-job.js";
-import { RunRecorder } from "../evaluation-runs/run-recorder.js";
-import { runStatus } from "../evaluation-runs/run-status.js";
-import { countFinishedItems, readRun } from "../evaluation-runs/stored-run.js";
-import { nowUs } from "../evaluation-runs/with-deadline.js";
-import { evaluateKind } from "../jobs/evaluate.js";
-import { rescoreKind } from "../jobs/rescore.js";
-import { scoreCallsKind } from "../jobs/score-calls.js";
-import type { ScoreCallsPayload } from "../jobs/score-calls.js";
+import { checkPredictions, loadScorers, located, planRun } from "../evaluation-service/plan-run.js";
+import type { RunIdentity } from "../evaluation-service/run-calls.js";
+import { newRunJob } from "../evaluation-service/run-job.js";
+import { RunRecorder } from "../evaluation-service/run-recorder.js";
+import { runStatus } from "../evaluation-service/run-status.js";
+import { countFinishedItems, readRun } from "../evaluation-service/stored-run.js";
+import { nowUs } from "../evaluation-service/with-deadline.js";
+import { evaluateKind } from "../evaluation-service/evaluate.js";
+import { rescoreKind } from "../evaluation-service/rescore.js";
+import { scoreCallsKind } from "../evaluation-service/score-calls.js";
+import type { ScoreCallsPayload } from "../evaluation-service/score-calls.js";
 import type { Caller, Services } from "../services.js";
 
 export function evaluationServiceHandlers(services: Services): TracingHandlers<Caller>["evaluationService"] {

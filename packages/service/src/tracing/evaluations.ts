@@ -3,12 +3,12 @@ import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { arrayItems, memberOf, stringMember, stringValue } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/trace-model";
 import type { TraceStore } from "@heddle/trace-store";
-import { checkFree } from "../object-kinds/free-members.js";
-import { kindHandlers } from "../object-kinds/kind-handlers.js";
-import { objectIdOf } from "../object-kinds/object-id.js";
-import { instanceOf, textOrNull } from "../object-kinds/object-kind.js";
-import type { ObjectKind } from "../object-kinds/object-kind.js";
-import { referencedObject } from "../referenced-object.js";
+import { checkFree } from "../objects/free-members.js";
+import { kindHandlers } from "../objects/kind-handlers.js";
+import { objectIdOf } from "../objects/object-id.js";
+import { instanceOf, textOrNull } from "../objects/object-kind.js";
+import type { ObjectKind } from "../objects/object-kind.js";
+import { referencedObject } from "../objects/referenced-object.js";
 import type { Caller, Services } from "../services.js";
 
 type CreateBody = Schemas["EvaluationCreateBody"];

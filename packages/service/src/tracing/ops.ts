@@ -1,9 +1,9 @@
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
-import { kindHandlers } from "../object-kinds/kind-handlers.js";
-import { objectIdOf } from "../object-kinds/object-id.js";
-import { versionOf } from "../object-kinds/object-kind.js";
-import type { ObjectKind } from "../object-kinds/object-kind.js";
-import { sourceDigest } from "../object-kinds/source-digest.js";
+import { kindHandlers } from "../objects/kind-handlers.js";
+import { objectIdOf } from "../objects/object-id.js";
+import { versionOf } from "../objects/object-kind.js";
+import type { ObjectKind } from "../objects/object-kind.js";
+import { sourceDigest } from "../objects/source-digest.js";
 import type { Caller, Services } from "../services.js";
 
 const ops: ObjectKind<Schemas["OpCreateBody"], Schemas["OpCreateRes"], Schemas["OpReadRes"]> = {

@@ -1,8 +1,8 @@
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
-import { EvaluationCalls } from "../evaluations/evaluation-calls.js";
-import { predictionView, runView } from "../evaluations/evaluation-views.js";
-import { EvaluationWrites } from "../evaluations/evaluation-writes.js";
-import { createPrediction, finishPrediction } from "../evaluations/write-predictions.js";
+import { EvaluationCalls } from "../evaluation-runs/evaluation-calls.js";
+import { predictionView, runView } from "../evaluation-runs/evaluation-views.js";
+import { EvaluationWrites } from "../evaluation-runs/evaluation-writes.js";
+import { createPrediction, finishPrediction } from "../evaluation-runs/write-predictions.js";
 import type { Caller, Services } from "../services.js";
 import { internalProjects } from "../wire/internal-refs.js";
 import { projectOfPath } from "../wire/project-of-path.js";

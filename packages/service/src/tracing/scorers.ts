@@ -1,9 +1,9 @@
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { stringMember } from "@heddle/trace-model";
-import { kindHandlers } from "../object-kinds/kind-handlers.js";
-import { objectIdOf } from "../object-kinds/object-id.js";
-import { instanceOf } from "../object-kinds/object-kind.js";
-import type { ObjectKind } from "../object-kinds/object-kind.js";
+import { kindHandlers } from "../objects/kind-handlers.js";
+import { objectIdOf } from "../objects/object-id.js";
+import { instanceOf } from "../objects/object-kind.js";
+import type { ObjectKind } from "../objects/object-kind.js";
 import type { Caller, Services } from "../services.js";
 
 const className = "Scorer";

@@ -1,9 +1,9 @@
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
-import { EvaluationCalls } from "../evaluations/evaluation-calls.js";
-import { predictionView, scoreView } from "../evaluations/evaluation-views.js";
-import { EvaluationWrites } from "../evaluations/evaluation-writes.js";
-import { refreshPrediction } from "../evaluations/write-predictions.js";
-import { createScore, purgeScoreFeedback } from "../evaluations/write-scores.js";
+import { EvaluationCalls } from "../evaluation-runs/evaluation-calls.js";
+import { predictionView, scoreView } from "../evaluation-runs/evaluation-views.js";
+import { EvaluationWrites } from "../evaluation-runs/evaluation-writes.js";
+import { refreshPrediction } from "../evaluation-runs/write-predictions.js";
+import { createScore, purgeScoreFeedback } from "../evaluation-runs/write-scores.js";
 import type { Caller, Services } from "../services.js";
 import { internalProjects } from "../wire/internal-refs.js";
 import { projectOfPath } from "../wire/project-of-path.js";

@@ -7,7 +7,7 @@ import type { ProjectOf } from "@heddle/trace-model";
 import type { ReadOptions } from "@heddle/trace-store";
 import { reserveForStream } from "../limits/request-scope.js";
 import { internalProjects } from "../wire/internal-refs.js";
-import { collect } from "../collect.js";
+import { collect } from "../http/collect.js";
 import type { Caller, Services } from "../services.js";
 
 export function tableHandlers({ control, store }: Services): TracingHandlers<Caller>["tables"] {

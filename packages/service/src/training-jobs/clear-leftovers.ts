@@ -1,4 +1,6 @@
-import type { Services } from "../services.js";
+import type { Config } from "../config/config.js";
+import type { ControlPlane } from "@heddle/control-plane";
+import type { CheckpointDirectories } from "../checkpoints/checkpoint-directories.js";
 import { removeJobDirectories } from "./job-directory.js";
 
 /** Removes what an earlier process left behind on disk. To be called before jobs run. */
@@ -6,7 +8,11 @@ export async function clearLeftovers({
   config,
   control,
   checkpointDirectories,
-}: Pick<Services, "config" | "control" | "checkpointDirectories">): Promise<void> {
+}: {
+  config: Config;
+  control: ControlPlane;
+  checkpointDirectories: CheckpointDirectories;
+}): Promise<void> {
   await removeJobDirectories(config.dataDir, async (id) => {
     const job = await control.trainingJobs.get(id);
     return job?.state === "queued" || job?.state === "running";

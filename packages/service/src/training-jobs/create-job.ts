@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
-import type { Caller, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
+import type { Caller, ControlPlane, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import { newId } from "@heddle/trace-model";
 import { rlConfig, sftConfig } from "@heddle/training";
 import { resolveArtifact } from "../artifacts/artifact-uri.js";
-import { trainingKinds, trainingPool } from "../jobs/train.js";
-import type { Services } from "../services.js";
+import { trainingKinds, trainingPool } from "./train.js";
+import type { JobQueue } from "../jobs/runner.js";
 import { trainingFileOf } from "./training-data.js";
 
-type Used = Pick<Services, "control" | "jobs">;
+type Used = { control: ControlPlane; jobs: JobQueue };
 type Settings = Readonly<Record<string, unknown>>;
 
 interface Request {
@@ -39,7 +39,7 @@ export interface SftRequest extends Request {
 
 /** Checks `experimental_config`, and resolves what it names. Throws `unprocessable`, and `not_found` for an artifact. */
 export async function readRlConfig(
-  services: Pick<Services, "control">,
+  services: { control: ControlPlane },
   caller: Caller,
   config: Settings,
 ): Promise<{ config: Settings; warnings: string[] }> {
@@ -96,7 +96,7 @@ async function create(
   { control, jobs }: Used,
   { caller, model, idempotencyKey }: Request,
   made: Omit<
-    Parameters<Services["control"]["trainingJobs"]["create"]>[0],
+    Parameters<ControlPlane["trainingJobs"]["create"]>[0],
     "id" | "project_id" | "model_id" | "queue_kind" | "pool" | "added_by" | "created_by"
   >,
 ): Promise<TrainingJobRecord> {

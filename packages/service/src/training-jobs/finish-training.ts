@@ -2,11 +2,13 @@ import { createReadStream } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { manifestDigest } from "@heddle/control-plane";
-import type { BlobFile, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
+import type { BlobFile, ControlPlane, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import { newId } from "@heddle/trace-model";
 import { storeContent } from "../artifacts/store-content.js";
-import type { Services } from "../services.js";
+import type { BlobStore } from "@heddle/blob-store";
+import type { TrainingEngine } from "@heddle/training";
+import type { CheckpointDirectories } from "../checkpoints/checkpoint-directories.js";
 import { checkParity } from "./check-parity.js";
 
 /** Trained weights that are to become a checkpoint. */
@@ -34,7 +36,12 @@ const optimizerFile = "optimizer.safetensors";
  * model, which ends the job. May be repeated after a crash. Throws `aborted` if the job has ended otherwise.
  */
 export async function finishTraining(
-  services: Pick<Services, "control" | "blobs" | "training" | "checkpointDirectories">,
+  services: {
+    control: ControlPlane;
+    blobs: BlobStore;
+    training: TrainingEngine;
+    checkpointDirectories: CheckpointDirectories;
+  },
   trained: TrainedWeights,
 ): Promise<void> {
   const { control, blobs, training, checkpointDirectories } = services;

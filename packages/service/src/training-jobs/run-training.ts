@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import type { TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
+import type { ControlPlane, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import { runRlJob, runSftJob, splitMetrics } from "@heddle/training";
 import type { TrainingJob, TrainingJobEvent } from "@heddle/training";
 import type { JobAttempt } from "../jobs/job-kind.js";
-import type { Services } from "../services.js";
+import type { TrainingServices } from "./training-services.js";
 import { probeTrainer } from "./check-parity.js";
 import { finishTraining } from "./finish-training.js";
 import type { TrainedWeights } from "./finish-training.js";
@@ -16,7 +16,7 @@ import { readStoredGroups } from "./stored-trajectories.js";
 import { readTrainingData } from "./training-data.js";
 
 interface Run {
-  services: Services;
+  services: TrainingServices;
   job: TrainingJobRecord;
   model: TrainingModel;
   directory: JobDirectory;
@@ -26,7 +26,11 @@ interface Run {
 }
 
 /** Trains and makes the checkpoint, from the state of an earlier attempt if there is one. */
-export async function runTraining(services: Services, job: TrainingJobRecord, attempt: JobAttempt): Promise<void> {
+export async function runTraining(
+  services: TrainingServices,
+  job: TrainingJobRecord,
+  attempt: JobAttempt,
+): Promise<void> {
   const model = await services.control.trainingModels.get(job.model_id);
   if (model === undefined) throw new HeddleError("not_found", "the model was deleted");
   const directory = jobDirectory(services.config.dataDir, job.id);
@@ -125,7 +129,7 @@ async function finish(
 
 /** `train/loss`: the mean over the gradient steps, also those of earlier attempts. */
 async function meanLoss(
-  { control }: Pick<Services, "control">,
+  { control }: { control: ControlPlane },
   { id }: TrainingJobRecord,
 ): Promise<Record<string, number>> {
   const losses: number[] = [];
@@ -148,7 +152,7 @@ async function meanLoss(
 
 /** The history of `train/reward_std_dev` up to the checkpoint that the job begins with. */
 async function rewardDeviations(
-  { control }: Pick<Services, "control">,
+  { control }: { control: ControlPlane },
   model: TrainingModel,
   job: TrainingJobRecord,
 ): Promise<{ step: number; value: number }[]> {

@@ -2,12 +2,12 @@ import { createReadStream } from "node:fs";
 import { link, mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import type { Checkpoint, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
+import type { Checkpoint, ControlPlane, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import type { LoraConfig, ReferencePolicy, WeightsRef } from "@heddle/training";
 import { writeDirectory } from "../artifacts/write-directory.js";
-import type { Services } from "../services.js";
 import type { JobDirectory } from "./job-directory.js";
+import type { TrainingServices } from "./training-services.js";
 
 /** What a job begins with. */
 export interface StartingWeights {
@@ -18,11 +18,9 @@ export interface StartingWeights {
   resetOptimizer: boolean;
 }
 
-type Used = Pick<Services, "config" | "control" | "blobs" | "training" | "checkpointDirectories">;
-
 /** Prepares the checkpoint that a job begins with, and the state of the optimizer that belongs to it. */
 export async function startingWeights(
-  services: Used,
+  services: TrainingServices,
   { job, model, directory }: { job: TrainingJobRecord; model: TrainingModel; directory: JobDirectory },
 ): Promise<StartingWeights> {
   const baseModel = model.base_model;
@@ -41,7 +39,7 @@ export async function startingWeights(
 
 /** Resolves the reference weights of a KL penalty. A step without weights of its own means the base model. */
 export async function referenceWeights(
-  services: Used,
+  services: TrainingServices,
   { job, model, directory }: { job: TrainingJobRecord; model: TrainingModel; directory: JobDirectory },
   { step, lag, adapterPath }: ReferencePolicy,
 ): Promise<WeightsRef> {
@@ -68,7 +66,7 @@ export async function referenceWeights(
 }
 
 async function checkpointAt(
-  { control }: Pick<Services, "control">,
+  { control }: { control: ControlPlane },
   { id }: TrainingModel,
   step: number | null,
 ): Promise<Checkpoint | undefined> {
@@ -77,7 +75,7 @@ async function checkpointAt(
 
 /** Directory of the weights; undefined for those of the base model. */
 async function weightsOf(
-  { checkpointDirectories }: Used,
+  { checkpointDirectories }: TrainingServices,
   checkpoint: Checkpoint | undefined,
 ): Promise<string | undefined> {
   if (checkpoint === undefined || checkpoint.weights_digest === null) return undefined;
@@ -85,7 +83,10 @@ async function weightsOf(
 }
 
 /** The adapter of a model that has not been trained yet; none if the engine trains all weights only. */
-async function newAdapter({ config, training }: Used, baseModel: string): Promise<{ adapter?: LoraConfig }> {
+async function newAdapter(
+  { config, training }: TrainingServices,
+  baseModel: string,
+): Promise<{ adapter?: LoraConfig }> {
   const { models } = await training.capabilities();
   const lora = models.find(({ name }) => name === baseModel)?.training?.lora;
   if (lora === undefined) return {};
@@ -96,7 +97,7 @@ async function newAdapter({ config, training }: Used, baseModel: string): Promis
 
 /** Makes a directory of the files of a checkpoint and the state of the optimizer, unless an earlier attempt has. */
 async function withOptimizer(
-  { blobs }: Used,
+  { blobs }: TrainingServices,
   weights: string,
   optimizer: ReadonlyArray<{ path: string; blob: string }>,
   directory: string,

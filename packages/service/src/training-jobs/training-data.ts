@@ -1,4 +1,4 @@
-import type { ArtifactFile, ArtifactVersion } from "@heddle/control-plane";
+import type { ArtifactFile, ArtifactVersion, ControlPlane } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import { readTrainingRows } from "@heddle/training";
 import type { TrainingRow } from "@heddle/training";
@@ -6,7 +6,8 @@ import { readContent } from "../artifacts/read-content.js";
 import { filesOf } from "../artifacts/write-directory.js";
 import { JsonMemory } from "../limits/json-memory.js";
 import { TrainingDataLimit, trainingDataBytes } from "../limits/training-data-limit.js";
-import type { Services } from "../services.js";
+import type { BlobStore } from "@heddle/blob-store";
+import type { Config } from "../config/config.js";
 
 /** The most bytes of a file of training data. */
 const maxFileBytes = 256 * 1024 * 1024;
@@ -15,7 +16,7 @@ const preferred = ["trajectories.jsonl", "train.jsonl"];
 
 /** Returns the file of an artifact that has the rows. Throws `invalid` if none or more than one can be meant. */
 export async function trainingFileOf(
-  services: Pick<Services, "control">,
+  services: { control: ControlPlane },
   version: ArtifactVersion,
 ): Promise<ArtifactFile> {
   const candidates: ArtifactFile[] = [];
@@ -41,7 +42,7 @@ export async function trainingFileOf(
  * `num_trajectories` of the metadata.
  */
 export async function readTrainingData(
-  services: Pick<Services, "control" | "blobs" | "config">,
+  services: { control: ControlPlane; blobs: BlobStore; config: Config },
   version: ArtifactVersion,
 ): Promise<TrainingRow[]> {
   const file = await trainingFileOf(services, version);
@@ -76,7 +77,7 @@ async function* limited(stream: AsyncIterable<Uint8Array>, most: number): AsyncG
 }
 
 async function metadataFile(
-  services: Pick<Services, "control" | "blobs">,
+  services: { control: ControlPlane; blobs: BlobStore },
   { id }: ArtifactVersion,
 ): Promise<string | undefined> {
   const file = await services.control.artifacts.getFile(id, "metadata.json");

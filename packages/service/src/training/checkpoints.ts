@@ -3,7 +3,7 @@ import type { TrainingHandlers } from "@heddle/server-stub/training";
 import { splitMetrics } from "@heddle/training";
 import { loadModel } from "../access/load-model.js";
 import type { Caller, Services } from "../services.js";
-import { purgeCheckpoints } from "../training-models/purge-checkpoints.js";
+import { purgeCheckpoints } from "../checkpoints/purge-checkpoints.js";
 import { wireCheckpoint, wirePage } from "../wire/training-model.js";
 
 export function checkpointHandlers(services: Services): TrainingHandlers<Caller>["checkpoints"] {

@@ -2,8 +2,8 @@ import { reply } from "@heddle/server-stub";
 import type { Schemas, TrainingHandlers } from "@heddle/server-stub/training";
 import type { TrainingEngine } from "@heddle/training";
 import { callerIfAny } from "../access/authenticate.js";
-import { trainingKinds } from "../jobs/train.js";
-import type { StoringPart } from "../losses/loss-log.js";
+import { trainingKinds } from "../training-jobs/train.js";
+import type { StoringPart } from "../operations/losses/loss-log.js";
 import type { Caller, Services } from "../services.js";
 
 type Check = Schemas["QueueCheck"];

@@ -4,7 +4,7 @@ import type { TrainingHandlers } from "@heddle/server-stub/training";
 import { newId } from "@heddle/trace-model";
 import { loadModel } from "../access/load-model.js";
 import type { Caller, Services } from "../services.js";
-import { deleteModel } from "../training-models/delete-model.js";
+import { deleteModel } from "../checkpoints/delete-model.js";
 import { wireBaseModel, wireModel, wirePage } from "../wire/training-model.js";
 
 export function modelHandlers(services: Services): TrainingHandlers<Caller>["models"] {

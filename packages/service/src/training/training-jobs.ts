@@ -9,7 +9,7 @@ import type { Services } from "../services.js";
 import { createRlJob, createSftJob, readRlConfig } from "../training-jobs/create-job.js";
 import { packTrajectories } from "../training-jobs/pack-trajectories.js";
 import type { RlRequestHeader } from "../training-jobs/pack-trajectories.js";
-import { purgeCheckpoints } from "../training-models/purge-checkpoints.js";
+import { purgeCheckpoints } from "../checkpoints/purge-checkpoints.js";
 import { wireTrainingEvent, wireTrainingJob } from "../wire/training-job.js";
 import { wirePage } from "../wire/training-model.js";
 

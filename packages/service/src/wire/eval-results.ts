@@ -1,7 +1,7 @@
 import { rawJson } from "@heddle/server-stub";
 import type { Schemas } from "@heddle/server-stub/tracing";
+import { objectText } from "@heddle/trace-model";
 import type { ResultsRow, ResultsTrial, ScoreStats } from "@heddle/trace-store";
-import { objectText } from "../evaluations/evaluation-writes.js";
 
 export function wireResultsRow({ row_digest, raw_data_row, evaluations }: ResultsRow): Schemas["EvalResultsRow"] {
   return {

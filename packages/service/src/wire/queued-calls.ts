@@ -3,7 +3,7 @@ import { HeddleError } from "@heddle/errors";
 import type { Schemas } from "@heddle/server-stub/tracing";
 import { splitPath } from "@heddle/trace-model";
 import type { TraceStore } from "@heddle/trace-store";
-import { collect } from "../collect.js";
+import { collect } from "../http/collect.js";
 import { wireCall } from "./call.js";
 
 /** The calls of a page of items, and what is wanted of them. */

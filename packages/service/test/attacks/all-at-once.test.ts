@@ -11,8 +11,8 @@ import { startModelServer } from "../../bench/model-server.js";
 import { neighbourProviders, prepareAttacks, storeEvaluation } from "../../bench/neighbour-tenants.js";
 import { childrenOf, resident } from "../../bench/process-usage.js";
 import { runVictim } from "../../bench/victim.js";
-import { readConfig } from "../../src/config.js";
-import { serviceMemoryBytes } from "../../src/observability/memory-account.js";
+import { readConfig } from "../../src/config/config.js";
+import { serviceMemoryBytes } from "../../src/boot/memory-account.js";
 import { finished, heddle, openHeddle } from "../faults/heddle-process.js";
 import { writeProviders } from "../upstream.js";
 

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, s
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, inject, test, vi } from "vitest";
-import { banner, shownKey } from "../../src/banner.js";
+import { banner, shownKey } from "../../src/boot/banner.js";
 import { finished } from "./heddle-process.js";
 import type { Child } from "./heddle-process.js";
 

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { createTracingClient } from "@heddle/client/tracing";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { runKeys } from "../../src/cli/keys.js";
-import { readConfig } from "../../src/config.js";
-import { startService } from "../../src/start.js";
-import type { Running } from "../../src/start.js";
+import { readConfig } from "../../src/config/config.js";
+import { startService } from "../../src/boot/start.js";
+import type { Running } from "../../src/boot/start.js";
 import { openAiLike, startUpstream } from "../upstream.js";
 import { startCollector } from "./collector.js";
 

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTracingClient } from "@heddle/client/tracing";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { readConfig } from "../../src/config.js";
-import { startService } from "../../src/start.js";
-import type { Running } from "../../src/start.js";
+import { readConfig } from "../../src/config/config.js";
+import { startService } from "../../src/boot/start.js";
+import type { Running } from "../../src/boot/start.js";
 import { freePort } from "../faults/heddle-process.js";
 
 const ownerKey = "o".repeat(40);

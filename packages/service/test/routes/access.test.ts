@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { routes } from "../../src/routes/registry.js";
+import { routes } from "../../src/boot/routes.js";
 import { secret } from "../isolation/tenants.js";
 import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";

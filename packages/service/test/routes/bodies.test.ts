@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import * as fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { routes } from "../../src/routes/registry.js";
+import { routes } from "../../src/boot/routes.js";
 import { nearly } from "../fuzz/mutations.js";
 import { oddText } from "../fuzz/raw-texts.js";
 import { hostileTexts, loneSurrogate, withText } from "../hostile/hostile-texts.js";

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { routes } from "../../src/routes/registry.js";
+import { routes } from "../../src/boot/routes.js";
 
 /** The reason in the error body of a route; fails for a body of another shape. */
 export function reasonOf(route: keyof typeof routes, status: number, text: string): string {

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import type { GraphqlContext } from "../../src/compat/graphql-context.js";
-import { rootsOf } from "../../src/compat/graphql.js";
-import { routes } from "../../src/routes/registry.js";
+import type { GraphqlContext } from "../../src/wandb/graphql-context.js";
+import { rootsOf } from "../../src/wandb/graphql-server.js";
+import { routes } from "../../src/boot/routes.js";
 import { newProject } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 import { routeSamples } from "./route-samples.js";
@@ -29,12 +29,12 @@ test("every field that a GraphQL request can begin with has a sample", () => {
 
 /** What serves requests without being a route. */
 const servers = [
-  "app.ts",
-  "draining.ts",
+  "boot/app.ts",
+  "boot/draining.ts",
+  "boot/listening.ts",
+  "http/serve-routes.ts",
   "limits/with-scope.ts",
-  "listening.ts",
   "observability/metrics-route.ts",
-  "routes/serve-routes.ts",
 ];
 
 test("no other file of the service can respond to a path: a route is in the registry", () => {

@@ -1,6 +1,6 @@
-import { signedPathOf } from "../../src/compat/wandb/signed-urls.js";
-import type { Grant } from "../../src/compat/wandb/signed-urls.js";
-import type { routes } from "../../src/routes/registry.js";
+import { signedPathOf } from "../../src/wandb/signed-urls.js";
+import type { Grant } from "../../src/wandb/signed-urls.js";
+import type { routes } from "../../src/boot/routes.js";
 import type { TestService } from "../test-service.js";
 import { fileName, idsOf } from "./route-tenants.js";
 import type { RouteTenant } from "./route-tenants.js";

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { storeContent } from "../../src/artifacts/store-content.js";
-import { encodeId } from "../../src/compat/wandb/ids.js";
+import { encodeId } from "../../src/wandb/ids.js";
 import { secret } from "../isolation/tenants.js";
 import type { TestService } from "../test-service.js";
 

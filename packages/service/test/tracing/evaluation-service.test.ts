@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { jobKinds } from "../../src/jobs/job-kinds.js";
+import { jobKinds } from "../../src/boot/job-kinds.js";
 import type { JobRunner } from "../../src/jobs/runner.js";
 import { startChatServer } from "../chat-server.js";
 import { newProject, openTestService } from "../test-service.js";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openInferenceLists } from "../../src/providers/inference-lists.js";
-import type { ProviderKind } from "../../src/providers/provider.js";
+import type { ProviderKind } from "../../src/config/provider-settings.js";
 import { openProviders } from "../../src/providers/providers.js";
 import { openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";

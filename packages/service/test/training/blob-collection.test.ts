@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { collectBlobs } from "../../src/blobs/collect-blobs.js";
+import { collectBlobs } from "../../src/operations/blobs/collect-blobs.js";
 import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { purgeCheckpoints } from "../../src/training-models/purge-checkpoints.js";
+import { purgeCheckpoints } from "../../src/checkpoints/purge-checkpoints.js";
 import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 import { readPage } from "./read-page.js";

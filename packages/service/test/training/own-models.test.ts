@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { loadModel } from "../../src/llm-models/load-model.js";
-import { referencedObject } from "../../src/referenced-object.js";
+import { loadModel } from "../../src/runnable-objects/load-model.js";
+import { referencedObject } from "../../src/objects/referenced-object.js";
 import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 

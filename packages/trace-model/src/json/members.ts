@@ -106,3 +106,8 @@ export function decodeString(text: string, from: number, to: number): string {
   const inside = text.slice(from + 1, to - 1);
   return inside.includes("\\") ? (JSON.parse(text.slice(from, to)) as string) : inside;
 }
+
+/** Returns the text of an object whose members are JSON texts. */
+export function objectText(members: Iterable<readonly [name: string, value: JsonText]>): JsonText {
+  return `{${Array.from(members, ([name, value]) => `${JSON.stringify(name)}:${value}`).join(",")}}`;
+}

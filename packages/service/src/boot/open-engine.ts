@@ -1,0 +1,49 @@
+import { readdirSync, statSync } from "node:fs";
+import { join, posix, relative, sep } from "node:path";
+import { openEmbeddedEngine } from "@heddle/embedded-engine";
+import { openTinkerTrainers, openVllmSampler } from "@heddle/remote-engine";
+import { composeEngine } from "@heddle/training";
+import type { TrainingEngine } from "@heddle/training";
+import type { Config } from "../config/config.js";
+
+/**
+ * Opens what trains and samples: the embedded engine, and servers for the models that are configured for them. Processes
+ * start, and servers are called, with the first request that needs them.
+ */
+export async function openTrainingEngine(config: Config, log: (line: string) => void): Promise<TrainingEngine> {
+  const { modelsDir, trainingMemoryBytes, trainingConcurrency, remoteEngine, dataDir } = config;
+  const { trainerUrl, trainerKey, inferenceUrl, inferenceKey, inferenceDataDir, models } = remoteEngine;
+  const embedded = await openEmbeddedEngine({
+    models: { directories: modelDirectories(modelsDir) },
+    memoryBytes: trainingMemoryBytes,
+    memorySetting: "HEDDLE_TRAINING_MEMORY",
+    trainingProcesses: trainingConcurrency,
+    adapterRank: config.loraRank,
+    log,
+  });
+  const trainers =
+    trainerUrl === undefined ? [] : [openTinkerTrainers({ url: trainerUrl, apiKey: trainerKey, models })];
+  const serverPath = (directory: string) => posix.join(inferenceDataDir, ...relative(dataDir, directory).split(sep));
+  const samplers =
+    inferenceUrl === undefined
+      ? []
+      : [openVllmSampler({ url: inferenceUrl, apiKey: inferenceKey, models, serverPath })];
+  if (trainers.length === 0 && samplers.length === 0) return embedded;
+  return composeEngine({ trainers: [...trainers, embedded], samplers: [...samplers, embedded] });
+}
+
+/** The directories in the directory of models, by their names. */
+function modelDirectories(modelsDir: string): Record<string, string> {
+  const directories = entriesOf(modelsDir).map((name): [string, string] => [name, join(modelsDir, name)]);
+  return Object.fromEntries(directories.filter(([, path]) => statSync(path).isDirectory()));
+}
+
+/** A directory of models that does not exist holds none. */
+function entriesOf(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    throw error;
+  }
+}

@@ -1,0 +1,32 @@
+import { graphqlRoute } from "../wandb/graphql-route.js";
+import { fileStreamRoute } from "../wandb/file-stream-route.js";
+import { signedUrlRoute } from "../wandb/signed-url-route.js";
+import { docsRoute, homeRoute } from "../http/docs-site.js";
+import { metricsRoute } from "../observability/metrics-route.js";
+import type { Route } from "../http/route.js";
+import { otlpLogsRoute, otlpMetricsRoute } from "../otlp/signals-route.js";
+import type { Metrics } from "../observability/metrics.js";
+import type { WandbServices } from "../wandb/wandb-services.js";
+
+/** What routes are made of. */
+export interface Site {
+  services: WandbServices;
+  docsDir: string | undefined;
+  /** Undefined where metrics are not served on this port. */
+  metrics: Metrics | undefined;
+}
+
+/**
+ * Every route that the spec does not describe: the service mounts no other. The suites that go over the operations of the
+ * spec go over these with the samples of `test/routes/`.
+ */
+export const routes = {
+  home: homeRoute,
+  docs: docsRoute,
+  metrics: metricsRoute,
+  graphql: graphqlRoute,
+  fileStream: fileStreamRoute,
+  signedUrl: signedUrlRoute,
+  otlpLogs: otlpLogsRoute,
+  otlpMetrics: otlpMetricsRoute,
+} as const satisfies Readonly<Record<string, Route<Site>>>;

@@ -1,0 +1,11 @@
+import type { Config } from "../config/config.js";
+import type { ObjectStores } from "../objects/object-stores.js";
+import type { ModelBackends } from "../runnable-objects/model-backends.js";
+
+/** What the runs of evaluations use. */
+export interface RunServices extends ObjectStores, ModelBackends {
+  config: Pick<
+    Config,
+    "evaluationComputingMs" | "evaluationConcurrency" | "evaluationMaxPredictions" | "evaluationTimeoutMs"
+  >;
+}

@@ -1,0 +1,119 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { brotliCompressSync, gunzipSync, gzipSync } from "node:zlib";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Problem } from "@heddle/server-stub";
+import type { HttpRequest, HttpResponse, HttpServer } from "@heddle/server-stub";
+import { docsRoute, homeRoute } from "./docs-site.js";
+import { defaultLimits } from "../config/limit-settings.js";
+import { openTurns } from "../limits/shares.js";
+import { openRoutes, serveRoutes } from "./serve-routes.js";
+
+const root = mkdtempSync(join(tmpdir(), "heddle-site-"));
+const directory = join(root, "site");
+const html = `<!doctype html><title>Docs</title>${"x".repeat(2000)}`;
+const next: HttpServer = () => Promise.resolve({ status: 418, headers: {}, body: "next" });
+const routes = openRoutes([homeRoute, docsRoute], { docsDir: directory });
+const onError = (error: unknown) => (error instanceof Problem ? error : undefined);
+const authenticate = () => Promise.reject(new Error("not asked for"));
+const site = serveRoutes(routes, { authenticate, onError, turns: openTurns(defaultLimits) }, next);
+
+beforeAll(() => {
+  mkdirSync(join(directory, "tracing"), { recursive: true });
+  mkdirSync(join(directory, "assets"));
+  writeFileSync(join(root, "secret.html"), "secret");
+  writeFileSync(join(directory, "index.html"), html);
+  writeFileSync(join(directory, "index.html.gz"), gzipSync(html));
+  writeFileSync(join(directory, "index.html.br"), brotliCompressSync(html));
+  writeFileSync(join(directory, "tracing/index.html"), "tracing");
+  writeFileSync(join(directory, "tracing/call-start.html"), "call");
+  writeFileSync(join(directory, "tracing/call-start.md"), "# Start");
+  writeFileSync(join(directory, "assets/page.0123456789ab.js"), "1");
+});
+afterAll(() => rmSync(root, { recursive: true }));
+
+async function get(target: string, headers: Record<string, string> = {}, method = "GET"): Promise<HttpResponse> {
+  return site({ target, method, header: (name: string) => headers[name] } as unknown as HttpRequest);
+}
+
+async function bodyOf({ body }: HttpResponse): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  const write = (chunk: string | Uint8Array) => void chunks.push(Buffer.from(chunk));
+  if (typeof body === "function") await body({ closed: false, write, onClose: () => undefined });
+  return Buffer.concat(chunks);
+}
+
+test("a page is sent in the encoding that the browser accepts", async () => {
+  const plain = await get("/docs/");
+  expect((await bodyOf(plain)).toString()).toBe(html);
+  expect(plain.headers).toMatchObject({ "content-type": "text/html; charset=utf-8", vary: "accept-encoding" });
+  expect(plain.headers["content-encoding"]).toBeUndefined();
+  const gzip = await get("/docs/", { "accept-encoding": "gzip, deflate" });
+  expect(gzip.headers["content-encoding"]).toBe("gzip");
+  expect(gunzipSync(await bodyOf(gzip)).toString()).toBe(html);
+  const encodingFor = async (accepted: string) =>
+    (await get("/docs/", { "accept-encoding": accepted })).headers["content-encoding"];
+  expect(await encodingFor("gzip, deflate, br, zstd")).toBe("br");
+  expect(await encodingFor("br;q=0, *;q=0.5")).toBe("gzip");
+  expect(await encodingFor("BR ; Q=0.3")).toBe("br");
+  expect(await encodingFor("identity")).toBeUndefined();
+});
+
+test("pages state their policy and are checked again each time; assets are kept", async () => {
+  const page = await get("/docs/index.html");
+  expect(page.headers["content-security-policy"]).toMatch(
+    /^default-src 'none'; script-src 'self'; .*frame-ancestors 'none'$/,
+  );
+  expect(page.headers["cache-control"]).toBe("no-cache");
+  const asset = await get("/docs/assets/page.0123456789ab.js");
+  expect(asset.headers["cache-control"]).toBe("public, max-age=31536000, immutable");
+  expect(asset.headers["content-type"]).toBe("text/javascript; charset=utf-8");
+});
+
+test("a page that the browser has is not sent again, and each encoding has a tag of its own", async () => {
+  const { etag = "" } = (await get("/docs/")).headers;
+  const packed = (await get("/docs/", { "accept-encoding": "br" })).headers["etag"];
+  expect(packed).not.toBe(etag);
+  for (const known of [etag, `"other", W/${etag}`]) {
+    const same = await get("/docs/", { "if-none-match": known });
+    expect([same.status, same.body]).toEqual([304, undefined]);
+  }
+  expect((await get("/docs/", { "if-none-match": etag, "accept-encoding": "br" })).status).toBe(200);
+});
+
+test("redirects lead to the site below any prefix of a proxy", async () => {
+  const locationOf = async (target: string) => {
+    const { status, headers } = await get(target);
+    return [status, new URL(headers["location"] ?? "", `http://x/prefix${target}`).pathname];
+  };
+  expect(await locationOf("/")).toEqual([302, "/prefix/docs/"]);
+  expect(await locationOf("/?a=b")).toEqual([302, "/prefix/docs/"]);
+  expect(await locationOf("/docs")).toEqual([308, "/prefix/docs/"]);
+  expect(await locationOf("/docs/tracing")).toEqual([308, "/prefix/docs/tracing/"]);
+});
+
+test("a page is found without its extension, and HEAD has the headers alone", async () => {
+  expect((await bodyOf(await get("/docs/tracing/call-start"))).toString()).toBe("call");
+  expect((await bodyOf(await get("/docs/tracing/"))).toString()).toBe("tracing");
+  expect((await get("/docs/tracing/call-start.md")).headers["content-type"]).toBe("text/markdown; charset=utf-8");
+  const head = await get("/docs/tracing/call-start", {}, "HEAD");
+  expect([head.status, head.body, head.headers["content-length"]]).toEqual([200, undefined, "4"]);
+});
+
+test("nothing outside of the site is sent", async () => {
+  for (const path of [
+    "../secret.html",
+    "..%2fsecret.html",
+    "%2e%2e/secret.html",
+    "tracing/../../secret.html",
+    "%00",
+    "%ff",
+  ]) {
+    expect((await get(`/docs/${path}`)).status, path).toBe(404);
+  }
+  expect((await get("/docs/none")).status).toBe(404);
+  expect((await get("/docs/", {}, "POST")).status).toBe(405);
+  expect((await get("/documents")).status).toBe(418);
+  expect((await get("/", {}, "POST")).status).toBe(405);
+});

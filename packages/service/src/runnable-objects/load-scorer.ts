@@ -1,0 +1,47 @@
+import { HeddleError } from "@heddle/errors";
+import { memberOf } from "@heddle/trace-model";
+import type { StoredObject } from "@heddle/trace-store";
+import { Computing } from "../computing/computing.js";
+import { withPrefix } from "../error-prefix.js";
+import type { ModelBackends } from "./model-backends.js";
+import { openJudge } from "./open-judge.js";
+import type { ScorerClass } from "../scorers/scorer-class.js";
+import { scorerClasses, scorerClassOf } from "../scorers/scorer-classes.js";
+import type { Scorer } from "../scorers/scorer.js";
+
+/**
+ * Makes a scorer of an object. Throws `invalid` for an object whose code only an SDK can run and for parameters that do
+ * not fit its class; the message says what works.
+ */
+export async function loadScorer(
+  services: ModelBackends,
+  object: StoredObject,
+  computing: Computing = Computing.ofRequest(),
+): Promise<Scorer> {
+  const { project_id: projectId, object_id, val } = object;
+  const { name: className, open } = builtInClass(object);
+  return withPrefix(object_id, async () => {
+    const { name = object_id, settings } = await computing.run("checkedScorer", { className, val });
+    const score: Scorer["score"] =
+      open === undefined
+        ? await openJudge(settings, { services, projectId, computing })
+        : async (scored, signal) => computing.run("computeScore", { className, settings, scored }, { signal });
+    return { name, score: async (scored, signal) => withPrefix(name, async () => score(scored, signal)) };
+  });
+}
+
+function builtInClass({ object_id, kind, leaf_object_class, val }: StoredObject): ScorerClass {
+  const scorerClass = kind === "op" ? undefined : scorerClassOf(leaf_object_class);
+  const hasCode = (memberOf(val, "score") ?? "null") !== "null";
+  if (scorerClass !== undefined && (scorerClass.isSdkClass === true || !hasCode)) return scorerClass;
+  const what = kind === "op" ? "an op" : hasCode ? "a scorer with code of its own" : describe(leaf_object_class);
+  const names = scorerClasses.map(({ name }) => name).join(", ");
+  throw new HeddleError(
+    "invalid",
+    `${object_id} is ${what}, which only an SDK can run. The service runs scorers of these classes: ${names}`,
+  );
+}
+
+function describe(className: string | null): string {
+  return className === null ? "an object without a class" : `an object of class ${className}`;
+}

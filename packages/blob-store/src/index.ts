@@ -1,5 +1,4 @@
 export { collectGarbage, type GarbageOptions } from "./garbage.js";
-export { keyLocks } from "./key-locks.js";
 export { keyOf as blobKeyOf } from "./keys.js";
 export { openBlobStore } from "./open.js";
 export type { BlobEntry, BlobInfo, BlobReader, BlobReadOptions, BlobSource, BlobStore } from "./port.js";

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
+import { keyLocks } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
 import { checkDigest, sha256Of } from "./digest.js";
-import { keyLocks } from "./key-locks.js";
 import { digestOf, keyOf } from "./keys.js";
 import type { BlobEntry, BlobInfo, BlobReadOptions, BlobReader, BlobSource, BlobStore } from "./port.js";
 import { resolveRange } from "./range.js";

@@ -1,5 +1,9 @@
 export { FairQueue, type FairQueueOptions, type Turn } from "./fair-queue.js";
 export { FairShare, type FairShareOptions, type Release, type Sharer, type ShareLoad } from "./fair-share.js";
+export { forEachConcurrently } from "./for-each-concurrently.js";
+export { keyLocks } from "./key-locks.js";
+export { mutex } from "./mutex.js";
+export { withTimeout } from "./with-timeout.js";
 export { ComputingBudget } from "./threads/computing-budget.js";
 export { entryModule, type EntryModule } from "./threads/entry-module.js";
 export { FairThreads, type FairThreadsOptions, type TaskOptions } from "./threads/fair-threads.js";

@@ -1,4 +1,5 @@
 import { setTimeout } from "node:timers/promises";
+import { mutex } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
 import Libsql from "libsql";
 import type { Database, Row, SqlValue, Statements } from "./database.js";
@@ -32,14 +33,11 @@ export function openSqlite(path: string): Database {
   };
 
   // There is one connection: every other statement waits for the end of an open transaction.
-  let open: Promise<unknown> = Promise.resolve();
-  const queued = async <T>(work: () => Promise<T>): Promise<T> => {
-    const result = open.then(work).catch((error: unknown) => {
+  const runExclusive = mutex();
+  const queued = async <T>(work: () => Promise<T>): Promise<T> =>
+    await runExclusive(work).catch((error: unknown) => {
       throw sqliteFailure(error, path);
     });
-    open = result.catch(() => undefined);
-    return await result;
-  };
 
   return {
     rows: async (sql, params) => await queued(async () => await retryWhileLocked(() => execute(sql, params))),

@@ -1,7 +1,7 @@
 import type { StructuredOutput } from "./structured-output.js";
 import { parentPort, workerData } from "node:worker_threads";
 import { HeddleError } from "@heddle/errors";
-import { toWireError } from "@heddle/concurrency";
+import { mutex, toWireError } from "@heddle/concurrency";
 import type { Compiled } from "./compiled-grammars.js";
 import { compiledGrammars } from "./compiled-grammars.js";
 import { libraryFailure } from "./library-failure.js";
@@ -31,14 +31,15 @@ let memoryRefused = false;
 const sessions = new Map<number, Session>();
 const bits = tokenBits(data.bytes, data.ends, data.vocabularySize, data.eosIds);
 const opened = open();
-let queue: Promise<void> = respond(0, async () => {
-  await opened;
-  return {};
-});
+const inOrder = mutex();
+void inOrder(() =>
+  respond(0, async () => {
+    await opened;
+    return {};
+  }),
+);
 
-parentPort?.on("message", (request: GrammarWorkerRequest) => {
-  queue = queue.then(() => serve(request));
-});
+parentPort?.on("message", (request: GrammarWorkerRequest) => void inOrder(() => serve(request)));
 
 async function open() {
   limitWasmMemory(data.memoryBytes, () => {

@@ -1,3 +1,4 @@
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import { HeddleError } from "@heddle/errors";
 import { createBeamGroup } from "./beam-group.js";
 import type { ScheduledRequest } from "./scheduled-request.js";
@@ -208,11 +209,4 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
     },
     idle,
   };
-}
-
-/** Yields to the event loop. */
-function yieldToEventLoop(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
 }

@@ -1,3 +1,4 @@
+import { mutex } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
 import type { OpenedTrainer } from "./opened-trainer.js";
 import { openTrainer } from "./opened-trainer.js";
@@ -10,19 +11,16 @@ import { aborted } from "./until-aborted.js";
 
 let open: OpenedTrainer | undefined;
 /** Calls run one at a time, so that no call observes a partial step. */
-let last: Promise<unknown> = Promise.resolve();
+const queue = mutex();
 
 function runExclusive<Params, Context extends { signal: AbortSignal }, Result>(
   handler: (params: Params, context: Context) => Promise<Result>,
 ) {
-  return (params: Params, context: Context): Promise<Result> => {
-    const result = last.then(() => {
+  return (params: Params, context: Context): Promise<Result> =>
+    queue(async () => {
       if (context.signal.aborted) throw aborted();
-      return handler(params, context);
+      return await handler(params, context);
     });
-    last = result.catch(() => undefined);
-    return result;
-  };
 }
 
 const handlers: Handlers<TrainerMethods> = {

@@ -1,3 +1,4 @@
+import { mutex } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
 import type { Sharer } from "./weights-turns.js";
 import { WeightsTurns } from "./weights-turns.js";
@@ -51,7 +52,7 @@ export function weightsCache(budgetBytes: number): {
   let usedBytes = 0;
   let clock = 0;
   /** Reservations run one at a time. */
-  let lastReservation: Promise<unknown> = Promise.resolve();
+  const reserve = mutex();
 
   const turns = new WeightsTurns({
     budgetBytes,
@@ -63,7 +64,7 @@ export function weightsCache(budgetBytes: number): {
       });
       return used.reduce((sum, { bytes }) => sum + bytes, 0);
     },
-    take: (bytes) => inTurn(() => makeFree(bytes)),
+    take: (bytes) => reserve(() => makeFree(bytes)),
     giveBack: (bytes) => (usedBytes -= bytes),
   });
 
@@ -143,17 +144,11 @@ export function weightsCache(budgetBytes: number): {
       );
     }
     if (sharer) await turns.take(() => sharersOf(entry).filter((each) => each !== undefined), bytes);
-    else if (!(await inTurn(() => makeFree(bytes)))) {
+    else if (!(await reserve(() => makeFree(bytes)))) {
       const free = `${budgetBytes - usedBytes} of ${budgetBytes}`;
       throw new HeddleError("busy", `the weights need ${bytes} bytes; ${free} are not in use`);
     }
     return bytes;
-  }
-
-  function inTurn<Value>(run: () => Promise<Value>): Promise<Value> {
-    const reservation = lastReservation.then(run);
-    lastReservation = reservation.catch(() => undefined);
-    return reservation;
   }
 
   /** Takes bytes, dropping weights that nobody uses, least recently used first. Returns false if too little is free. */

@@ -1,3 +1,4 @@
+import { mutex, withTimeout } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
 import type { GenerateRequest } from "@heddle/training";
 
@@ -36,7 +37,7 @@ export class WeightsTurns {
   readonly #memory: WeightsMemory;
   readonly #waiting = new Set<Waiting>();
   readonly #yielding = new Set<() => void>();
-  #granting: Promise<void> = Promise.resolve();
+  readonly #runExclusive = mutex();
 
   constructor(memory: WeightsMemory) {
     this.#memory = memory;
@@ -44,17 +45,21 @@ export class WeightsTurns {
 
   /** Takes bytes when it is the turn of one of those who want them. Throws `busy` after a long wait. */
   async take(sharers: Waiting["sharers"], bytes: number): Promise<void> {
-    const waiting: Waiting = { sharers, bytes, since: performance.now(), grant: () => undefined };
-    const granted = new Promise<boolean>((resolve) => {
-      waiting.grant = () => resolve(true);
-      setTimeout(() => resolve(false), longestWaitMs).unref();
-    });
+    let grant = () => {};
+    const granted = new Promise<void>((resolve) => (grant = resolve));
+    const waiting: Waiting = { sharers, bytes, since: performance.now(), grant };
     this.#waiting.add(waiting);
     this.changed();
-    if (await granted) return;
-    this.#waiting.delete(waiting);
-    this.changed();
-    throw new HeddleError("busy", `the weights need ${bytes} bytes of ${this.#memory.budgetBytes}; others are in use`);
+    try {
+      await withTimeout(granted, longestWaitMs, () => {
+        const text = `the weights need ${bytes} bytes of ${this.#memory.budgetBytes}; others are in use`;
+        return new HeddleError("busy", text);
+      });
+    } catch (error) {
+      this.#waiting.delete(waiting);
+      this.changed();
+      throw error;
+    }
   }
 
   /** Resolves when a request on loaded weights may start. */
@@ -73,7 +78,7 @@ export class WeightsTurns {
 
   /** To be called when weights are no longer in use, and when somebody else wants those that are waited for. */
   changed(): void {
-    if (this.#waiting.size > 0) this.#granting = this.#granting.then(() => this.#grantFree());
+    if (this.#waiting.size > 0) void this.#runExclusive(() => this.#grantFree());
     for (const wake of this.#yielding) wake();
     this.#yielding.clear();
   }

@@ -6,6 +6,7 @@ import type {
   TokenSequence,
   Trainer,
 } from "@heddle/training";
+import { mutex } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
 import type { ModelConfig } from "../model/config.js";
 import { requireTrainingMemory } from "../model/memory.js";
@@ -204,14 +205,4 @@ function checkOptimizer({ first, second }: OptimizerState, { flat }: ParameterSe
     const message = `the optimizer state has ${moment.length} entries for ${flat.length} trained values`;
     throw new HeddleError("invalid", message, { loc: ["optimizer"] });
   }
-}
-
-/** Returns a mutex: each function runs after the previous one has settled. */
-function mutex(): <Result>(work: () => Promise<Result>) => Promise<Result> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const result = last.then(work, work);
-    last = result.catch(() => undefined);
-    return result;
-  };
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { mutex } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
 import { checkObjective, checkpointDigest, checkSequences, finishMetrics, objectiveLoss } from "@heddle/training";
 import type {
@@ -56,7 +57,7 @@ const unloadTimeoutMs = 30_000;
 export class TinkerTrainer implements Trainer {
   readonly adapter: LoraConfig;
   readonly #settings: TinkerTrainerSettings;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #queue = mutex();
   #sequenceNumber: number;
   #steps: number;
   /** Whether there is an accumulated gradient. */
@@ -139,7 +140,7 @@ export class TinkerTrainer implements Trainer {
     const { api, session, modelId, onClose } = this.#settings;
     if (this.#closed) return;
     this.#closed = true;
-    await this.#last;
+    await this.#queue(async () => {});
     const signal = AbortSignal.timeout(unloadTimeoutMs);
     try {
       const { request_id: id } = await api.post("unload_model", { model_id: modelId }, { repeatable: true, signal });
@@ -245,13 +246,11 @@ export class TinkerTrainer implements Trainer {
   }
 
   #runExclusive<Result>(work: () => Promise<Result>): Promise<Result> {
-    const result = this.#last.then(() => {
+    return this.#queue(async () => {
       if (this.#closed) throw new HeddleError("aborted", "the trainer is closed");
       if (this.#unusable) throw this.#unusable;
-      return work();
+      return await work();
     });
-    this.#last = result.catch(() => undefined);
-    return result;
   }
 
   #limits(): { vocabularySize: number; contextLength: number } {

@@ -1,5 +1,5 @@
 import type { ClaimedJob } from "@heddle/control-plane";
-import { forEachConcurrently } from "./for-each-concurrently.js";
+import { forEachConcurrently } from "@heddle/concurrency";
 import { planRun } from "./plan-run.js";
 import type { RunPlan } from "./plan-run.js";
 import { runJob, runOf } from "./run-job.js";

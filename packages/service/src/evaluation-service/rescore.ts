@@ -3,7 +3,7 @@ import { HeddleError } from "@heddle/errors";
 import { jsonType, memberOf, stringMember, stringValue } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/trace-model";
 import type { StoredCall, TraceStore } from "@heddle/trace-store";
-import { forEachConcurrently } from "./for-each-concurrently.js";
+import { forEachConcurrently } from "@heddle/concurrency";
 import { jobComputing } from "./job-computing.js";
 import { checkPredictions, loadScorers } from "./plan-run.js";
 import type { RunItem } from "./run-calls.js";

@@ -5,7 +5,7 @@ import { checkFeedback, derivedId, formatRef, stringMember } from "@heddle/trace
 import type { JsonText } from "@heddle/trace-model";
 import type { NewFeedback, StoredCall, TraceStore } from "@heddle/trace-store";
 import { splitProject } from "../access/project-id.js";
-import { forEachConcurrently } from "./for-each-concurrently.js";
+import { forEachConcurrently } from "@heddle/concurrency";
 import { jobComputing } from "./job-computing.js";
 import { loadScorers } from "./plan-run.js";
 import type { ScoreOutcome } from "./run-calls.js";

@@ -1,4 +1,4 @@
-import { keyLocks } from "@heddle/blob-store";
+import { keyLocks } from "@heddle/concurrency";
 import type { HeddleError } from "@heddle/errors";
 import { reply } from "@heddle/server-stub";
 import type { TracingHandlers } from "@heddle/server-stub/tracing";

@@ -1,3 +1,4 @@
+import { withTimeout } from "@heddle/concurrency";
 import { reply } from "@heddle/server-stub";
 import type { Schemas, TrainingHandlers } from "@heddle/server-stub/training";
 import type { TrainingEngine } from "@heddle/training";
@@ -127,12 +128,9 @@ async function readsAndWrites(store: Services["store"]): Promise<void> {
 
 async function timed<T>(task: () => Promise<T>): Promise<Check & { value?: T }> {
   const started = performance.now();
-  let timer: NodeJS.Timeout | undefined;
-  const tooLong = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no response within ${timeoutMs / 1000} s`)), timeoutMs);
-  });
+  const tooLong = () => new Error(`no response within ${timeoutMs / 1000} s`);
   try {
-    const value = await Promise.race([task(), tooLong]);
+    const value = await withTimeout(task(), timeoutMs, tooLong);
     return { success: true, duration: seconds(started), error: null, value };
   } catch (error) {
     return {
@@ -140,8 +138,6 @@ async function timed<T>(task: () => Promise<T>): Promise<Check & { value?: T }> 
       duration: seconds(started),
       error: error instanceof Error ? error.message : String(error),
     };
-  } finally {
-    clearTimeout(timer);
   }
 }
 

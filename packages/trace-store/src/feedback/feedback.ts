@@ -1,5 +1,5 @@
 import type { ReadOptions, StoreContext } from "../context.js";
-import { mutex } from "../objects/mutex.js";
+import { mutex } from "@heddle/concurrency";
 import { purgedIds } from "../query/purge.js";
 import { aggregateFeedback } from "./aggregate.js";
 import type { FeedbackAggregate } from "./aggregate.js";

@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import { withTimeout } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
 import type { CallPart } from "@heddle/trace-model";
 import type { StoreContext } from "../context.js";
@@ -10,7 +11,6 @@ import type { InFlight } from "../stored-calls/in-flight.js";
 import { keyText } from "../stored-calls/call-key.js";
 import type { EndSide, StartSide } from "../stored-calls/call-sides.js";
 import { scheduleMaintenance } from "./upkeep/maintenance.js";
-import { withTimeout } from "./commit/with-timeout.js";
 import { checkPendingNames } from "./commit/pending-names.js";
 import { preparePart } from "./commit/prepare.js";
 import type { PreparedPart, RejectedPart } from "./commit/prepare.js";
@@ -23,6 +23,12 @@ import { insertTrusted } from "./commit/write-calls.js";
 import type { NameChange } from "./commit/write-calls.js";
 import type { IngestContext } from "./context.js";
 
+/**
+ * A request that waits longer is `busy`: its outcome is then unknown, and sending it again is harmless. Commits take
+ * milliseconds; only an engine that is down or overloaded takes this long.
+ */
+const timeoutMs = 10_000;
+const tooLong = () => new HeddleError("busy", "The trace engine takes too long");
 /** A check that waits longer in the queue rejects with the last failure. */
 const checkMs = 1500;
 /** A call that never exists. */
@@ -178,7 +184,7 @@ export async function openIngest(
       }
     });
     try {
-      return await withTimeout(committed);
+      return await withTimeout(committed, timeoutMs, tooLong);
     } catch (error) {
       failure = { error };
       throw error;
@@ -194,7 +200,7 @@ export async function openIngest(
       await ready();
       return await work();
     });
-    await withTimeout(Promise.race([started, done]));
+    await withTimeout(Promise.race([started, done]), timeoutMs, tooLong);
     return await done;
   }
 
@@ -222,7 +228,7 @@ export async function openIngest(
       if (failure === undefined) return;
       const { error } = failure;
       checking ??= queue.runExclusive(tryWriting).finally(() => (checking = undefined));
-      await withTimeout(checking, checkMs, () => error);
+      await withTimeout(checking, checkMs, () => error as Error);
     },
     engineRestarted() {
       state.needsRecovery = true;

@@ -17,7 +17,7 @@ import type {
   StoredObject,
   VersionOf,
 } from "./requests.js";
-import { mutex } from "./mutex.js";
+import { mutex } from "@heddle/concurrency";
 
 /** Most drafts and bytes of values in one insert. */
 const batchDrafts = 500;

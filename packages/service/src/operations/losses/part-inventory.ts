@@ -1,5 +1,6 @@
 import { open, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
+import { mutex } from "@heddle/concurrency";
 import type { StoredPart, TraceStore } from "@heddle/trace-store";
 
 const fileName = "trace-parts.json";
@@ -30,7 +31,7 @@ export async function writeInventory(dataDir: string, parts: readonly StoredPart
 /** Keeps the inventory up to date, and once more when it is stopped. */
 export function keepInventory(dataDir: string, store: TraceStore): { stop(): Promise<void> } {
   let written = "";
-  let writing = Promise.resolve();
+  const runExclusive = mutex();
   const update = async () => {
     // An engine that does not respond, or a full disk: the next time will do.
     const parts = await store.parts().catch(() => undefined);
@@ -41,7 +42,7 @@ export function keepInventory(dataDir: string, store: TraceStore): { stop(): Pro
       () => {},
     );
   };
-  const next = () => (writing = writing.then(update));
+  const next = () => runExclusive(update);
   const timer = setInterval(() => void next(), everyMs).unref();
   return {
     async stop() {

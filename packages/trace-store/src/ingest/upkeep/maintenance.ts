@@ -1,3 +1,4 @@
+import { mutex } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
 import type { Engine } from "../../engine/engine.js";
 import type { WriteRequest } from "../commit/commit-parts.js";
@@ -44,7 +45,7 @@ export function scheduleMaintenance(
   let repairedUpTo = clock.last();
   let namesDroppedUpTo = 0n;
   let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> = Promise.resolve();
+  const runExclusive = mutex();
 
   /** Everything up to this version is stored: no commit is under way when it is asked for. */
   const committedUpTo = () =>
@@ -98,9 +99,7 @@ export function scheduleMaintenance(
   /** One after the other. */
   function next(work: () => Promise<void>): Promise<void> {
     stopping.signal.throwIfAborted();
-    const result = running.then(work);
-    running = result.catch(() => {});
-    return result;
+    return runExclusive(work);
   }
 
   function schedule(delay: number): void {
@@ -129,7 +128,7 @@ export function scheduleMaintenance(
     async stop() {
       clearTimeout(timer);
       stopping.abort(new HeddleError("busy", "The store is closing"));
-      await running;
+      await runExclusive(async () => {});
     },
   };
 }

@@ -41,8 +41,9 @@ export { withOtelSpan } from "./calls/otel-span.js";
 export { asBuiltinClass, type ObjectClasses, objectClasses } from "./objects/classes.js";
 export { isAlias, isObjectId, isTag, parseVersionLabel, type VersionLabel } from "./objects/names.js";
 export { checkFeedback, type CheckedFeedback, type FeedbackClaim, isManyPerCall } from "./feedback/check.js";
-export { usageOf, type UsageRow } from "./usage/usage.js";
-export { addUsage, rollUpUsage } from "./usage/roll-up.js";
+export { modelName, priceNames } from "./usage/model-names.js";
+export { addUsage, reportedUsage, usageOf, type UsageRow } from "./usage/usage.js";
+export { rollUpUsage } from "./usage/roll-up.js";
 export type { CastTarget, Comparison, Expression, TypedField, ValueType } from "./query/expression.js";
 export { typeOf } from "./query/expression.js";
 export {

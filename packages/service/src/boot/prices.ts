@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { isJsonObject } from "@heddle/durable-files";
-import { parseTime } from "@heddle/trace-model";
+import { modelName, parseTime } from "@heddle/trace-model";
 import type { Price } from "@heddle/trace-store";
 import { ConfigError } from "../config/config.js";
 
@@ -45,8 +45,8 @@ export function loadPrices(file: string | undefined): Price[] {
   const shipped = storePrices(readPriceList(shippedPricesFile));
   if (file === undefined) return shipped;
   const own = storePrices(readPriceList(file));
-  const replaced = new Set(own.map(({ llm_id }) => llm_id));
-  return [...shipped.filter(({ llm_id }) => !replaced.has(llm_id)), ...own];
+  const replaced = new Set(own.map(({ llm_id }) => modelName(llm_id)));
+  return [...shipped.filter(({ llm_id }) => !replaced.has(modelName(llm_id))), ...own];
 }
 
 /** Reads and checks a file of prices. */

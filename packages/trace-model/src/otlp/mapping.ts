@@ -2,15 +2,15 @@ import { withOtelSpan } from "../calls/otel-span.js";
 import { withMembers } from "../json/edit.js";
 import { jsonType, objectEntries, stringValue } from "../json/members.js";
 import type { JsonText } from "../json/scan.js";
-import { safe, tokenBuckets } from "../usage/buckets.js";
-import type { TokenBuckets } from "../usage/buckets.js";
-import { usageRow } from "../usage/usage.js";
+import { fitsTotal, tokenBuckets } from "../usage/buckets.js";
+import { countsOfSpan } from "../usage/entry-counts.js";
+import type { SpanCounts } from "../usage/entry-counts.js";
+import { byModelName, usageRow } from "../usage/usage.js";
 import type { UsageRow } from "../usage/usage.js";
 import { isList } from "./attribute-node.js";
 import { senderAttributes } from "./sender-attributes.js";
-import { first, sources } from "./sources.js";
+import { everyHit, first, sources } from "./sources.js";
 import type { Hit, SpanData } from "./sources.js";
-import type { Sources } from "./source-path.js";
 import { textJson } from "./value-json.js";
 
 const inputSources = sources(...senderAttributes.inputs);
@@ -18,14 +18,7 @@ const outputSources = sources(...senderAttributes.output);
 const attributeSources = Object.entries(senderAttributes.attributes).map(
   ([name, names]) => [name, sources(...names)] as const,
 );
-const inputTokens = sources(...senderAttributes.usage.input.input_tokens);
-const promptTokens = sources(...senderAttributes.usage.input.prompt_tokens);
-const outputTokens = sources(...senderAttributes.usage.output.output_tokens);
-const completionTokens = sources(...senderAttributes.usage.output.completion_tokens);
-const totalTokens = sources(...senderAttributes.usage.total);
-const cacheReadTokens = sources(...senderAttributes.usage.cache_read);
-const cacheCreationTokens = sources(...senderAttributes.usage.cache_creation);
-const reasoningTokens = sources(...senderAttributes.usage.reasoning);
+const usageSources = sources(...senderAttributes.usage);
 const ownSources = sources(...senderAttributes.own);
 
 /** The data of a model call in a span, as JSON texts of the call's fields. */
@@ -46,7 +39,9 @@ export function spanContent(data: SpanData, all: JsonText, otelSpan: JsonText): 
   const input = first(inputSources, data);
   const output = first(outputSources, data);
   const recognised = recognisedAttributes(data);
-  const counts = tokenCounts(data);
+  const counts = countsOfSpan(
+    everyHit(usageSources, data).map(({ name, value }) => ({ attribute: name, entry: value })),
+  );
   const nothing = !input && !output && !counts && recognised.length === 0;
   const model = modelOf(recognised);
   return {
@@ -54,7 +49,7 @@ export function spanContent(data: SpanData, all: JsonText, otelSpan: JsonText): 
     output: output && unwrappedOutput(output),
     attributes: nothing ? withSpan(all, data, otelSpan) : recognisedJson(recognised, data, otelSpan),
     summary: counts ? `{"usage":{${textJson(model)}:${countsJson(counts)}}}` : "{}",
-    usage: counts ? usageRows(model, counts) : [],
+    usage: counts ? byModelName([usageRow(model, tokenBuckets(counts.counts))]) : [],
   };
 }
 
@@ -114,88 +109,52 @@ function modelOf(recognised: Members): string {
   return (model && stringValue(model)) || "usage";
 }
 
-interface TokenCount {
-  name: string;
-  value: number;
-}
-
-interface TokenCounts {
-  sent: TokenCount | undefined;
-  received: TokenCount | undefined;
-  total: number;
-  /** What the counts come to when the span reports parts of them. */
-  parts: TokenBuckets | undefined;
-}
-
 /**
- * Token counts. Exporters that follow two conventions report one count under both names; only one of them is taken,
- * as the two are added wherever usage is summed.
+ * The entry of `summary.usage`. Cached and reasoning tokens are part of the whole counts in it, whatever the sender does,
+ * and the total or the names say so to whoever reads it. A total that is not the sum of the others is as it was reported, and
+ * marked.
  */
-function tokenCounts(data: SpanData): TokenCounts | undefined {
-  const sent = tokenCount("input_tokens", inputTokens, data) ?? tokenCount("prompt_tokens", promptTokens, data);
-  const received =
-    tokenCount("output_tokens", outputTokens, data) ?? tokenCount("completion_tokens", completionTokens, data);
-  const reported = tokenCount("total_tokens", totalTokens, data);
-  const cacheRead = tokenCount("", cacheReadTokens, data);
-  const cacheCreation = tokenCount("", cacheCreationTokens, data);
-  const reasoning = tokenCount("", reasoningTokens, data);
-  const hasParts = cacheRead !== undefined || cacheCreation !== undefined || reasoning !== undefined;
-  if (!sent && !received && !reported && !hasParts) return undefined;
-  const parts = hasParts
-    ? tokenBuckets({
-        requests: 0,
-        input: positive(sent),
-        cache_read: positive(cacheRead),
-        cache_creation: positive(cacheCreation),
-        output: positive(received),
-        reasoning: positive(reasoning),
-        total: positive(reported),
-        cache_apart: false,
-        reasoning_apart: false,
-      })
-    : undefined;
-  const total = reported?.value ?? (sent?.value ?? 0) + (received?.value ?? 0);
-  return { sent, received, total, parts };
-}
-
-function tokenCount(name: string, candidates: Sources, data: SpanData): TokenCount | undefined {
-  const hit = first(candidates, data);
-  if (!hit) return undefined;
-  const value = Math.trunc(Number(stringValue(hit.value) ?? hit.value));
-  return Number.isSafeInteger(value) ? { name, value } : undefined;
-}
-
-function positive(count: TokenCount | undefined): number {
-  return Math.max(count?.value ?? 0, 0);
-}
-
-/** With parts, the whole counts include them, and the total says so to whoever reads the entry. */
-function countsJson({ sent, received, total, parts }: TokenCounts): JsonText {
-  if (parts === undefined) return `{${countJson(sent)}${countJson(received)}"total_tokens":${total}}`;
-  const { uncached_input, cache_read, cache_creation, output, reasoning } = parts;
+function countsJson({ counts, names }: SpanCounts): JsonText {
+  const { uncached_input, cache_read, cache_creation, output, reasoning, total } = tokenBuckets(counts);
   const [input, produced] = [uncached_input + cache_read + cache_creation, output + reasoning];
-  const [sentName, receivedName] = [sent?.name ?? "input_tokens", received?.name ?? "output_tokens"];
+  const hasParts = names.has("cache_read") || names.has("cache_creation") || names.has("reasoning");
+  const sent = wholeName(names.get("input"), "gen_ai.usage.input_tokens", hasParts, ["input_tokens", "prompt_tokens"]);
+  const received = wholeName(names.get("output"), "gen_ai.usage.output_tokens", hasParts, [
+    "output_tokens",
+    "completion_tokens",
+  ]);
+  const unexplained = isUnexplained(counts);
+  const [read, created] = unexplained
+    ? ["cached_tokens", "cache_write_tokens"]
+    : ["cache_read_input_tokens", "cache_creation_input_tokens"];
+  const cached = [
+    ...(cache_read > 0 ? [`"${read}":${cache_read}`] : []),
+    ...(cache_creation > 0 ? [`"${created}":${cache_creation}`] : []),
+  ];
   const members = [
-    `"${sentName}":${input}`,
-    `"${receivedName}":${produced}`,
-    ...(cache_read > 0 ? [`"cache_read_input_tokens":${cache_read}`] : []),
-    ...(cache_creation > 0 ? [`"cache_creation_input_tokens":${cache_creation}`] : []),
-    ...(reasoning > 0 ? [`"${receivedName}_details":{"reasoning_tokens":${reasoning}}`] : []),
-    `"total_tokens":${input + produced}`,
+    ...(names.has("input") || input > 0 ? [`"${sent}":${input}`] : []),
+    ...(names.has("output") || produced > 0 ? [`"${received}":${produced}`] : []),
+    ...(unexplained && cached.length > 0 ? [`"${sent}_details":{${cached.join(",")}}`] : cached),
+    ...(reasoning > 0 ? [`"${received}_details":{"reasoning_tokens":${reasoning}}`] : []),
+    `"total_tokens":${total}`,
+    ...(unexplained ? ['"total_tokens_unexplained":true'] : []),
   ];
   return `{${members.join(",")}}`;
 }
 
-function countJson(count: TokenCount | undefined): string {
-  return count === undefined ? "" : `"${count.name}":${count.value},`;
+/** The current name where the sender uses it, or reports nothing but parts. */
+function wholeName(
+  sender: string | undefined,
+  current: string,
+  hasParts: boolean,
+  [name, old]: readonly [string, string],
+): string {
+  return sender === current || (sender === undefined && hasParts) ? name : old;
 }
 
-function usageRows(model: string, { sent, received, total, parts }: TokenCounts): UsageRow[] {
-  const [input, output] = [positive(sent), positive(received)];
-  const whole = { requests: 0, uncached_input: input, cache_read: 0, cache_creation: 0, output, reasoning: 0 };
-  const sum = (buckets: Omit<TokenBuckets, "total">) =>
-    buckets.uncached_input + buckets.cache_read + buckets.cache_creation + buckets.output + buckets.reasoning;
-  return parts === undefined
-    ? [usageRow(model, { ...whole, total: safe(Math.max(total, 0) || sum(whole)) })]
-    : [usageRow(model, { ...parts, total: safe(sum(parts)) })];
+/** Whether the total is not the sum of the others; what is not reported may be in it. */
+function isUnexplained(counts: SpanCounts["counts"]): boolean {
+  const { input, output, total } = counts;
+  if (total === 0 || fitsTotal(counts)) return false;
+  return (input > 0 && output > 0) || total < input + output;
 }

@@ -145,8 +145,8 @@ export const senderAttributes = {
     tools: ["gen_ai.agent.tools", "gen_ai.tool.definitions", "llm.tools", "ai.prompt.tools"],
     operation: ["gen_ai.operation.name", "ai.operationId"],
   },
-  /** Counts of tokens. */
-  usage: usageAttributes,
+  /** What counts of tokens are below. */
+  usage: Object.keys(usageAttributes),
   /** The session of Vertex AI, whose spans are all turns. */
   vertex_session: ["gcp.vertex.agent.session_id"],
   /** A thread that the sender asks for. */

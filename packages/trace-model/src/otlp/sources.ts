@@ -48,6 +48,13 @@ export function first(candidates: Sources, { tree, events }: SpanData): Hit | un
   return undefined;
 }
 
+/** The values of all sources that are there. */
+export function everyHit(candidates: Sources, { tree }: SpanData): Hit[] {
+  return presentOf(candidates, tree.layout).flatMap(({ source, node, rest }) =>
+    node === undefined ? [] : (attributeHit(source, node, rest, tree) ?? []),
+  );
+}
+
 /** The first source that is there as text, undefined where it is empty; other values as their JSON text. */
 export function firstText(candidates: Sources, data: SpanData): string | undefined {
   const json = first(candidates, data)?.value;

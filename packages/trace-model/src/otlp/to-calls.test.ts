@@ -155,7 +155,7 @@ describe("usage", () => {
     ],
     [
       { "gen_ai.usage.input_tokens": 812, "gen_ai.usage.input_tokens.cached": 5 },
-      '{"usage":{"usage":{"input_tokens":812,"total_tokens":812}}}',
+      '{"usage":{"usage":{"input_tokens":812,"cache_read_input_tokens":5,"total_tokens":812}}}',
     ],
     [{ "gen_ai.usage.input_tokens": "many" }, "{}"],
     [{ "gen_ai.response.model": "m" }, "{}"],

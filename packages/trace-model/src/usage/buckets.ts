@@ -1,7 +1,7 @@
 import type { CountKind } from "./senders.js";
 
 /** Counts as a sender reported them: whole numbers from 0 to 2^53 − 1. */
-export interface ReportedCounts extends Record<CountKind, number> {
+export interface ReportedCounts extends Record<Exclude<CountKind, "more_input">, number> {
   /** Whether the sender's shape says that cached tokens are not in its input count. */
   cache_apart: boolean;
   /** Whether the sender's shape says that reasoning tokens are not in its output count. */
@@ -43,6 +43,11 @@ export function tokenBuckets(counts: ReportedCounts): TokenBuckets {
   };
 }
 
+/** Whether the reported total is the sum of the other counts by any way to count. */
+export function fitsTotal(counts: ReportedCounts): boolean {
+  return formOf(counts, counts.cache_read + counts.cache_creation).fits;
+}
+
 interface Form {
   cacheApart: boolean;
   reasoningApart: boolean;
@@ -51,7 +56,7 @@ interface Form {
 function formOf(
   { input, output, reasoning, total, cache_apart, reasoning_apart }: ReportedCounts,
   cached: number,
-): Form {
+): Form & { fits: boolean } {
   const forms = [cache_apart, !cache_apart].flatMap((cacheApart): Form[] => [
     { cacheApart, reasoningApart: reasoning_apart },
     { cacheApart, reasoningApart: !reasoning_apart },
@@ -61,7 +66,7 @@ function formOf(
     ({ cacheApart, reasoningApart }) =>
       total === input + output + (cacheApart ? cached : 0) + (reasoningApart ? reasoning : 0),
   );
-  return byTotal ?? byShape ?? { cacheApart: false, reasoningApart: false };
+  return { ...(byTotal ?? byShape ?? { cacheApart: false, reasoningApart: false }), fits: byTotal !== undefined };
 }
 
 /** A sum that an integer column and a double both hold exactly. */

@@ -30,19 +30,6 @@ export function rollUpUsage<Row extends UsageRow>(
   return new Map([...nodes].map(([id, node]) => [id, [...node.models.values()]]));
 }
 
-/** The usage of two calls of one model together. */
-export function addUsage(a: UsageRow, b: UsageRow): UsageRow {
-  return {
-    model: a.model,
-    requests: a.requests + b.requests,
-    prompt_tokens: a.prompt_tokens + b.prompt_tokens,
-    completion_tokens: a.completion_tokens + b.completion_tokens,
-    total_tokens: a.total_tokens + b.total_tokens,
-    cache_read_tokens: a.cache_read_tokens + b.cache_read_tokens,
-    cache_creation_tokens: a.cache_creation_tokens + b.cache_creation_tokens,
-  };
-}
-
 interface Node<Row> {
   parent_id?: string | null;
   /** Children that have not been added yet. */

@@ -1,8 +1,16 @@
 /**
  * What a count is of. `input` and `output` are the whole of what was sent and received, as far as the sender counts it;
- * the others are parts of them, or reported next to them.
+ * `more_input` is sent in addition to `input`; the others are parts of them, or reported next to them.
  */
-export type CountKind = "requests" | "input" | "cache_read" | "cache_creation" | "output" | "reasoning" | "total";
+export type CountKind =
+  | "requests"
+  | "input"
+  | "more_input"
+  | "cache_read"
+  | "cache_creation"
+  | "output"
+  | "reasoning"
+  | "total";
 
 /**
  * One name of a count. `apart` says that the sender does not count these tokens in its input or output count, `inside`
@@ -11,11 +19,11 @@ export type CountKind = "requests" | "input" | "cache_read" | "cache_creation" |
 export type CountName = CountKind | readonly [kind: CountKind, part: "inside" | "apart"];
 
 /**
- * Names of counts in an entry of `summary.usage`, by who sends them: dotted paths. Different names of the input or of the
- * output are added; of several names of a part, and of the total, the greatest value counts.
+ * Names of counts in an entry of `summary.usage`, by who sends them: dotted paths. They are the names of counts in
+ * attributes of spans as well, below {@link usageAttributes}.
  */
 export const usageSenders: Readonly<Record<string, Readonly<Record<string, CountName>>>> = {
-  "weave clients": { requests: "requests" },
+  "weave clients": { requests: "requests", thoughts_tokens: ["reasoning", "apart"] },
   "OpenAI chat completions, LiteLLM, Mistral, Groq, xAI": {
     prompt_tokens: ["input", "inside"],
     completion_tokens: "output",
@@ -43,7 +51,7 @@ export const usageSenders: Readonly<Record<string, Readonly<Record<string, Count
   },
   "Gemini, REST": {
     promptTokenCount: ["input", "inside"],
-    toolUsePromptTokenCount: "input",
+    toolUsePromptTokenCount: "more_input",
     cachedContentTokenCount: ["cache_read", "inside"],
     candidatesTokenCount: "output",
     thoughtsTokenCount: ["reasoning", "apart"],
@@ -51,7 +59,7 @@ export const usageSenders: Readonly<Record<string, Readonly<Record<string, Count
   },
   "Gemini, Python": {
     prompt_token_count: ["input", "inside"],
-    tool_use_prompt_token_count: "input",
+    tool_use_prompt_token_count: "more_input",
     cached_content_token_count: ["cache_read", "inside"],
     candidates_token_count: "output",
     thoughts_token_count: ["reasoning", "apart"],
@@ -64,6 +72,12 @@ export const usageSenders: Readonly<Record<string, Readonly<Record<string, Count
     cacheReadInputTokens: ["cache_read", "apart"],
     cacheWriteInputTokens: ["cache_creation", "apart"],
   },
+  "Bedrock invocation metrics": {
+    inputTokenCount: "input",
+    outputTokenCount: "output",
+    cacheReadInputTokenCount: ["cache_read", "apart"],
+    cacheWriteInputTokenCount: ["cache_creation", "apart"],
+  },
   "Vercel AI SDK": {
     promptTokens: ["input", "inside"],
     completionTokens: "output",
@@ -73,6 +87,7 @@ export const usageSenders: Readonly<Record<string, Readonly<Record<string, Count
     cachedInputTokens: ["cache_read", "inside"],
     "inputTokenDetails.cacheReadTokens": ["cache_read", "inside"],
     "inputTokenDetails.cacheWriteTokens": ["cache_creation", "inside"],
+    tokens: "total",
     reasoningTokens: "reasoning",
     "outputTokenDetails.reasoningTokens": "reasoning",
   },
@@ -87,71 +102,80 @@ export const usageSenders: Readonly<Record<string, Readonly<Record<string, Count
   DeepSeek: { prompt_cache_hit_tokens: ["cache_read", "inside"] },
   Cohere: { "billed_units.input_tokens": "input", "billed_units.output_tokens": "output" },
   Ollama: { prompt_eval_count: "input", eval_count: "output" },
+  "watsonx, Replicate, Confident": {
+    input_token_count: "input",
+    output_token_count: "output",
+    generated_token_count: "output",
+  },
+  "Pydantic AI, OpenAI Agents": {
+    cache_read_tokens: ["cache_read", "inside"],
+    cache_write_tokens: ["cache_creation", "inside"],
+    cached_tokens: ["cache_read", "inside"],
+    cached_input_tokens: ["cache_read", "inside"],
+    cache_write_input_tokens: ["cache_creation", "apart"],
+    reasoning_tokens: "reasoning",
+    thinking_tokens: "reasoning",
+    reasoning_output_tokens: "reasoning",
+  },
+  Langfuse: {
+    input: "input",
+    output: "output",
+    total: "total",
+    input_cached_tokens: ["cache_read", "apart"],
+    input_cache_read: ["cache_read", "apart"],
+    input_cache_creation: ["cache_creation", "apart"],
+    output_reasoning_tokens: ["reasoning", "apart"],
+    output_reasoning: ["reasoning", "apart"],
+  },
+  "Braintrust, LiveKit": {
+    prompt_cached_tokens: ["cache_read", "inside"],
+    prompt_cache_creation_tokens: ["cache_creation", "inside"],
+    completion_reasoning_tokens: "reasoning",
+  },
+  "GenAI conventions of OpenTelemetry": {
+    "cache_read.input_tokens": ["cache_read", "inside"],
+    "cache_creation.input_tokens": ["cache_creation", "inside"],
+    "reasoning.output_tokens": "reasoning",
+    "details.cache_read_tokens": ["cache_read", "inside"],
+    "details.cache_write_tokens": ["cache_creation", "inside"],
+    "details.cached_tokens": ["cache_read", "inside"],
+    "details.reasoning_tokens": "reasoning",
+  },
+  Sentry: {
+    "input_tokens.cached": ["cache_read", "inside"],
+    "input_tokens.cache_write": ["cache_creation", "inside"],
+    "output_tokens.reasoning": "reasoning",
+  },
+  OpenInference: {
+    prompt: ["input", "inside"],
+    completion: "output",
+    "prompt_details.cache_read": ["cache_read", "inside"],
+    "prompt_details.cache_input": ["cache_read", "inside"],
+    "prompt_details.cache_write": ["cache_creation", "inside"],
+    "completion_details.reasoning": "reasoning",
+  },
 };
 
 /**
- * Attributes of OpenTelemetry spans with counts, by what they are of: the first that a span has is taken. Instrumentations
- * write several conventions at once, so these are never added. All of them count cached tokens as input and reasoning as
- * output, as the GenAI conventions demand; an instrumentation that does not is recognised by its numbers.
+ * Attributes of OpenTelemetry spans below which counts have the names above, the most specific first. Instrumentations write
+ * several conventions at once, so of each kind the first of these that has it is taken, and nothing is added.
+ *
+ * `inside`: cached tokens are counted as input and reasoning as output whatever the name, as the GenAI conventions
+ * demand; an instrumentation that does not is recognised by its numbers. `named`: as the names say.
  */
-export const usageAttributes = {
-  /** Under the name that the count has in `summary.usage`. */
-  input: {
-    input_tokens: ["gen_ai.usage.input_tokens"],
-    prompt_tokens: [
-      "gen_ai.usage.prompt_tokens",
-      "llm.token_count.prompt",
-      "ai.usage.promptTokens",
-      "ai.usage.inputTokens",
-      "llm.usage.prompt_tokens",
-      "mlflow.chat.tokenUsage.input_tokens",
-    ],
-  },
-  output: {
-    output_tokens: ["gen_ai.usage.output_tokens"],
-    completion_tokens: [
-      "gen_ai.usage.completion_tokens",
-      "llm.token_count.completion",
-      "ai.usage.completionTokens",
-      "ai.usage.outputTokens",
-      "llm.usage.completion_tokens",
-      "mlflow.chat.tokenUsage.output_tokens",
-    ],
-  },
-  total: [
-    "llm.usage.total_tokens",
-    "llm.token_count.total",
-    "gen_ai.usage.total_tokens",
-    "ai.usage.totalTokens",
-    "ai.usage.tokens",
-    "mlflow.chat.tokenUsage.total_tokens",
-  ],
-  cache_read: [
-    "gen_ai.usage.cache_read.input_tokens",
-    "gen_ai.usage.cache_read_input_tokens",
-    "gen_ai.usage.details.cache_read_tokens",
-    "llm.token_count.prompt_details.cache_read",
-    "ai.usage.cachedInputTokens",
-    "ai.usage.inputTokenDetails.cacheReadTokens",
-    "llm.usage.cache_read_input_tokens",
-    "mlflow.chat.tokenUsage.cache_read_input_tokens",
-  ],
-  cache_creation: [
-    "gen_ai.usage.cache_creation.input_tokens",
-    "gen_ai.usage.cache_creation_input_tokens",
-    "gen_ai.usage.details.cache_write_tokens",
-    "llm.token_count.prompt_details.cache_write",
-    "ai.usage.inputTokenDetails.cacheWriteTokens",
-    "llm.usage.cache_creation_input_tokens",
-    "mlflow.chat.tokenUsage.cache_creation_input_tokens",
-  ],
-  reasoning: [
-    "gen_ai.usage.reasoning.output_tokens",
-    "gen_ai.usage.reasoning_tokens",
-    "gen_ai.usage.details.reasoning_tokens",
-    "llm.token_count.completion_details.reasoning",
-    "ai.usage.reasoningTokens",
-    "ai.usage.outputTokenDetails.reasoningTokens",
-    "llm.usage.reasoning_tokens",
-  ],
-} as const;
+export const usageAttributes: Readonly<Record<string, "inside" | "named">> = {
+  "langfuse.observation.usage_details": "named",
+  "gen_ai.usage": "inside",
+  "llm.token_count": "inside",
+  "ai.usage": "inside",
+  "llm.usage": "inside",
+  "mlflow.chat.tokenUsage": "inside",
+  "braintrust.metrics": "named",
+  "langwatch.metrics.value": "named",
+  "lk.llm_metrics": "named",
+  "confident.llm": "named",
+  "gcp.vertex.agent.llm_response.usage_metadata": "named",
+  "langsmith.metadata.usage_metadata": "named",
+  // Sums over the spans below, of agents.
+  "gen_ai.aggregated_usage": "inside",
+};

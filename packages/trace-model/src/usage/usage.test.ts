@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { addUsage, rollUpUsage } from "./roll-up.js";
-import { usageOf } from "./usage.js";
+import { rollUpUsage } from "./roll-up.js";
+import { addUsage, usageOf } from "./usage.js";
 import type { UsageRow } from "./usage.js";
 
 const row = (model: string, counts: Partial<UsageRow>): UsageRow => ({

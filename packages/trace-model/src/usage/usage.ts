@@ -1,9 +1,9 @@
-import { forEachMember, jsonType, memberOf, objectEntries } from "../json/members.js";
+import { jsonType, memberOf, objectEntries } from "../json/members.js";
 import type { JsonText } from "../json/scan.js";
 import { safe, tokenBuckets } from "./buckets.js";
-import type { ReportedCounts, TokenBuckets } from "./buckets.js";
-import { usageSenders } from "./senders.js";
-import type { CountKind } from "./senders.js";
+import type { TokenBuckets } from "./buckets.js";
+import { countsOfEntry } from "./entry-counts.js";
+import { modelName } from "./model-names.js";
 
 /** Token counts of one model in one call: whole numbers from 0 to 2^53 − 1. */
 export interface UsageRow {
@@ -18,21 +18,12 @@ export interface UsageRow {
   cache_creation_tokens: number;
 }
 
-/** Names of counts as they occur in the JSON: a count, or an object with further names. */
-interface NameTree extends Map<string, CountNameEntry | NameTree> {}
-interface CountNameEntry {
-  path: string;
-  kind: CountKind;
-  part: "inside" | "apart" | undefined;
-}
-
-const names = nameTree();
-
 /**
- * The typed rows of `summary.usage`, normalised from the names in `usageSenders`. What is no object is ignored, what is
- * no number counts as 0, and a missing or zero total is prompt + completion. The JSON itself stays as it was sent.
+ * The typed rows of `summary.usage`, normalised from the names in `usageSenders`, by the model's name as it was sent. What
+ * is no object is ignored, what is no number counts as 0, and a missing or zero total is prompt + completion. The JSON
+ * itself stays as it was sent.
  */
-export function usageOf(summary: JsonText): UsageRow[] {
+export function reportedUsage(summary: JsonText): UsageRow[] {
   if (!summary.includes("usage")) return [];
   const usage = memberOf(summary, "usage");
   if (usage === undefined || usage === "{}") return [];
@@ -43,6 +34,36 @@ export function usageOf(summary: JsonText): UsageRow[] {
     if (row) rows.set(key, row);
   }
   return [...rows.values()];
+}
+
+/** As {@link reportedUsage}, with one row for the spellings of a model, under the name that {@link modelName} gives it. */
+export function usageOf(summary: JsonText): UsageRow[] {
+  return byModelName(reportedUsage(summary));
+}
+
+/** Rows by {@link modelName}. */
+export function byModelName(rows: readonly UsageRow[]): UsageRow[] {
+  const named = rows.map((row) => ({ ...row, model: modelName(row.model) }));
+  if (named.length < 2) return named;
+  const found = new Map<string, UsageRow>();
+  for (const row of named) {
+    const other = found.get(row.model);
+    found.set(row.model, other === undefined ? row : addUsage(other, row));
+  }
+  return [...found.values()];
+}
+
+/** The usage of two calls of one model together. */
+export function addUsage(a: UsageRow, b: UsageRow): UsageRow {
+  return {
+    model: a.model,
+    requests: safe(a.requests + b.requests),
+    prompt_tokens: safe(a.prompt_tokens + b.prompt_tokens),
+    completion_tokens: safe(a.completion_tokens + b.completion_tokens),
+    total_tokens: safe(a.total_tokens + b.total_tokens),
+    cache_read_tokens: safe(a.cache_read_tokens + b.cache_read_tokens),
+    cache_creation_tokens: safe(a.cache_creation_tokens + b.cache_creation_tokens),
+  };
 }
 
 /** The row of buckets. */
@@ -61,80 +82,5 @@ export function usageRow(model: string, buckets: TokenBuckets): UsageRow {
 
 function rowOf(model: string, entry: JsonText): UsageRow | undefined {
   if (jsonType(entry) !== "object") return undefined;
-  return usageRow(model, tokenBuckets(reportedCounts(entry)));
-}
-
-function reportedCounts(entry: JsonText): ReportedCounts {
-  // By path, so that the last of repeated keys counts.
-  const found = new Map<string, { name: CountNameEntry; count: number }>();
-  collectCounts(entry, names, found);
-  const counts: ReportedCounts = { ...noCounts };
-  let [cacheInside, cacheApart] = [false, false];
-  for (const { name, count } of found.values()) {
-    const { kind, part } = name;
-    if (count === 0) continue;
-    counts[kind] = isWhole(kind) ? safe(counts[kind] + count) : Math.max(counts[kind], count);
-    if (kind === "reasoning") counts.reasoning_apart ||= part === "apart";
-    else {
-      cacheInside ||= part === "inside";
-      cacheApart ||= part === "apart";
-    }
-  }
-  counts.cache_apart = cacheApart && !cacheInside;
-  return counts;
-}
-
-/** Two names of the whole are added, as a client that reports both means different tokens. */
-function isWhole(kind: CountKind): boolean {
-  return kind === "input" || kind === "output" || kind === "requests";
-}
-
-function collectCounts(
-  object: JsonText,
-  tree: NameTree,
-  found: Map<string, { name: CountNameEntry; count: number }>,
-): void {
-  forEachMember(object, (key, from, to) => {
-    const name = tree.get(key);
-    if (name === undefined) return;
-    const value = object.slice(from, to);
-    if (name instanceof Map) collectCounts(value, name, found);
-    else found.set(name.path, { name, count: wholeCount(value) });
-  });
-}
-
-const noCounts: Readonly<ReportedCounts> = {
-  requests: 0,
-  input: 0,
-  cache_read: 0,
-  cache_creation: 0,
-  output: 0,
-  reasoning: 0,
-  total: 0,
-  cache_apart: false,
-  reasoning_apart: false,
-};
-
-function nameTree(): NameTree {
-  const tree: NameTree = new Map();
-  for (const [path, name] of Object.values(usageSenders).flatMap((sender) => Object.entries(sender))) {
-    const [kind, part] = typeof name === "string" ? [name, undefined] : name;
-    const segments = path.split(".");
-    let level = tree;
-    for (const segment of segments.slice(0, -1)) {
-      const next = level.get(segment);
-      const inner: NameTree = next instanceof Map ? next : new Map();
-      level.set(segment, inner);
-      level = inner;
-    }
-    level.set(segments.at(-1) ?? path, { path, kind, part });
-  }
-  return tree;
-}
-
-/** A count as a whole number the columns can hold; the store refuses a row with a negative one. */
-function wholeCount(token: JsonText): number {
-  if (jsonType(token) !== "number") return 0;
-  const value = Math.trunc(Number(token));
-  return value > 0 ? Math.min(value, Number.MAX_SAFE_INTEGER) : 0;
+  return usageRow(model, tokenBuckets(countsOfEntry(entry)));
 }

@@ -1,4 +1,4 @@
-import { formatTime, usageOf } from "@heddle/trace-model";
+import { formatTime, reportedUsage } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/trace-model";
 import type { StoredCall } from "../stored-calls/stored-call.js";
 import { costOf } from "./cost-of.js";
@@ -16,12 +16,12 @@ export async function* withCosts(
   }
 }
 
-/** `summary.weave.costs` of a call: an entry for each model with a price; undefined when there is none. */
+/** `summary.weave.costs` of a call: an entry for each model with a price, under its name in `summary.usage`; undefined when there is none. */
 function callCosts(call: { summary: JsonText; started_at: bigint }, book: PriceBook): JsonText | undefined {
-  const entries = usageOf(call.summary).flatMap((usage) => {
+  const entries = reportedUsage(call.summary).flatMap((usage) => {
     const price = book.priceAt(usage.model, call.started_at);
     if (price === undefined) return [];
-    const { llm_id, effective_date, created_at, ...rest } = price;
+    const { llm_id: _, effective_date, created_at, ...rest } = price;
     const entry = {
       prompt_tokens: usage.prompt_tokens,
       completion_tokens: usage.completion_tokens,
@@ -34,7 +34,7 @@ function callCosts(call: { summary: JsonText; started_at: bigint }, book: PriceB
       effective_date: formatTime(effective_date),
       created_at: formatTime(created_at),
     };
-    return [[llm_id, entry] as const];
+    return [[usage.model, entry] as const];
   });
   return entries.length === 0 ? undefined : JSON.stringify(Object.fromEntries(entries));
 }

@@ -55,3 +55,23 @@ test("prices change within a range at their dates", () => {
   expect(book.changes(5n, 20n)).toEqual([10n]);
   expect(book.changes(20n, 100n)).toEqual([]);
 });
+
+describe("the name of a model", () => {
+  const named = (model: string, cost: number): Price => ({ ...price(cost, 0n), llm_id: model });
+  const costOf = (book: PriceBook, model: string) => book.priceAt(model, 1n)?.prompt_token_cost;
+
+  test("may be spelled in another way than that of its price", () => {
+    const book = bookOf([named("openai/gpt-4o", 1)], [named("us.anthropic.claude-3-haiku-20240307-v1:0", 2)]);
+    expect(costOf(book, "gpt-4o")).toBe(1);
+    expect(costOf(book, "openrouter/openai/gpt-4o")).toBe(1);
+    expect(costOf(book, "anthropic.claude-3-haiku-20240307-v1:0")).toBe(2);
+    expect(costOf(book, "gpt-4o-mini")).toBeUndefined();
+  });
+
+  test("leads to the price of its version, else to that of the model", () => {
+    const book = bookOf([], [named("gpt-4o", 1), named("gpt-4o-2024-05-13", 2)]);
+    expect(costOf(book, "gpt-4o-2024-05-13")).toBe(2);
+    expect(costOf(book, "azure/gpt-4o-2024-08-06")).toBe(1);
+    expect(costOf(bookOf([named("gpt-4o", 3)], [named("gpt-4o-2024-05-13", 2)]), "gpt-4o-2024-05-13")).toBe(3);
+  });
+});

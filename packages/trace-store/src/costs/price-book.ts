@@ -1,3 +1,4 @@
+import { modelName, priceNames } from "@heddle/trace-model";
 import type { ChosenPrice, Price } from "./price.js";
 
 /** A price from a moment on. */
@@ -21,7 +22,7 @@ export class PriceBook {
   }
 
   /**
-   * The price of a model for a call that started at this time: one that is in effect before future ones, one of the project
+   * The price of a model, by the first of {@link priceNames} that has one, for a call that started at this time: one that is in effect before future ones, one of the project
    * before the default list, then the latest effective date, then the one created last.
    */
   priceAt(model: string, at: bigint): ChosenPrice | undefined {
@@ -39,7 +40,7 @@ export class PriceBook {
   #timeline(model: string): Timeline | undefined {
     let timeline = this.#timelines.get(model);
     if (timeline === undefined) {
-      timeline = this.#timelineOf(this.#own.get(model) ?? [], this.#defaults.get(model) ?? []);
+      timeline = this.#timelineOf(named(this.#own, model), named(this.#defaults, model));
       this.#timelines.set(model, timeline);
     }
     return timeline;
@@ -66,17 +67,23 @@ function segment(price: Price, level: "default" | "project", levelId: string): P
   return { from: price.effective_date, price: { ...price, pricing_level: level, pricing_level_id: levelId } };
 }
 
-/** Prices by model in the order of their dates; of equal dates the one created last. */
+function named(prices: ReadonlyMap<string, readonly Price[]>, model: string): readonly Price[] {
+  const name = priceNames(model).find((one) => prices.has(one));
+  return (name === undefined ? undefined : prices.get(name)) ?? [];
+}
+
+/** Prices by {@link modelName} in the order of their dates; of equal dates the one created last. */
 export function pricesByModel(prices: readonly Price[]): Map<string, Price[]> {
   const sorted = prices.toSorted(
     (a, b) => ascending(a.effective_date, b.effective_date) || ascending(a.created_at, b.created_at),
   );
   const found = new Map<string, Price[]>();
   for (const price of sorted) {
-    const list = found.get(price.llm_id) ?? [];
+    const name = modelName(price.llm_id);
+    const list = found.get(name) ?? [];
     if (list.at(-1)?.effective_date === price.effective_date) list.pop();
     list.push(price);
-    found.set(price.llm_id, list);
+    found.set(name, list);
   }
   return found;
 }

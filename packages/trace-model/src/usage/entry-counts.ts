@@ -1,0 +1,172 @@
+import { forEachMember, jsonType, stringValue } from "../json/members.js";
+import type { JsonText } from "../json/scan.js";
+import { fitsTotal, safe } from "./buckets.js";
+import type { ReportedCounts } from "./buckets.js";
+import { usageAttributes, usageSenders } from "./senders.js";
+import type { CountKind } from "./senders.js";
+
+/** A count under one of the names of `usageSenders`. */
+interface NamedCount {
+  path: string;
+  kind: CountKind;
+  part: "inside" | "apart" | undefined;
+  count: number;
+}
+
+/** Names of counts as they occur in the JSON: a count, an object with further names, or both under different keys. */
+interface NameNode {
+  name?: Omit<NamedCount, "count">;
+  below?: Map<string, NameNode>;
+}
+
+const names = nameTree();
+
+/**
+ * The counts in an entry of `summary.usage`. Whether two names of the input are different tokens or the same ones twice
+ * follows from the reported total; without one, equal counts are the same. Of several names of a part, and of the total, the
+ * greatest count is taken.
+ */
+export function countsOfEntry(entry: JsonText): ReportedCounts {
+  const counts = collect([...countsBelow(entry).values()]);
+  const same = { ...counts, ...largest(counts) };
+  return toReported(isSame(counts, same) ? same : counts);
+}
+
+/** An entry that a span has, below the attribute of `usageAttributes`. */
+export interface UsagePlace {
+  attribute: string;
+  entry: JsonText;
+}
+
+/** What a span reports. */
+export interface SpanCounts {
+  counts: ReportedCounts;
+  /** Of which kinds there is a count, be it 0, and the name of the attribute that it is from. */
+  names: ReadonlyMap<CountKind, string>;
+}
+
+/** The counts of a span, of each kind from the first place that has it; undefined where none has any. */
+export function countsOfSpan(places: readonly UsagePlace[]): SpanCounts | undefined {
+  const found = new Map<CountKind, string>();
+  const taken: NamedCount[] = [];
+  for (const { attribute, entry } of places) {
+    const fresh = [...countsBelow(entry, true).values()].filter(({ kind }) => !found.has(kind));
+    for (const one of fresh) {
+      taken.push(usageAttributes[attribute] === "inside" ? { ...one, part: "inside" } : one);
+    }
+    for (const { kind, path } of fresh) {
+      if (!found.has(kind) || currentNames.has(path)) found.set(kind, `${attribute}.${path}`);
+    }
+  }
+  if (found.size === 0) return undefined;
+  const counts = collect(taken);
+  return { counts: toReported({ ...counts, ...largest(counts) }), names: found };
+}
+
+/** Those that win over older ones next to them. */
+const currentNames = new Set(["input_tokens", "output_tokens"]);
+
+/** By path, so that the last of repeated keys counts. `texts`: a text with a number in it is one. */
+function countsBelow(entry: JsonText, texts = false): Map<string, NamedCount> {
+  const found = new Map<string, NamedCount>();
+  visit(entry, names, found, texts);
+  return found;
+}
+
+function visit(object: JsonText, node: NameNode, found: Map<string, NamedCount>, texts: boolean): void {
+  forEachMember(object, (key, from, to) => {
+    const next = node.below?.get(key) ?? (key.includes(".") ? nodeAt(node, key.split(".")) : undefined);
+    if (next === undefined) return;
+    const value = object.slice(from, to);
+    if (next.below !== undefined && jsonType(value) === "object") visit(value, next, found, texts);
+    else if (next.name !== undefined) {
+      const count = wholeCount(texts ? (stringValue(value) ?? value) : value);
+      if (count !== undefined) found.set(next.name.path, { ...next.name, count });
+    }
+  });
+}
+
+function nodeAt(node: NameNode, path: readonly string[]): NameNode | undefined {
+  let at: NameNode | undefined = node;
+  for (const segment of path) at = at?.below?.get(segment);
+  return at;
+}
+
+interface Collected extends ReportedCounts {
+  moreInput: number;
+  /** The greatest count under one name. */
+  greatest: { input: number; output: number };
+}
+
+function collect(named: readonly NamedCount[]): Collected {
+  const counts: Collected = { ...noCounts, moreInput: 0, greatest: { input: 0, output: 0 } };
+  let [cacheInside, cacheApart] = [false, false];
+  for (const { kind, part, count } of named) {
+    if (count === 0) continue;
+    if (kind === "more_input") counts.moreInput = Math.max(counts.moreInput, count);
+    else if (kind === "input" || kind === "output") {
+      counts[kind] = safe(counts[kind] + count);
+      counts.greatest[kind] = Math.max(counts.greatest[kind], count);
+    } else counts[kind] = kind === "requests" ? safe(counts[kind] + count) : Math.max(counts[kind], count);
+    if (kind === "reasoning") counts.reasoning_apart ||= part === "apart";
+    else {
+      cacheInside ||= part === "inside";
+      cacheApart ||= part === "apart";
+    }
+  }
+  counts.cache_apart = cacheApart && !cacheInside;
+  return counts;
+}
+
+const largest = ({ greatest }: Collected) => ({ input: greatest.input, output: greatest.output });
+
+/** Whether counts under several names are the same tokens. */
+function isSame(added: Collected, same: Collected): boolean {
+  if (added.input === same.input && added.output === same.output) return true;
+  if (added.total > 0) return fitsTotal(toReported(same)) && !fitsTotal(toReported(added));
+  return isRepeated(added.input, same.input) && isRepeated(added.output, same.output);
+}
+
+const isRepeated = (sum: number, one: number) => sum === one || sum === 2 * one;
+
+function toReported(collected: Collected): ReportedCounts {
+  const { requests, cache_read, cache_creation, output, reasoning, total, cache_apart, reasoning_apart } = collected;
+  const input = safe(collected.input + collected.moreInput);
+  return { requests, input, cache_read, cache_creation, output, reasoning, total, cache_apart, reasoning_apart };
+}
+
+const noCounts: Readonly<ReportedCounts> = {
+  requests: 0,
+  input: 0,
+  cache_read: 0,
+  cache_creation: 0,
+  output: 0,
+  reasoning: 0,
+  total: 0,
+  cache_apart: false,
+  reasoning_apart: false,
+};
+
+function nameTree(): NameNode {
+  const root: NameNode = {};
+  for (const [path, name] of Object.values(usageSenders).flatMap((sender) => Object.entries(sender))) {
+    const [kind, part] = typeof name === "string" ? [name, undefined] : name;
+    let node = root;
+    for (const segment of path.split(".")) {
+      node.below ??= new Map();
+      const next = node.below.get(segment) ?? {};
+      node.below.set(segment, next);
+      node = next;
+    }
+    node.name = { path, kind, part };
+  }
+  return root;
+}
+
+/** A count as a whole number the columns can hold; the store refuses a row with a negative one. Undefined for no number. */
+function wholeCount(token: JsonText): number | undefined {
+  if (token === "" || jsonType(token) !== "number") return undefined;
+  const value = Math.trunc(Number(token));
+  if (Number.isNaN(value)) return undefined;
+  return value > 0 ? Math.min(value, Number.MAX_SAFE_INTEGER) : 0;
+}

@@ -9,9 +9,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { SqlValue } from "../src/database.js";
+import type { SqlValue } from "../src/database/database.js";
 import { openControlPlane } from "../src/index.js";
-import { openDatabase } from "../src/open-database.js";
+import { openDatabase } from "../src/database/open-database.js";
 import { postgresDatabases, postgresUrl } from "../test/postgres.js";
 
 const itemCount = process.argv[2] === "--items" ? Number(process.argv[3]) : 100_000;

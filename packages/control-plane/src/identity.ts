@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { Database } from "./database.js";
-import { textOf } from "./database.js";
+import type { Database } from "./database/database.js";
+import { textOf } from "./database/database.js";
 
 /** The UUID of this control plane, made at the first start. Other stores remember it to notice a foreign one. */
 export async function ensureIdentity(database: Database, now: () => bigint): Promise<string> {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import type { Database, Row } from "./database.js";
-import { integerOf, textOf } from "./database.js";
-import { checkPathName, isPathName, isStorable } from "./names.js";
+import type { Database, Row } from "./database/database.js";
+import { integerOf, textOf } from "./database/database.js";
+import { checkPathName, isPathName, isStorable } from "./database/names.js";
 
 export interface Project {
   /** Internal id, a UUID, for clients that hash internal refs. */

@@ -2,8 +2,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openControlPlane } from "../src/index.js";
 import type { ControlPlane, ControlPlaneOptions } from "../src/index.js";
-import { migrate } from "../src/migrate.js";
-import { openDatabase } from "../src/open-database.js";
+import { migrate } from "../src/migrations/migrate.js";
+import { openDatabase } from "../src/database/open-database.js";
 
 /** What a user may expect of any backend. `make` gives the URL of an empty database. */
 export function controlPlaneCases(backEnd: string, make: () => Promise<string>): void {

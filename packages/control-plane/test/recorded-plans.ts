@@ -1,8 +1,8 @@
 import { onTestFinished } from "vitest";
-import type { Database, SqlValue, Statements } from "../src/database.js";
-import type { ControlPlaneMigration } from "../src/migrate.js";
-import { migrate } from "../src/migrate.js";
-import { openSqlite } from "../src/sqlite.js";
+import type { Database, SqlValue, Statements } from "../src/database/database.js";
+import type { ControlPlaneMigration } from "../src/migrations/migrate.js";
+import { migrate } from "../src/migrations/migrate.js";
+import { openSqlite } from "../src/database/sqlite.js";
 
 /** An SQLite database in memory that records what it is asked to read. */
 export interface RecordedDatabase {

@@ -1,8 +1,8 @@
 import { gunzipSync, gzipSync } from "node:zlib";
-import { linkPlans } from "../src/json-plan.js";
-import { readJson } from "../src/json-read.js";
-import { hasNoControlCharacters, Scanner } from "../src/json-scan.js";
-import { writeJson } from "../src/json-write.js";
+import { linkPlans } from "../src/json/plan.js";
+import { readJson } from "../src/json/read.js";
+import { hasNoControlCharacters, Scanner } from "../src/json/scan.js";
+import { writeJson } from "../src/json/write.js";
 import { definition } from "../src/generated/tracing/calls.js";
 
 // How long a batch of calls takes from bytes to validated items with their free JSON as text, compared with JSON.parse.

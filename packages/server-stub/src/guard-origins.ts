@@ -1,5 +1,5 @@
 import type { HttpRequest, HttpResponse, HttpServer } from "./http.js";
-import { securityHeaders } from "./response.js";
+import { securityHeaders } from "./response/response.js";
 
 export interface OriginOptions {
   /** Origins whose pages may use the server, as browsers send them: `https://app.example.com`. Default: none. */

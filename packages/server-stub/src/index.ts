@@ -1,9 +1,17 @@
-export type { Access, NamedProject } from "./access.js";
+export type { Access, NamedProject } from "./operations/access.js";
 export { createServer, type ServerOptions } from "./server.js";
-export type { GroupHandler, HandlerGroup } from "./handler-group.js";
+export type { GroupHandler, HandlerGroup } from "./operations/handler-group.js";
 export { type Credentials, readCredentials } from "./credentials.js";
-export type { GroupDefinition, OperationEntry } from "./definition.js";
-export type { Bytes, Incoming, None, PartialHandlers, RawBody, SchemasOf, StreamedBody } from "./handlers.js";
+export type { GroupDefinition, OperationEntry } from "./operations/definition.js";
+export type {
+  Bytes,
+  Incoming,
+  None,
+  PartialHandlers,
+  RawBody,
+  SchemasOf,
+  StreamedBody,
+} from "./operations/handlers.js";
 export {
   BodyAlreadyRead,
   type BodyForm,
@@ -25,15 +33,15 @@ export {
   type RequestContext,
   type Respond,
   type ResponseEnd,
-} from "./interceptors.js";
+} from "./operations/interceptors.js";
 export { guardOrigins, type OriginOptions } from "./guard-origins.js";
-export { decodeText, openBody, readBody } from "./body.js";
-export { JsonPieces } from "./json-pieces.js";
-export { writeJson } from "./json-write.js";
-export type { FilePart } from "./multipart.js";
+export { decodeText, openBody, readBody } from "./request/body.js";
+export { JsonPieces } from "./json/pieces.js";
+export { writeJson } from "./json/write.js";
+export type { FilePart } from "./request/multipart.js";
 export { type Detail, ItemError, Problem, type ProblemOptions } from "./problem.js";
-export { RawJson, rawJson } from "./raw-json.js";
-export { requestLoc } from "./request-loc.js";
-export { errorResponse, securityHeaders } from "./response.js";
-export { writeSlices } from "./write-slices.js";
-export { type Outcome, Reply, reply } from "./reply.js";
+export { RawJson, rawJson } from "./json/raw-json.js";
+export { requestLoc } from "./request/request-loc.js";
+export { errorResponse, securityHeaders } from "./response/response.js";
+export { writeSlices } from "./response/write-slices.js";
+export { type Outcome, Reply, reply } from "./response/reply.js";

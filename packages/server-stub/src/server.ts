@@ -1,22 +1,22 @@
-import { accessOf, isKnownEarly } from "./access.js";
-import type { Access } from "./access.js";
-import { failureEvents, problemResponse, responseOf } from "./response.js";
+import { accessOf, isKnownEarly } from "./operations/access.js";
+import type { Access } from "./operations/access.js";
+import { failureEvents, problemResponse, responseOf } from "./response/response.js";
 import { readCredentials } from "./credentials.js";
 import type { Credentials } from "./credentials.js";
-import type { OperationEntry } from "./definition.js";
-import type { ErrorFormat } from "./error-body.js";
+import type { OperationEntry } from "./operations/definition.js";
+import type { ErrorFormat } from "./response/error-body.js";
 import { BodyAlreadyRead, BodyStalled, ClientDisconnected, Overloaded, ResponseTooLarge } from "./http.js";
 import type { HttpRequest, HttpResponse, HttpServer, Sink, StreamBody } from "./http.js";
-import type { Interceptor, RequestContext, Respond } from "./interceptors.js";
-import type { HandlerGroup } from "./handler-group.js";
+import type { Interceptor, RequestContext, Respond } from "./operations/interceptors.js";
+import type { HandlerGroup } from "./operations/handler-group.js";
 import { withSignal } from "./lazy-signal.js";
-import { serveGroups } from "./linked-group.js";
+import { serveGroups } from "./operations/linked-group.js";
 import { Problem } from "./problem.js";
 import type { Detail } from "./problem.js";
-import { readRequestBody } from "./request-body.js";
-import { readParameters } from "./parameters.js";
-import { requestRouter } from "./request-router.js";
-import type { Routed } from "./request-router.js";
+import { readRequestBody } from "./request/request-body.js";
+import { readParameters } from "./request/parameters.js";
+import { requestRouter } from "./operations/request-router.js";
+import type { Routed } from "./operations/request-router.js";
 
 export interface ServerOptions<Caller> {
   /**

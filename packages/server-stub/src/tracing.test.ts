@@ -1,9 +1,9 @@
 import { expect, expectTypeOf, test } from "vitest";
 import { toFetch } from "./fetch.js";
 import { ItemError, Problem } from "./problem.js";
-import { rawJson } from "./raw-json.js";
-import type { RawJson } from "./raw-json.js";
-import { reply } from "./reply.js";
+import { rawJson } from "./json/raw-json.js";
+import type { RawJson } from "./json/raw-json.js";
+import { reply } from "./response/reply.js";
 import { createTracingServer } from "./tracing.js";
 import type { CallStartBatchRequest, TracingHandlers } from "./tracing.js";
 

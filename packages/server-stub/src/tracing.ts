@@ -1,7 +1,7 @@
 import { groups } from "./generated/tracing.groups.js";
 import type { TracingHandlers } from "./generated/tracing.handlers.js";
-import { handlerGroups } from "./handler-group.js";
-import type { PartialHandlers } from "./handlers.js";
+import { handlerGroups } from "./operations/handler-group.js";
+import type { PartialHandlers } from "./operations/handlers.js";
 import type { HttpServer } from "./http.js";
 import { createServer } from "./server.js";
 import type { ServerOptions } from "./server.js";

@@ -1,11 +1,11 @@
 import { groups } from "./generated/training.groups.js";
 import type { TrainingHandlers } from "./generated/training.handlers.js";
-import { handlerGroups } from "./handler-group.js";
-import type { PartialHandlers } from "./handlers.js";
+import { handlerGroups } from "./operations/handler-group.js";
+import type { PartialHandlers } from "./operations/handlers.js";
 import type { HttpServer } from "./http.js";
-import { linkGroup } from "./linked-group.js";
-import type { LinkedGroup } from "./linked-group.js";
-import { readBodyText } from "./request-body.js";
+import { linkGroup } from "./operations/linked-group.js";
+import type { LinkedGroup } from "./operations/linked-group.js";
+import { readBodyText } from "./request/request-body.js";
 import { createServer } from "./server.js";
 import type { ServerOptions } from "./server.js";
 

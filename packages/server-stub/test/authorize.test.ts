@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Access } from "../src/access.js";
+import type { Access } from "../src/operations/access.js";
 import { toFetch } from "../src/fetch.js";
 import { Problem } from "../src/problem.js";
 import type { ServerOptions } from "../src/server.js";

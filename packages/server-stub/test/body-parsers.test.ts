@@ -10,7 +10,7 @@ import express from "express";
 import express4 from "express4";
 import fastify from "fastify";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { toNodeListener } from "../src/node.js";
+import { toNodeListener } from "../src/node/node.js";
 import { libraryServer } from "./library.js";
 
 // Body parsers that have read a request before the listener gets it.

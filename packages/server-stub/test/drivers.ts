@@ -1,6 +1,6 @@
 import { toFetch } from "../src/fetch.js";
 import type { HttpServer } from "../src/http.js";
-import { listen } from "../src/node.js";
+import { listen } from "../src/node/node.js";
 
 export type Send = (path: string, init?: RequestInit & { duplex?: "half" }) => Promise<Response>;
 

@@ -1,9 +1,9 @@
 /* oxlint-disable unicorn/consistent-function-scoping -- a handler reads best inside the test that it serves */
 import { describe, expect, test, vi } from "vitest";
-import { onResponseEnd } from "../src/interceptors.js";
-import type { Interceptor, RequestContext } from "../src/interceptors.js";
+import { onResponseEnd } from "../src/operations/interceptors.js";
+import type { Interceptor, RequestContext } from "../src/operations/interceptors.js";
 import { Problem } from "../src/problem.js";
-import { rawJson } from "../src/raw-json.js";
+import { rawJson } from "../src/json/raw-json.js";
 import { drivers } from "./drivers.js";
 import { libraryServer } from "./library.js";
 import type { Handler } from "./library.js";

@@ -1,6 +1,6 @@
 /* oxlint-disable unicorn/consistent-function-scoping -- a handler reads best inside the test that it serves */
 import { describe, expect, test } from "vitest";
-import { rawJson } from "../src/raw-json.js";
+import { rawJson } from "../src/json/raw-json.js";
 import { drivers } from "./drivers.js";
 import { libraryServer } from "./library.js";
 

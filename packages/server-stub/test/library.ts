@@ -3,12 +3,12 @@ import { parseModel } from "@heddle/tools/model";
 import { stubOf } from "@heddle/tools/operations";
 import { validatorFiles } from "@heddle/tools/validators";
 import type { Checks } from "@heddle/tools/validators";
-import type { GroupDefinition } from "../src/definition.js";
-import { handlerGroup } from "../src/handler-group.js";
+import type { GroupDefinition } from "../src/operations/definition.js";
+import { handlerGroup } from "../src/operations/handler-group.js";
 import type { HttpServer } from "../src/http.js";
 import { createServer } from "../src/server.js";
 import type { ServerOptions } from "../src/server.js";
-import type { Validator } from "../src/validation.js";
+import type { Validator } from "../src/validation/validation.js";
 
 // The small document of the generators' golden files, run instead of written down: it uses every feature there is.
 

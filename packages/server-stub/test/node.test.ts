@@ -3,9 +3,9 @@ import { createServer, request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
-import { listen, toNodeListener } from "../src/node.js";
-import type { Listening, ListenOptions } from "../src/node.js";
-import { rawJson } from "../src/raw-json.js";
+import { listen, toNodeListener } from "../src/node/node.js";
+import type { Listening, ListenOptions } from "../src/node/node.js";
+import { rawJson } from "../src/json/raw-json.js";
 import { libraryServer } from "./library.js";
 import type { Handler } from "./library.js";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { listen } from "../src/node.js";
+import { listen } from "../src/node/node.js";
 import { createTracingServer } from "../src/tracing.js";
 
 test("a body counts as what it becomes by being parsed, until its response", async () => {

@@ -1,8 +1,8 @@
 import { connect } from "node:net";
 import { describe, expect, test, vi } from "vitest";
 import type { HttpServer } from "../src/http.js";
-import { listen } from "../src/node.js";
-import type { ListenOptions, RefusedRequest } from "../src/node.js";
+import { listen } from "../src/node/node.js";
+import type { ListenOptions, RefusedRequest } from "../src/node/node.js";
 import { drivers } from "./drivers.js";
 import { libraryServer } from "./library.js";
 import type { Handler } from "./library.js";

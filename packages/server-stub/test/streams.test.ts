@@ -2,7 +2,7 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
 import { Problem } from "../src/problem.js";
-import { rawJson } from "../src/raw-json.js";
+import { rawJson } from "../src/json/raw-json.js";
 import { drivers } from "./drivers.js";
 import { libraryServer } from "./library.js";
 import type { Handler } from "./library.js";

@@ -32,8 +32,8 @@ export function handlersText(model: Model): string {
     new RegExp(`\\b${type}\\b`).test(text),
   );
   return [
-    `import type { ${[...handlerTypes, "SchemasOf"].join(", ")} } from "../handlers.js";`,
-    `import type { Outcome } from "../reply.js";`,
+    `import type { ${[...handlerTypes, "SchemasOf"].join(", ")} } from "../operations/handlers.js";`,
+    `import type { Outcome } from "../response/reply.js";`,
     `import type * as Requests from "./${model.name}.requests.js";`,
     `import type * as Responses from "./${model.name}.responses.js";`,
     "",

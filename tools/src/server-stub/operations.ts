@@ -45,9 +45,9 @@ export function stubOf(model: Model, members: readonly Operation[] = model.opera
 /** The module of one group: its data, and the function that takes its handlers. */
 export function groupText(model: Model, { key, typeName, tag, description }: Group, stub: Stub): string {
   const file = kebabCase(key);
-  return `import type { GroupDefinition } from "../../definition.js";
-import { handlerGroup } from "../../handler-group.js";
-import type { HandlerGroup } from "../../handler-group.js";
+  return `import type { GroupDefinition } from "../../operations/definition.js";
+import { handlerGroup } from "../../operations/handler-group.js";
+import type { HandlerGroup } from "../../operations/handler-group.js";
 import type { ${typeName}Handlers } from "../${model.name}.handlers.js";
 import * as validators from "../validators/${model.name}/${file}.js";
 
@@ -74,7 +74,7 @@ export function groupsText({ name, groups }: Model): string {
     const load = `() => import("./response-validators/${name}/${kebabCase(key)}.js")`;
     return `  { ...${key}, responseValidators: ${load} },\n`;
   });
-  return `import type { GroupDefinition } from "../definition.js";
+  return `import type { GroupDefinition } from "../operations/definition.js";
 ${groups.map(({ key }) => `import { definition as ${key} } from "./${name}/${kebabCase(key)}.js";\n`).join("")}
 export const groups: readonly GroupDefinition[] = [
 ${entries.join("")}];

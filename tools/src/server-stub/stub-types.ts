@@ -15,7 +15,7 @@ export async function stubTypes(
   };
 }
 
-const typeSources = { RawJson: "../raw-json.js", ItemError: "../problem.js", FilePart: "../multipart.js" };
+const typeSources = { RawJson: "../json/raw-json.js", ItemError: "../problem.js", FilePart: "../request/multipart.js" };
 type Name = keyof typeof typeSources;
 
 async function text(view: OpenApi): Promise<string> {

@@ -36,7 +36,7 @@ export function validatorFiles(
   return {
     [`${name}.js`]: `${head}${code}\n`,
     [`${name}.d.ts`]: [
-      `${head}import type { Validator } from "${up}validation.js";\n`,
+      `${head}import type { Validator } from "${up}validation/validation.js";\n`,
       ...Object.keys(checks).map((check) => `export declare const ${check}: Validator;`),
       "",
     ].join("\n"),

@@ -1,4 +1,4 @@
-import type { Database } from "../database.js";
+import type { Database } from "../database/database.js";
 import { claimNext } from "./claims.js";
 import type { Claim, ClaimRequest } from "./claims.js";
 import { addItems, queryItems, queuedCallIds } from "./items.js";

@@ -1,12 +1,12 @@
-import type { Database, Row, Statements } from "../database.js";
-import { integerOf } from "../database.js";
+import type { Database, Row, Statements } from "../database/database.js";
+import { integerOf } from "../database/database.js";
 import { filterStates, itemConditions } from "./items.js";
 import type { ItemFilter } from "./items.js";
 import { claimItem } from "./progress.js";
 import { requireQueue } from "./queues.js";
 import { itemColumns, itemOf } from "./records.js";
 import type { AnnotationQueueItem } from "./records.js";
-import { Parameters } from "../parameters.js";
+import { Parameters } from "../database/parameters.js";
 import type { AnnotationState } from "./states.js";
 
 export interface ClaimRequest {

@@ -1,12 +1,12 @@
 import { HeddleError, withLoc } from "@heddle/errors";
-import type { Database, SqlValue, Statements } from "../database.js";
-import { textOf } from "../database.js";
-import { isStorable } from "../names.js";
-import { originalText, storedText } from "../stored-text.js";
+import type { Database, SqlValue, Statements } from "../database/database.js";
+import { textOf } from "../database/database.js";
+import { isStorable } from "../database/names.js";
+import { originalText, storedText } from "../database/stored-text.js";
 import { requireQueue } from "./queues.js";
 import { itemColumns, itemOf } from "./records.js";
 import type { AnnotationQueueItem, QueuedCall } from "./records.js";
-import { batches, Parameters } from "../parameters.js";
+import { batches, Parameters } from "../database/parameters.js";
 import { orderBy, pageOf } from "./select.js";
 import type { SortKey } from "./select.js";
 import { toState } from "./states.js";

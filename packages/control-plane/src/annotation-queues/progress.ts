@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
-import type { Database, Statements } from "../database.js";
-import { textOf } from "../database.js";
+import type { Database, Statements } from "../database/database.js";
+import { textOf } from "../database/database.js";
 import { findItem } from "./items.js";
 import { itemColumns, itemOf } from "./records.js";
 import type { AnnotationQueueItem } from "./records.js";

@@ -1,11 +1,11 @@
 import { HeddleError } from "@heddle/errors";
-import type { Database, Row, Statements } from "../database.js";
-import { integerOf, textOf } from "../database.js";
-import { checkName, isStorable, isTooLong } from "../names.js";
-import { storedText } from "../stored-text.js";
+import type { Database, Row, Statements } from "../database/database.js";
+import { integerOf, textOf } from "../database/database.js";
+import { checkName, isStorable, isTooLong } from "../database/names.js";
+import { storedText } from "../database/stored-text.js";
 import { queueColumns, queueOf } from "./records.js";
 import type { AnnotationQueue } from "./records.js";
-import { batches, Parameters } from "../parameters.js";
+import { batches, Parameters } from "../database/parameters.js";
 import { orderBy, pageOf } from "./select.js";
 import type { SortKey } from "./select.js";
 

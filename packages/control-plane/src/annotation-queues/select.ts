@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import type { Parameters } from "../parameters.js";
+import type { Parameters } from "../database/parameters.js";
 
 export interface SortKey {
   field: string;

@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import type { Database, Statements } from "../database.js";
+import type { Database, Statements } from "../database/database.js";
 import { checkAlias, latestAlias } from "./artifact-names.js";
 import { requireCollection } from "./collections.js";
 import type { ArtifactVersion } from "./records.js";

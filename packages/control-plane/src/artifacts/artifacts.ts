@@ -1,4 +1,4 @@
-import type { Database } from "../database.js";
+import type { Database } from "../database/database.js";
 import { deleteAlias, setAlias } from "./aliases.js";
 import type { AliasOf } from "./aliases.js";
 import { deleteCollection, getCollection, pageCollections } from "./collections.js";

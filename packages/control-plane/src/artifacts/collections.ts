@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { HeddleError } from "@heddle/errors";
-import type { Database, Statements } from "../database.js";
-import { integerOf, textOf } from "../database.js";
-import { storedText } from "../stored-text.js";
-import { readPage } from "../training-models/page.js";
-import type { CursorPage, PageSource } from "../training-models/page.js";
+import type { Database, Statements } from "../database/database.js";
+import { integerOf, textOf } from "../database/database.js";
+import { storedText } from "../database/stored-text.js";
+import { readPage } from "../database/page.js";
+import type { CursorPage, PageSource } from "../database/page.js";
 import { isArtifactName } from "./artifact-names.js";
 import { collectionColumns, collectionOf } from "./records.js";
 import type { ArtifactCollection } from "./records.js";

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { HeddleError } from "@heddle/errors";
-import type { Database, SqlValue, Statements } from "../database.js";
-import { textOf } from "../database.js";
-import { batches, Parameters } from "../parameters.js";
-import { storedText } from "../stored-text.js";
+import type { Database, SqlValue, Statements } from "../database/database.js";
+import { textOf } from "../database/database.js";
+import { batches, Parameters } from "../database/parameters.js";
+import { storedText } from "../database/stored-text.js";
 import { writeAlias } from "./aliases.js";
 import { checkAlias, checkArtifactName, latestAlias } from "./artifact-names.js";
 import { ensureCollection } from "./collections.js";

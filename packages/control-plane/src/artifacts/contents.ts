@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import type { Database, Statements } from "../database.js";
-import { textOf } from "../database.js";
-import { batches, Parameters } from "../parameters.js";
+import type { Database, Statements } from "../database/database.js";
+import { textOf } from "../database/database.js";
+import { batches, Parameters } from "../database/parameters.js";
 import { contentColumns, contentOf } from "./records.js";
 import type { ArtifactContent } from "./records.js";
 

@@ -1,5 +1,5 @@
-import type { Database } from "../database.js";
-import { storedText } from "../stored-text.js";
+import type { Database } from "../database/database.js";
+import { storedText } from "../database/stored-text.js";
 import { checkTexts } from "./commit-version.js";
 import type { ArtifactVersion } from "./records.js";
 import { requireVersion } from "./versions.js";

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { HeddleError } from "@heddle/errors";
-import type { Database, Row } from "../database.js";
-import { integerOf, textOf } from "../database.js";
-import type { ReserveRows } from "../reserve.js";
-import { originalText, storedText } from "../stored-text.js";
+import type { Database, Row } from "../database/database.js";
+import { integerOf, textOf } from "../database/database.js";
+import type { ReserveRows } from "../database/reserve.js";
+import { originalText, storedText } from "../database/stored-text.js";
 import { checkArtifactName } from "./artifact-names.js";
 import { checkAliases, checkTexts } from "./commit-version.js";
 

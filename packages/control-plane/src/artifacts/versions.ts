@@ -1,10 +1,10 @@
 import { HeddleError } from "@heddle/errors";
-import type { Database, Row, SqlValue, Statements } from "../database.js";
-import { integerOf, textOf } from "../database.js";
-import { batches, Parameters } from "../parameters.js";
-import { storedText } from "../stored-text.js";
-import { readPage } from "../training-models/page.js";
-import type { CursorPage, PageSource } from "../training-models/page.js";
+import type { Database, Row, SqlValue, Statements } from "../database/database.js";
+import { integerOf, textOf } from "../database/database.js";
+import { batches, Parameters } from "../database/parameters.js";
+import { storedText } from "../database/stored-text.js";
+import { readPage } from "../database/page.js";
+import type { CursorPage, PageSource } from "../database/page.js";
 import { isArtifactName, latestAlias, versionIndexOf } from "./artifact-names.js";
 import { refuseCheckpoints, requireCollection } from "./collections.js";
 import { isSha256 } from "./contents.js";

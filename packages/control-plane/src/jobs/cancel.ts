@@ -1,7 +1,7 @@
-import type { Database, Statements } from "../database.js";
-import { textOf } from "../database.js";
-import { batches, Parameters } from "../parameters.js";
-import { originalText, storedText } from "../stored-text.js";
+import type { Database, Statements } from "../database/database.js";
+import { textOf } from "../database/database.js";
+import { batches, Parameters } from "../database/parameters.js";
+import { originalText, storedText } from "../database/stored-text.js";
 import { releaseSerial } from "./serial.js";
 
 /** Cancels the jobs and returns the ids of those that a runner has to end, because one has begun with them. */

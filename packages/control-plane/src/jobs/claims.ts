@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import type { Database, Row, Statements } from "../database.js";
-import { integerOf, textOf } from "../database.js";
-import { Parameters } from "../parameters.js";
+import type { Database, Row, Statements } from "../database/database.js";
+import { integerOf, textOf } from "../database/database.js";
+import { Parameters } from "../database/parameters.js";
 import { claimedJobOf, jobColumns } from "./records.js";
 import type { ClaimedJob } from "./records.js";
 import { keysInTurn } from "./keys-in-turn.js";

@@ -1,5 +1,5 @@
-import { integerOf, textOf } from "../database.js";
-import type { Statements } from "../database.js";
+import { integerOf, textOf } from "../database/database.js";
+import type { Statements } from "../database/database.js";
 
 export interface ActiveJobs {
   kind: string;

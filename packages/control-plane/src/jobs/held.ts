@@ -1,6 +1,6 @@
-import type { Database } from "../database.js";
-import { integerOf } from "../database.js";
-import { storedText } from "../stored-text.js";
+import type { Database } from "../database/database.js";
+import { integerOf } from "../database/database.js";
+import { storedText } from "../database/stored-text.js";
 import { releaseSerial } from "./serial.js";
 import { nextTurn, ownerColumns, ownerOf } from "./turns.js";
 import type { ClaimedJob, JobOutcome, JobProgress } from "./records.js";

@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
-import type { Statements } from "../database.js";
-import { storedText } from "../stored-text.js";
+import type { Statements } from "../database/database.js";
+import { storedText } from "../database/stored-text.js";
 import { isSerialFree } from "./serial.js";
 import { nextTurn } from "./turns.js";
 

@@ -1,7 +1,7 @@
-import type { Database } from "../database.js";
+import type { Database } from "../database/database.js";
 import { countActive } from "./counts.js";
 import type { ActiveJobs } from "./counts.js";
-import { storedText } from "../stored-text.js";
+import { storedText } from "../database/stored-text.js";
 import { cancelJobs } from "./cancel.js";
 import { claimCancelledJob, claimJob, nextDue, waitingJobs } from "./claims.js";
 import type { JobClaimRequest, WaitingJob } from "./claims.js";

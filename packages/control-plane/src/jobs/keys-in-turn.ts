@@ -1,5 +1,5 @@
-import type { Row, Statements } from "../database.js";
-import { integerOf, textOf } from "../database.js";
+import type { Row, Statements } from "../database/database.js";
+import { integerOf, textOf } from "../database/database.js";
 import { isReady } from "./turns.js";
 
 /** Whose jobs take turns. Keys of one entity share what it has. */

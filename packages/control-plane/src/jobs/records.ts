@@ -1,6 +1,6 @@
-import type { Row } from "../database.js";
-import { integerOf, textOf } from "../database.js";
-import { originalText } from "../stored-text.js";
+import type { Row } from "../database/database.js";
+import { integerOf, textOf } from "../database/database.js";
+import { originalText } from "../database/stored-text.js";
 
 export const jobStates = ["queued", "running", "succeeded", "failed", "cancelled"] as const;
 export type JobState = (typeof jobStates)[number];

@@ -1,5 +1,5 @@
-import type { Statements } from "../database.js";
-import { textOf } from "../database.js";
+import type { Statements } from "../database/database.js";
+import { textOf } from "../database/database.js";
 import { nextTurn, ownerColumns, ownerOf } from "./turns.js";
 
 /** Whether no job with the key waits or runs. */

@@ -1,6 +1,6 @@
-import type { Row, Statements } from "../database.js";
-import { integerOf, textOf } from "../database.js";
-import type { Parameters } from "../parameters.js";
+import type { Row, Statements } from "../database/database.js";
+import { integerOf, textOf } from "../database/database.js";
+import type { Parameters } from "../database/parameters.js";
 
 /** Whose job it is: jobs of a pool take turns by these. */
 export interface JobOwner {

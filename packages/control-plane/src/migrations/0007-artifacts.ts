@@ -1,4 +1,4 @@
-import type { ControlPlaneMigration } from "../migrate.js";
+import type { ControlPlaneMigration } from "./migrate.js";
 
 export const artifacts: ControlPlaneMigration = {
   version: 7,

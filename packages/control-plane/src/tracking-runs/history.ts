@@ -1,10 +1,10 @@
 import { setImmediate } from "node:timers/promises";
 import { HeddleError } from "@heddle/errors";
-import type { Database, Statements } from "../database.js";
-import { integerOf, textOf } from "../database.js";
-import { batches, Parameters } from "../parameters.js";
-import type { ReserveRows } from "../reserve.js";
-import { originalText, storedText } from "../stored-text.js";
+import type { Database, Statements } from "../database/database.js";
+import { integerOf, textOf } from "../database/database.js";
+import { batches, Parameters } from "../database/parameters.js";
+import type { ReserveRows } from "../database/reserve.js";
+import { originalText, storedText } from "../database/stored-text.js";
 
 const maxHistoryRows = 1_000_000;
 /** Of one transaction, and of one read: as long as it lasts, no other statement of the process runs. */

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { HeddleError } from "@heddle/errors";
-import type { Database, Row, Statements } from "../database.js";
-import { integerOf, textOf } from "../database.js";
-import { checkName, isStorable, isTooLong } from "../names.js";
-import type { ReserveRows } from "../reserve.js";
-import { originalText, storedText } from "../stored-text.js";
+import type { Database, Row, Statements } from "../database/database.js";
+import { integerOf, textOf } from "../database/database.js";
+import { checkName, isStorable, isTooLong } from "../database/names.js";
+import type { ReserveRows } from "../database/reserve.js";
+import { originalText, storedText } from "../database/stored-text.js";
 import { deleteHistory, readHistory, writeHistory } from "./history.js";
 
 /** What a client says of a run. JSON text where it is an object. */

@@ -1,8 +1,8 @@
 import { HeddleError } from "@heddle/errors";
-import type { Database, Statements } from "../database.js";
+import type { Database, Statements } from "../database/database.js";
 import { insertJob } from "../jobs/insert.js";
 import type { NewJob, WaitingLimit } from "../jobs/insert.js";
-import { storedText } from "../stored-text.js";
+import { storedText } from "../database/stored-text.js";
 import { trainingJobColumns, trainingJobOf } from "./records.js";
 import type { TrainingJobKind, TrainingJobRecord } from "./records.js";
 

@@ -2,12 +2,12 @@ import { HeddleError } from "@heddle/errors";
 import { insertVersion } from "../artifacts/commit-version.js";
 import type { NewArtifactVersion } from "../artifacts/commit-version.js";
 import type { ArtifactVersion } from "../artifacts/records.js";
-import type { Database, Statements } from "../database.js";
-import { integerOf, textOf } from "../database.js";
+import type { Database, Statements } from "../database/database.js";
+import { integerOf, textOf } from "../database/database.js";
 import { insertCheckpoint } from "../training-models/checkpoints.js";
 import type { NewCheckpoint } from "../training-models/checkpoints.js";
 import type { Checkpoint } from "../training-models/records.js";
-import { storedText } from "../stored-text.js";
+import { storedText } from "../database/stored-text.js";
 import { addTerminalEvent } from "./events.js";
 import type { BlobFile } from "./records.js";
 

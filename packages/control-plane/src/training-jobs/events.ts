@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { HeddleError } from "@heddle/errors";
-import type { Database, Statements } from "../database.js";
-import { integerOf } from "../database.js";
-import { storedText } from "../stored-text.js";
+import type { Database, Statements } from "../database/database.js";
+import { integerOf } from "../database/database.js";
+import { storedText } from "../database/stored-text.js";
 import { trainingEventOf } from "./records.js";
 import type { TrainingEventRecord, TrainingEventType } from "./records.js";
 

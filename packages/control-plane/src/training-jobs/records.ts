@@ -1,6 +1,6 @@
-import type { Row } from "../database.js";
-import { integerOf, textOf } from "../database.js";
-import { originalText } from "../stored-text.js";
+import type { Row } from "../database/database.js";
+import { integerOf, textOf } from "../database/database.js";
+import { originalText } from "../database/stored-text.js";
 import { jobStates } from "../jobs/records.js";
 import type { JobState } from "../jobs/records.js";
 

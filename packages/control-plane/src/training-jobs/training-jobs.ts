@@ -1,11 +1,11 @@
-import type { Database } from "../database.js";
-import { integerOf, textOf } from "../database.js";
-import { isStorable } from "../names.js";
-import { batches, Parameters } from "../parameters.js";
-import { originalText } from "../stored-text.js";
+import type { Database } from "../database/database.js";
+import { integerOf, textOf } from "../database/database.js";
+import { isStorable } from "../database/names.js";
+import { batches, Parameters } from "../database/parameters.js";
+import { originalText } from "../database/stored-text.js";
 import type { WaitingLimit } from "../jobs/insert.js";
-import { readPage } from "../training-models/page.js";
-import type { CursorPage } from "../training-models/page.js";
+import { readPage } from "../database/page.js";
+import type { CursorPage } from "../database/page.js";
 import type { Checkpoint } from "../training-models/records.js";
 import { createTrainingJob } from "./create.js";
 import type { NewTrainingJob } from "./create.js";

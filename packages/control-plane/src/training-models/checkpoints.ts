@@ -1,11 +1,11 @@
 import { HeddleError } from "@heddle/errors";
-import type { Database, Statements } from "../database.js";
-import { integerOf, textOf } from "../database.js";
-import { isStorable } from "../names.js";
-import { batches, Parameters } from "../parameters.js";
+import type { Database, Statements } from "../database/database.js";
+import { integerOf, textOf } from "../database/database.js";
+import { isStorable } from "../database/names.js";
+import { batches, Parameters } from "../database/parameters.js";
 import { getModel } from "./models.js";
-import { readPage } from "./page.js";
-import type { CursorPage } from "./page.js";
+import { readPage } from "../database/page.js";
+import type { CursorPage } from "../database/page.js";
 import { checkpointColumns, checkpointOf } from "./records.js";
 import type { Checkpoint } from "./records.js";
 

@@ -1,9 +1,9 @@
 import { HeddleError } from "@heddle/errors";
-import type { Database, Statements } from "../database.js";
-import { integerOf } from "../database.js";
-import { checkName, isStorable } from "../names.js";
-import { readPage } from "./page.js";
-import type { CursorPage } from "./page.js";
+import type { Database, Statements } from "../database/database.js";
+import { integerOf } from "../database/database.js";
+import { checkName, isStorable } from "../database/names.js";
+import { readPage } from "../database/page.js";
+import type { CursorPage } from "../database/page.js";
 import { modelColumns, modelOf } from "./records.js";
 import type { TrainingModel } from "./records.js";
 

@@ -1,5 +1,5 @@
-import type { Row } from "../database.js";
-import { integerOf, textOf } from "../database.js";
+import type { Row } from "../database/database.js";
+import { integerOf, textOf } from "../database/database.js";
 
 /** A model that is trained: a name, a base model and a series of checkpoints. Times are microseconds since 1970. */
 export interface TrainingModel {

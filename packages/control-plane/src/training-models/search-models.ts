@@ -1,7 +1,7 @@
-import type { Statements } from "../database.js";
-import { integerOf } from "../database.js";
-import { isStorable } from "../names.js";
-import { Parameters } from "../parameters.js";
+import type { Statements } from "../database/database.js";
+import { integerOf } from "../database/database.js";
+import { isStorable } from "../database/names.js";
+import { Parameters } from "../database/parameters.js";
 import { modelColumns, modelOf } from "./records.js";
 import type { TrainingModel } from "./records.js";
 

@@ -1,4 +1,4 @@
-import type { Database } from "../database.js";
+import type { Database } from "../database/database.js";
 import {
   addCheckpoint,
   checkpointAtStep,
@@ -16,7 +16,7 @@ import { createModel, deleteModel, findModel, getModel, listModels } from "./mod
 import type { NewTrainingModel } from "./models.js";
 import { searchModels } from "./search-models.js";
 import type { FoundModel, ModelSearch } from "./search-models.js";
-import type { CursorPage } from "./page.js";
+import type { CursorPage } from "../database/page.js";
 import type { Checkpoint, TrainingModel } from "./records.js";
 
 /**

@@ -1,0 +1,102 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+import { afterAll, expect, test } from "vitest";
+import { annotationQueueCases } from "../../test/annotation-queue-cases.js";
+import { artifactCases } from "../../test/artifact-cases.js";
+import { controlPlaneCases } from "../../test/cases.js";
+import { jobCases } from "../../test/job-cases.js";
+import { trackingRunCases } from "../../test/tracking-run-cases.js";
+import { trainingJobCases } from "../../test/training-job-cases.js";
+import { trainingModelCases } from "../../test/training-model-cases.js";
+import { openControlPlane } from "../index.js";
+import { openSqlite } from "./sqlite.js";
+
+const made: string[] = [];
+afterAll(async () => {
+  await Promise.all(made.map(async (path) => await rm(path, { recursive: true })));
+});
+
+async function path(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), "heddle-control-"));
+  made.push(directory);
+  return join(directory, "control plane.db");
+}
+
+controlPlaneCases("SQLite", async () => pathToFileURL(await path()).href);
+annotationQueueCases("SQLite", async () => pathToFileURL(await path()).href);
+jobCases("SQLite", async () => pathToFileURL(await path()).href);
+trainingJobCases("SQLite", async () => pathToFileURL(await path()).href);
+trainingModelCases("SQLite", async () => pathToFileURL(await path()).href);
+artifactCases("SQLite", async () => pathToFileURL(await path()).href);
+trackingRunCases("SQLite", async () => pathToFileURL(await path()).href);
+
+test("every commit is on disk before it is acknowledged, and foreign keys hold", async () => {
+  const database = openSqlite(await path());
+  const [synchronous] = await database.rows("PRAGMA synchronous");
+  const [journal] = await database.rows("PRAGMA journal_mode");
+  const [foreign] = await database.rows("PRAGMA foreign_keys");
+  expect({ ...synchronous, ...journal, ...foreign }).toEqual({
+    synchronous: 2n,
+    journal_mode: "wal",
+    foreign_keys: 1n,
+  });
+  await database.close();
+});
+
+test("a database URL without a backend is refused by name", async () => {
+  await expect(openControlPlane({ url: "mysql://host/heddle" })).rejects.toMatchObject({
+    code: "invalid",
+    message: expect.stringContaining("no backend for mysql:"),
+  });
+});
+
+test("a database file that cannot be opened or is none is named", async () => {
+  const file = await path();
+  const missing = pathToFileURL(join(file, "no", "such", "control.db")).href;
+  await expect(openControlPlane({ url: missing })).rejects.toMatchObject({
+    code: "invalid",
+    message: expect.stringContaining(
+      `the control-plane database ${join(file, "no", "such", "control.db")} cannot be opened`,
+    ),
+  });
+  await writeFile(file, "no database at all, but long enough to have a header that could be read as one ".repeat(20));
+  await expect(openControlPlane({ url: pathToFileURL(file).href })).rejects.toMatchObject({
+    code: "busy",
+    message: "the control plane is corrupt",
+    cause: { message: `${file}: restore it from a backup` },
+  });
+});
+
+test("a write waits for another connection's transaction instead of failing", async () => {
+  const file = await path();
+  const [first, second] = [openSqlite(file), openSqlite(file)];
+  await first.run("CREATE TABLE notes (id TEXT)");
+  const slow = first.transaction(async (inside) => {
+    await inside.run("INSERT INTO notes (id) VALUES ($1)", ["slow"]);
+    await setTimeout(100);
+  });
+  await second.run("INSERT INTO notes (id) VALUES ($1)", ["patient"]);
+  await slow;
+  expect(await second.rows("SELECT id FROM notes ORDER BY id")).toEqual([{ id: "patient" }, { id: "slow" }]);
+  await Promise.all([first.close(), second.close()]);
+});
+
+test("a full disk asks for another try, reads go on, and writes work when there is space again", async () => {
+  const database = openSqlite(await path());
+  await database.run("CREATE TABLE notes (text TEXT)");
+  const write = async () => await database.run("INSERT INTO notes VALUES ($1)", ["x".repeat(100_000)]);
+  const [pages] = await database.rows("PRAGMA page_count");
+  await database.rows(`PRAGMA max_page_count = ${pages?.["page_count"]}`);
+  const full = { code: "busy", message: "the disk of the control plane is full" };
+  await expect(write()).rejects.toMatchObject(full);
+  await expect(
+    database.transaction(async (open) => await open.run("INSERT INTO notes VALUES ($1)", ["x".repeat(100_000)])),
+  ).rejects.toMatchObject(full);
+  expect(await database.rows("SELECT count(*) AS n FROM notes")).toEqual([{ n: 0n }]);
+  await database.rows("PRAGMA max_page_count = 100000");
+  await write();
+  await database.close();
+});

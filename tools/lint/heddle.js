@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { basename } from "node:path";
 import { analyse } from "scslre";
+import { noFolderCircle } from "./folder-circles.js";
 
 /** `calls.ts` next to the folder `calls/`: one name for two locations. */
 const noFileBesideFolder = {
@@ -102,6 +103,7 @@ export default {
   meta: { name: "heddle" },
   rules: {
     "no-file-beside-folder": noFileBesideFolder,
+    "no-folder-circle": noFolderCircle,
     "no-private-keyword": noPrivateKeyword,
     "no-upper-case-names": noUpperCaseNames,
     "no-snake-case-names": noSnakeCaseNames,

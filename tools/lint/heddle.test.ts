@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -7,6 +7,12 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 const repository = join(import.meta.dirname, "../..");
 const directory = mkdtempSync(join(tmpdir(), "heddle-lint-"));
 let findings: Record<string, string[]> = {};
+let messages: Record<string, string[]> = {};
+
+const config = JSON.parse(readFileSync(join(repository, ".oxlintrc.json"), "utf8")) as {
+  rules: { "heddle/no-folder-circle": [string, { notYetClean: string[] }] };
+};
+const [excused] = config.rules["heddle/no-folder-circle"][1].notYetClean;
 
 /** A package in which every file but one breaks a rule. */
 const files = {
@@ -39,6 +45,17 @@ export class Calls {
     "// oxlint-disable-next-line heddle/no-super-linear-reg-exp -- the text is one of this service\nexport const slow = /\\s+$/;\n",
   "slow-without-a-reason.ts":
     "// oxlint-disable-next-line heddle/no-super-linear-reg-exp\nexport const slow = /\\s+$/;\n",
+  "circle/package.json": '{ "name": "circle" }',
+  "circle/src/model.ts": "export type Model = string;\n",
+  "circle/src/rows/row.ts": 'import type { Model } from "../model.js";\nexport type Row = Model;\n',
+  "circle/src/rows/limit.ts": 'export type { Page } from "../pages/page.js";\n',
+  "circle/src/rows/of/calls.ts": "export const calls = 1;\n",
+  "circle/src/rows/of/parts/part.ts": 'export { calls as parts } from "../calls.js";\n',
+  "circle/src/pages/page.ts": 'import type { Row } from "../rows/row.js";\nexport type Page = Row;\n',
+  "circle/src/pages/page.test.ts": 'import { row } from "../store.js";\nexport const tested = row;\n',
+  "circle/src/store.ts": 'import type { Page } from "./pages/page.js";\nexport const row: Page = "";\n',
+  "excused/package.json": JSON.stringify({ name: excused }),
+  "excused/src/store.ts": "export const store = 1;\n",
   "snake.ts": "export const read = (project_id: string, { limit: row_limit = 1 }) => project_id + row_limit;\n",
 };
 
@@ -47,7 +64,9 @@ beforeAll(async () => {
     mkdirSync(dirname(join(directory, name)), { recursive: true });
     writeFileSync(join(directory, name), text);
   }
-  findings = await lint();
+  const diagnostics = await lint();
+  findings = byFile(diagnostics, ({ code }) => code);
+  messages = byFile(diagnostics, ({ message }) => message);
 }, 60_000);
 afterAll(() => rmSync(directory, { recursive: true }));
 
@@ -75,15 +94,42 @@ test.each([
   expect(findings[file]).toEqual(rules);
 });
 
-/** The rules that each file breaks, under the repository's own configuration. */
-async function lint(): Promise<Record<string, string[]>> {
+test("folders that import each other are found where they do, by type imports too; tests are not", () => {
+  const inCircle = Object.entries(findings).filter(([file]) => file.startsWith("circle/"));
+  expect(Object.fromEntries(inCircle)).toEqual({
+    "circle/src/rows/limit.ts": ["heddle(no-folder-circle)"],
+    "circle/src/pages/page.ts": ["heddle(no-folder-circle)"],
+  });
+  expect(messages["circle/src/rows/limit.ts"]).toEqual([
+    "rows/ and pages/ import each other: rows/limit.ts imports pages/page.ts, pages/page.ts imports rows/row.ts.",
+  ]);
+});
+
+test("a package leaves the list of those that have circles with its last one", () => {
+  expect(messages["excused/src/store.ts"]).toEqual([`${excused} has no circle: take it out of notYetClean.`]);
+});
+
+interface Diagnostic {
+  code: string;
+  filename: string;
+  message: string;
+}
+
+/** What the repository's own configuration finds. */
+async function lint(): Promise<Diagnostic[]> {
   const ignored = ["--ignore-pattern", "src/generated/**"];
   const args = ["--config", join(repository, ".oxlintrc.json"), ...ignored, "--format", "json"];
   const output = await new Promise<string>((resolve) => {
     execFile(join(repository, "node_modules/.bin/oxlint"), args, { cwd: directory }, (_, stdout) => resolve(stdout));
   });
-  const { diagnostics } = JSON.parse(output) as { diagnostics: { code: string; filename: string }[] };
+  return (JSON.parse(output) as { diagnostics: Diagnostic[] }).diagnostics;
+}
+
+function byFile(
+  diagnostics: readonly Diagnostic[],
+  text: (diagnostic: Diagnostic) => string,
+): Record<string, string[]> {
   const found: Record<string, string[]> = {};
-  for (const { code, filename } of diagnostics) (found[filename] ??= []).push(code);
+  for (const diagnostic of diagnostics) (found[diagnostic.filename] ??= []).push(text(diagnostic));
   return found;
 }

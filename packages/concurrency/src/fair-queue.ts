@@ -2,13 +2,13 @@ import { HeddleError } from "@heddle/errors";
 import type { Sharer } from "./fair-share.js";
 
 export interface FairQueueOptions {
-  /** Items of one entity that are out at the same time. */
-  perEntity: number;
-  /** Items of one key that wait, and of all keys together. */
-  waitingPerKey: number;
-  waiting: number;
+  /** Items of one entity that are out at the same time. Default: all. */
+  perEntity?: number;
+  /** Items of one key that wait, and of all keys together. Default: all. */
+  waitingPerKey?: number;
+  waiting?: number;
   /** Why an item is refused: too many of its key wait, or too many of all. */
-  messages: Readonly<Record<"key" | "all", string>>;
+  messages?: Readonly<Record<"key" | "all", string>>;
 }
 
 /** An item whose turn it is. */
@@ -53,7 +53,7 @@ export class FairQueue<Item> {
   /** What the entity had used whose item was taken last. */
   #level = 0;
 
-  constructor(options: FairQueueOptions) {
+  constructor(options: FairQueueOptions = {}) {
     this.#options = options;
   }
 
@@ -63,11 +63,13 @@ export class FairQueue<Item> {
 
   /** Adds an item; the function that is returned removes it. Throws `rate_limited` or `busy` when too many wait. */
   add({ key, entity }: Sharer = nobody, item: Item): () => void {
-    const { waiting, waitingPerKey, messages } = this.#options;
-    if (this.#waiting >= waiting) throw new HeddleError("busy", messages.all);
+    const { waiting = Infinity, waitingPerKey = Infinity, messages } = this.#options;
+    if (this.#waiting >= waiting) throw new HeddleError("busy", messages?.all ?? "too much waits");
     const account = this.#entityAccount(entity);
     const keyAccount = keyAccountOf(account, key);
-    if (keyAccount.waiting.size >= waitingPerKey) throw new HeddleError("rate_limited", messages.key);
+    if (keyAccount.waiting.size >= waitingPerKey) {
+      throw new HeddleError("rate_limited", messages?.key ?? "too much of this key waits");
+    }
     const entry = { item };
     keyAccount.waiting.add(entry);
     this.#count(account, 1);
@@ -80,7 +82,8 @@ export class FairQueue<Item> {
 
   /** Takes the next item; undefined when none waits whose entity may have one more. */
   take(): Turn<Item> | undefined {
-    const account = least(this.#entities, ({ waiting, out }) => waiting > 0 && out < this.#options.perEntity);
+    const { perEntity = Infinity } = this.#options;
+    const account = least(this.#entities, ({ waiting, out }) => waiting > 0 && out < perEntity);
     const keyAccount = account && least(account.keys, ({ waiting }) => waiting.size > 0);
     const [entry] = keyAccount?.waiting ?? [];
     if (account === undefined || keyAccount === undefined || entry === undefined) return undefined;

@@ -4,6 +4,7 @@ export { forEachConcurrently } from "./for-each-concurrently.js";
 export { keyLocks } from "./key-locks.js";
 export { mutex } from "./mutex.js";
 export { withTimeout } from "./with-timeout.js";
+export { runInBackground } from "./threads/background-thread.js";
 export { ComputingBudget } from "./threads/computing-budget.js";
 export { entryModule, type EntryModule } from "./threads/entry-module.js";
 export { FairThreads, type FairThreadsOptions, type TaskOptions } from "./threads/fair-threads.js";

@@ -1,8 +1,10 @@
+import { getPriority } from "node:os";
 import { threadId } from "node:worker_threads";
 import { HeddleError } from "@heddle/errors";
 import { serveTasks } from "../src/threads/serve-tasks.js";
 
 const tasks = {
+  priority: () => getPriority(0),
   echo: (text: string) => text,
   thread: () => threadId,
   loop(ms: number) {

@@ -1,7 +1,7 @@
 import type { StructuredOutput } from "./structured-output.js";
 import { parentPort, workerData } from "node:worker_threads";
 import { HeddleError } from "@heddle/errors";
-import { mutex, toWireError } from "@heddle/concurrency";
+import { mutex, runInBackground, toWireError } from "@heddle/concurrency";
 import type { Compiled } from "./compiled-grammars.js";
 import { compiledGrammars } from "./compiled-grammars.js";
 import { libraryFailure } from "./library-failure.js";
@@ -26,6 +26,7 @@ interface Session {
 }
 
 const data = workerData as GrammarWorkerData;
+runInBackground();
 const printed: string[] = [];
 let memoryRefused = false;
 const sessions = new Map<number, Session>();

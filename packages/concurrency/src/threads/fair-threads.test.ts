@@ -1,3 +1,4 @@
+import { getPriority } from "node:os";
 import { setImmediate, setTimeout as delay } from "node:timers/promises";
 import { afterEach, expect, test, vi } from "vitest";
 import { HeddleError } from "@heddle/errors";
@@ -40,6 +41,15 @@ test("a task returns its value, and the thread does the next one", async () => {
   const first = await threads.run("thread", undefined, by(ann));
   expect(await threads.run("thread", undefined, by(eve))).toBe(first);
 });
+
+test.runIf(process.platform === "linux")(
+  "a thread leaves the processor to the event loop where both want it",
+  async () => {
+    const before = getPriority(0);
+    expect(await open().run("priority", undefined, by(ann))).toBe(Math.min(19, before + 5));
+    expect(getPriority(0)).toBe(before);
+  },
+);
 
 test("an error of a task keeps code, message and location; of a defect nothing is shown", async () => {
   const threads = open();

@@ -1,5 +1,6 @@
 import { parentPort } from "node:worker_threads";
 import { HeddleError } from "@heddle/errors";
+import { runInBackground } from "./background-thread.js";
 import { toWireError } from "./wire-error.js";
 import type { WireError } from "./wire-error.js";
 
@@ -14,8 +15,9 @@ export interface TaskRequest {
 /** `ms`: the time that the task took. */
 export type TaskReply = { ready: true } | { value: unknown; ms: number } | { error: WireError; ms: number };
 
-/** Makes the current worker thread a thread of {@link FairThreads}: one task at a time. */
+/** Makes the current worker thread a thread of {@link FairThreads}: one task at a time, in the background. */
 export function serveTasks(tasks: Tasks): void {
+  runInBackground();
   parentPort?.on("message", ({ name, request }: TaskRequest) => void serve(tasks, name, request));
   reply({ ready: true });
 }

@@ -1,5 +1,6 @@
 import { cacheBytes, roundRows } from "./key-value-cache.js";
-import type { RowGroup, SamplingGroup } from "./row-group.js";
+import { maxListed } from "../sampling/sampled-token.js";
+import type { RowGroup, SamplingGroup, Sharer } from "./row-group.js";
 import type { ScheduledRequest } from "./scheduled-request.js";
 import { promptBytes, requiredCapacity, resultBytesOf } from "./scheduled-request.js";
 
@@ -27,6 +28,10 @@ function shareOfEntity({ rows, bytes }: SamplerCapacity): SamplerCapacity {
 
 /** Maximum number of rows per `run()`. */
 const maxRowsPerRun = 64;
+/** Maximum number of log-probabilities that a step lists for its rows. */
+const maxListedPerStep = 2 ** 18;
+/** Rows of one key that are decoded together with those of other keys. */
+const maxCommonRows = 8;
 
 /** While a batch grows, its old caches, half as large as the new ones, exist in addition. */
 const growthFactor = 1.5;
@@ -112,10 +117,29 @@ export class Admission {
     return undefined;
   }
 
+  /**
+   * Returns whose the group is that a completion of the request joins: rows that take longer than those of others are
+   * decoded apart, so that they take turns with the others instead of keeping them. Undefined for the rows of many keys:
+   * together they take less than apart.
+   */
+  sharerOfGroup({ queue, groups }: SchedulerState, scheduled: ScheduledRequest): Sharer | undefined {
+    const { sharer } = scheduled;
+    if (!sharer || isSlow(scheduled)) return sharer;
+    const hasOwn = groups.some((group) => "join" in group && group.sharer?.key === sharer.key);
+    const isSame = (each: ScheduledRequest) => each.sharer?.key === sharer.key;
+    const unstarted = queue.reduce((sum, each) => sum + (isSame(each) ? each.unstarted : 0), 0);
+    const rows = groups.reduce((sum, group) => sum + countRows(group, isSame), unstarted);
+    return hasOwn || rows > maxCommonRows ? sharer : undefined;
+  }
+
   /** Returns the group that a completion of the request joins; undefined for a new group. */
   groupFor(state: SchedulerState, scheduled: ScheduledRequest): SamplingGroup | undefined {
     if (scheduled.beams) return undefined;
-    const all = state.groups.filter((group): group is SamplingGroup => "join" in group && canJoin(group, scheduled));
+    const sharer = this.sharerOfGroup(state, scheduled);
+    const all = state.groups.filter(
+      (group): group is SamplingGroup =>
+        "join" in group && group.sharer?.key === sharer?.key && canJoin(group, scheduled),
+    );
     const withSpace = all.find((group) => group.rows < group.allocatedRows);
     if (withSpace) return withSpace;
     const smallest = all.toSorted((a, b) => a.rows - b.rows)[0];
@@ -128,7 +152,7 @@ export class Admission {
 
   /** Returns how many rows, at most `most`, may follow the next one in the same group. */
   rowsToFollow(state: SchedulerState, scheduled: ScheduledRequest, group: RowGroup, most: number): number {
-    let rows = Math.min(most, maxRowsPerRun - group.rows - 1);
+    let rows = Math.min(most, mostRows(scheduled) - group.rows - 1);
     while (rows > 0 && this.#exceeded(state, { scheduled, rows: 1 + rows, group }) !== undefined) rows >>= 1;
     return Math.max(0, rows);
   }
@@ -181,8 +205,26 @@ function delays(waiting: ScheduledRequest, limit: Limit, other: ScheduledRequest
   return limit === "all" || (limit === "entity" && waiting.sharer?.entity === other.sharer?.entity);
 }
 
-function canJoin(group: RowGroup, { weights, capacity }: ScheduledRequest): boolean {
-  return group.weights === weights && group.capacity === capacity && group.rows < maxRowsPerRun;
+function canJoin(group: RowGroup, scheduled: ScheduledRequest): boolean {
+  const { weights, capacity } = scheduled;
+  return group.weights === weights && group.capacity === capacity && group.rows < mostRows(scheduled);
+}
+
+/** Rows of a group in which the request has one. */
+function mostRows(scheduled: ScheduledRequest): number {
+  if (!listsMuch(scheduled)) return maxRowsPerRun;
+  const { vocabularySize } = scheduled.weights.config;
+  return Math.min(maxRowsPerRun, Math.max(1, Math.floor(maxListedPerStep / vocabularySize)));
+}
+
+/** Whether a step of a row of the request takes long, besides the step of the model. */
+function isSlow(scheduled: ScheduledRequest): boolean {
+  return scheduled.context.request.structuredOutput !== undefined || listsMuch(scheduled);
+}
+
+function listsMuch({ context: { request } }: ScheduledRequest): boolean {
+  const { topLogprobs = 0 } = request;
+  return topLogprobs < 0 || topLogprobs > maxListed;
 }
 
 function countRows(group: RowGroup, matches: Matches): number {

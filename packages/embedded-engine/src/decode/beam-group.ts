@@ -48,6 +48,7 @@ export function createBeamGroup(scheduled: ScheduledRequest, beams: BeamSearch, 
   return {
     weights,
     capacity,
+    sharer: scheduled.sharer,
     get rows() {
       return scheduled.rows;
     },
@@ -58,15 +59,16 @@ export function createBeamGroup(scheduled: ScheduledRequest, beams: BeamSearch, 
       for (let row = 0; row < scheduled.rows; row++) yield scheduled;
     },
     async step() {
-      if (scheduled.settled) return end();
+      const began = performance.now();
       try {
-        if (prefilled) startFrom(prefilled);
-        else await advanceBeams();
+        if (!scheduled.settled && prefilled) startFrom(prefilled);
+        else if (!scheduled.settled) await advanceBeams();
         prefilled = undefined;
       } catch (error) {
         scheduled.fail(error);
       }
       if (slots.length === 0 || scheduled.settled) end();
+      return performance.now() - began;
     },
   };
 }

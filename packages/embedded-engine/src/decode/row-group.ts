@@ -16,17 +16,24 @@ export interface RowGroup {
   readonly allocatedRows: number;
   /** Returns the request of each row. */
   requests(): Iterable<ScheduledRequest>;
-  /** Drops the rows of settled requests, then decodes one step. */
-  step(): Promise<void>;
+  /** Whose rows these are; undefined for rows of many. Groups take turns by this. */
+  readonly sharer: Sharer | undefined;
+  /**
+   * Drops the rows of settled requests, then decodes one step. Returns the time of this thread that it took. `onWaiting` is
+   * called when it has computed what it can without the masks of constraints, which other threads compute.
+   */
+  step(onWaiting: () => void): Promise<number>;
 }
 
-/** Completions of several requests on the same weights. */
+export type Sharer = NonNullable<ScheduledRequest["sharer"]>;
+
+/** Completions of several requests on the same weights, all of one sharer or of many. */
 export interface SamplingGroup extends RowGroup {
   /**
-   * Adds a completion that has its prompt and first token. `expectedRows`: how many further completions are about to be
-   * added.
+   * Adds a completion that has its prompt and first token, during a step after it. `expectedRows`: how many further
+   * completions are about to be added.
    */
-  join(row: Row, prompt: PrefilledPrompt, token: number, expectedRows: number): void;
+  join(started: StartedRow): void;
 }
 
 interface Row {
@@ -34,9 +41,22 @@ interface Row {
   completion: CompletionSampler;
 }
 
-export function createSamplingGroup(weights: PreparedWeights, capacity: number): SamplingGroup {
+/** A row whose first token is known. */
+interface StartedRow {
+  row: Row;
+  prompt: PrefilledPrompt;
+  token: number;
+  expectedRows: number;
+}
+
+export function createSamplingGroup(
+  weights: PreparedWeights,
+  { capacity, sharer }: Pick<SamplingGroup, "capacity" | "sharer">,
+): SamplingGroup {
   const batch = createDecodeBatch(weights);
   let bySlot = new Map<number, Row>();
+  const joining: StartedRow[] = [];
+  let isStepping = false;
 
   const drop = (slots: readonly number[]) => {
     if (slots.length === 0) return;
@@ -49,75 +69,104 @@ export function createSamplingGroup(weights: PreparedWeights, capacity: number):
     const moved = batch.trim();
     if (moved) bySlot = new Map([...bySlot].map(([slot, row]) => [moved.get(slot) ?? slot, row]));
   };
+  const add = ({ row, prompt, token, expectedRows }: StartedRow) => {
+    const slot = batch.add(prompt.cache, prompt.length, expectedRows);
+    batch.setToken(slot, token);
+    bySlot.set(slot, row);
+  };
   const settled = () => [...bySlot].filter(([, { scheduled }]) => scheduled.settled).map(([slot]) => slot);
+
+  const step = async (onWaiting: () => void): Promise<number> => {
+    drop(settled());
+    if (bySlot.size === 0) return 0;
+    let began = performance.now();
+    let ms = 0;
+    try {
+      await batch.step([...new Set([...bySlot.values()].map(({ completion }) => completion.source))]);
+    } catch (error) {
+      for (const { scheduled } of bySlot.values()) scheduled.fail(error);
+      drop(settled());
+      return performance.now() - began;
+    }
+    const masks = [...bySlot.values()].map(({ completion }) => completion.next());
+    if (masks.some((mask) => mask !== undefined)) {
+      ms = performance.now() - began;
+      onWaiting();
+      await Promise.allSettled(masks.filter((mask) => mask !== undefined));
+      began = performance.now();
+    }
+    const finished: number[] = [];
+    let index = 0;
+    for (const [slot, { scheduled, completion }] of bySlot) {
+      const row = { output: batch.output(completion.source), offset: slot * weights.config.vocabularySize };
+      const advanced = advance(scheduled, completion, row, masks[index++]);
+      const token = advanced instanceof Promise ? await advanced : advanced;
+      if (token === undefined) finished.push(slot);
+      else batch.setToken(slot, token);
+    }
+    drop(finished);
+    return ms + performance.now() - began;
+  };
 
   return {
     weights,
     capacity,
+    sharer,
     get rows() {
-      return bySlot.size;
+      return bySlot.size + joining.length;
     },
     get allocatedRows() {
       return bySlot.size === 0 ? 0 : batch.rows;
     },
     *requests() {
       for (const { scheduled } of bySlot.values()) yield scheduled;
+      for (const { row } of joining) yield row.scheduled;
     },
-    join(row, { cache, length }, token, expectedRows) {
-      const slot = batch.add(cache, length, expectedRows);
-      batch.setToken(slot, token);
-      bySlot.set(slot, row);
-      row.scheduled.rows++;
+    join(started) {
+      started.row.scheduled.rows++;
+      if (isStepping) joining.push(started);
+      else add(started);
     },
-    async step() {
-      drop(settled());
-      if (bySlot.size === 0) return;
+    async step(onWaiting) {
+      isStepping = true;
       try {
-        await batch.step([...new Set([...bySlot.values()].map(({ completion }) => completion.source))]);
-      } catch (error) {
-        for (const { scheduled } of bySlot.values()) scheduled.fail(error);
-        drop(settled());
-        return;
+        return await step(onWaiting);
+      } finally {
+        isStepping = false;
+        for (const started of joining.splice(0)) add(started);
       }
-      const finished: number[] = [];
-      for (const [slot, { scheduled, completion }] of bySlot) {
-        const output = batch.output(completion.source);
-        const advanced = advance(scheduled, completion, output, slot * weights.config.vocabularySize);
-        const token = advanced instanceof Promise ? await advanced : advanced;
-        if (token === undefined) finished.push(slot);
-        else batch.setToken(slot, token);
-      }
-      drop(finished);
     },
   };
 }
 
+/** A row of a model output. */
+interface OutputRow {
+  output: Float32Array;
+  offset: number;
+}
+
 /**
- * Samples one token of a completion from its row of `output` and emits it. Returns undefined when the completion has
- * finished. Returns a promise only when a constraint applies: most steps need none, and a promise costs more than the
- * rest.
+ * Samples one token of a completion from its row and emits it. `next` is what the completion's `next` returned. Returns
+ * undefined when the completion has finished. Returns a promise only when a constraint applies: most steps need none, and
+ * a promise costs more than the rest.
  */
 export function advance(
   scheduled: ScheduledRequest,
   completion: CompletionSampler,
-  output: Float32Array,
-  offset: number,
+  row: OutputRow,
+  next: Promise<NextTokens> | undefined,
 ): number | undefined | Promise<number | undefined> {
-  const constraint = completion.next();
-  return constraint
-    ? advanceConstrained(scheduled, completion, output, offset, constraint)
-    : sampleNext(scheduled, completion, output, offset);
+  return next ? advanceConstrained(scheduled, completion, row, next) : sampleNext(scheduled, completion, row);
 }
 
 async function advanceConstrained(
   scheduled: ScheduledRequest,
   completion: CompletionSampler,
-  output: Float32Array,
-  offset: number,
-  constraint: Promise<NextTokens>,
+  row: OutputRow,
+  next: Promise<NextTokens>,
 ): Promise<number | undefined> {
   try {
-    return await sampleNext(scheduled, completion, output, offset, await constraint);
+    return sampleNext(scheduled, completion, row, await next);
   } catch (error) {
     scheduled.fail(error);
     return undefined;
@@ -127,25 +176,25 @@ async function advanceConstrained(
 function sampleNext(
   scheduled: ScheduledRequest,
   completion: CompletionSampler,
-  output: Float32Array,
-  offset: number,
+  { output, offset }: OutputRow,
   next?: NextTokens,
-): number | undefined | Promise<undefined> {
+): number | undefined {
   if (scheduled.settled) return undefined;
   try {
     const { token, text, finished } = completion.sample(output, offset, next);
     if (scheduled.isStreaming) scheduled.emit({ index: completion.index, text, tokens: [token] });
     if (!finished) return token.token;
     const result = completion.result();
-    if (result instanceof Promise) return finishAsync(scheduled, result);
-    scheduled.finish([result]);
+    if (result instanceof Promise) void finishAsync(scheduled, result);
+    else scheduled.finish([result]);
   } catch (error) {
     scheduled.fail(error);
   }
   return undefined;
 }
 
-async function finishAsync(scheduled: ScheduledRequest, result: Promise<Completion>): Promise<undefined> {
+/** No row is left that would wait for it. */
+async function finishAsync(scheduled: ScheduledRequest, result: Promise<Completion>): Promise<void> {
   try {
     scheduled.finish([await result]);
   } catch (error) {

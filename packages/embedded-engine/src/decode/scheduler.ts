@@ -1,5 +1,7 @@
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import { HeddleError } from "@heddle/errors";
+import { FairQueue } from "@heddle/concurrency";
+import type { Turn } from "@heddle/concurrency";
 import { createBeamGroup } from "./beam-group.js";
 import type { ScheduledRequest } from "./scheduled-request.js";
 import { canSharePrefill, prefillChunk, prefillTogether } from "./scheduled-request.js";
@@ -29,10 +31,17 @@ export interface Scheduler {
   idle(): Promise<void>;
 }
 
+/** A row group takes a step; a request is prefilled, or starts completions. */
+type Work = RowGroup | ScheduledRequest;
+
+/** For so long a request goes on starting completions. */
+const startMs = 5;
+
 /**
- * Decodes all requests together. Each iteration starts the completions that fit, each with its first token from its
- * request's prompt, which is prefilled once (short prompts in one run); then decodes one step of every row group; then
- * yields to the event loop.
+ * Decodes all requests together. Each iteration does one piece of work, of whoever has used the least time: a step of a row
+ * group, or what the next request needs to start, a part of its prompt (short prompts in one run) or its completions, each
+ * with its first token from the prompt. Then it yields to the event loop. A group whose constraints are being computed
+ * keeps nobody waiting.
  *
  * `Admission` says which request starts next.
  */
@@ -44,19 +53,26 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
   let running: ScheduledRequest[] = [];
   let loop: Promise<void> | undefined;
   let [steps, prefills] = [0, 0];
+  let turns = new FairQueue<Work>();
+  /** The request that starts next, while it waits for its turn. */
+  let offered: { scheduled: ScheduledRequest; remove: () => void } | undefined;
+  /** Steps that have not ended. */
+  let stepping = 0;
+  let wake = () => {};
 
   const admission = new Admission({ rows: maxRows, bytes: memoryBytes });
   const state = () => ({ queue, running, groups });
   const rows = () => groups.reduce((sum, group) => sum + group.rows, 0);
 
-  /** Returns the request and others whose short prompts can be prefilled in the same run, as far as they may start. */
+  /** Returns the request and others of its key whose short prompts can be prefilled in the same run, as far as they may start. */
   const prefillBatch = (scheduled: ScheduledRequest): ScheduledRequest[] => {
     if (!canSharePrefill(scheduled)) return [scheduled];
     const length = (each: ScheduledRequest) => each.context.request.prompt.length;
     const batch = [scheduled];
     let tokens = length(scheduled);
     for (const each of queue) {
-      if (each === scheduled || each.weights !== scheduled.weights || !canSharePrefill(each)) continue;
+      if (each === scheduled || each.weights !== scheduled.weights || !isOfSameKey(each, scheduled)) continue;
+      if (!canSharePrefill(each)) continue;
       if (tokens + length(each) > chunkTokens || !admission.canStartWith(state(), each, batch)) continue;
       batch.push(each);
       tokens += length(each);
@@ -68,56 +84,66 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
     const { prompt, weights } = scheduled;
     if (!prompt) return;
     if (scheduled.beams) {
-      groups.push(createBeamGroup(scheduled, scheduled.beams, prompt));
+      open(createBeamGroup(scheduled, scheduled.beams, prompt));
       scheduled.prompt = undefined;
       return;
     }
     const completion = scheduled.startCompletion();
     if (!completion) return;
     if (scheduled.unstarted === 0) scheduled.prompt = undefined;
-    const token = await advance(scheduled, completion, prompt[completion.source], 0);
+    const token = await advance(
+      scheduled,
+      completion,
+      { output: prompt[completion.source], offset: 0 },
+      completion.next(),
+    );
     if (token === undefined) return;
     let group = admission.groupFor(state(), scheduled);
-    if (!group) groups.push((group = createSamplingGroup(weights, scheduled.capacity)));
+    if (!group) {
+      const sharer = admission.sharerOfGroup(state(), scheduled);
+      group = createSamplingGroup(weights, { capacity: scheduled.capacity, sharer });
+      open(group);
+    }
     const following = queue.filter(
       (each) =>
-        each.weights === weights &&
-        each.capacity === scheduled.capacity &&
-        each.sharer?.key === scheduled.sharer?.key &&
-        !each.beams,
+        each.weights === weights && each.capacity === scheduled.capacity && isOfSameKey(each, scheduled) && !each.beams,
     );
     const unstarted = following.reduce((sum, each) => sum + each.unstarted, 0);
     const expected = admission.rowsToFollow(state(), scheduled, group, unstarted);
-    group.join({ scheduled, completion }, prompt, token, expected);
+    group.join({ row: { scheduled, completion }, prompt, token, expectedRows: expected });
   };
-  const admit = async (): Promise<void> => {
-    // Prompt tokens that may be prefilled while rows wait for their next step.
-    let budget = chunkTokens;
-    let started = 0;
-    for (;;) {
-      removeSettled();
-      if (queue.length === 0) return;
-      const scheduled = admission.next(state());
-      if (!scheduled) {
-        dropPrompts();
-        return;
-      }
-      if (!running.includes(scheduled)) running.push(scheduled);
-      if (scheduled.prompt) {
-        await startNext(scheduled);
-        // Completions of one token finish here without a decoding step that would yield.
-        if (++started % 64 === 0) await yieldToEventLoop();
-        continue;
-      }
-      if (budget <= 0 && rows() > 0) return;
-      const batch = prefillBatch(scheduled);
+  const open = (group: RowGroup) => {
+    groups.push(group);
+    turns.add(group.sharer, group);
+  };
+  /** Offers a turn to the request that starts next. */
+  const offerNext = () => {
+    removeSettled();
+    const scheduled = queue.length > 0 ? admission.next(state()) : undefined;
+    if (queue.length > 0 && !scheduled) dropPrompts();
+    if (offered && offered.scheduled === scheduled) return;
+    offered?.remove();
+    offered = scheduled && { scheduled, remove: turns.add(scheduled.sharer, scheduled) };
+  };
+  /** Prefills a part of its prompt, or starts completions of it and of other requests of its key. */
+  const begin = async (first: ScheduledRequest): Promise<void> => {
+    const began = performance.now();
+    let scheduled: ScheduledRequest | undefined = first;
+    if (!running.includes(first)) running.push(first);
+    if (!first.prompt) {
+      const batch = prefillBatch(first);
       prefills += batch.filter((each) => !each.reader).length;
-      await (batch.length > 1 ? prefillTogether(batch) : prefillChunk(scheduled)).catch((error: unknown) => {
+      await (batch.length > 1 ? prefillTogether(batch) : prefillChunk(first)).catch((error: unknown) => {
         for (const each of batch) each.fail(error);
       });
-      budget -= batch.reduce((sum, each) => sum + Math.min(chunkTokens, each.context.request.prompt.length), 0);
-      await yieldToEventLoop();
     }
+    do {
+      removeSettled();
+      scheduled = queue.length > 0 ? admission.next(state()) : undefined;
+      if (!scheduled?.prompt || !isOfSameKey(scheduled, first)) return;
+      if (!running.includes(scheduled)) running.push(scheduled);
+      await startNext(scheduled);
+    } while (performance.now() - began < startMs);
   };
   /**
    * Releases the prompts of requests that wait for each other's memory, so that the first of them can start: all if no row
@@ -147,17 +173,51 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
     );
     running = running.filter((scheduled) => !scheduled.settled);
   };
+  /** Takes a step of a group; resolves when it has ended, or waits for constraints. */
+  const step = async (turn: Turn<Work>, group: RowGroup): Promise<void> => {
+    const current = turns;
+    let waits = () => {};
+    const waiting = new Promise<void>((resolve) => (waits = resolve));
+    stepping++;
+    const done = (async () => {
+      try {
+        const ms = await group.step(waits);
+        steps++;
+        // What was emitted is sent in this iteration of the event loop.
+        const began = performance.now();
+        await yieldToEventLoop();
+        turn.end(ms + performance.now() - began);
+        if (current !== turns) return;
+        if (group.rows > 0) turns.add(group.sharer, group);
+        else groups = groups.filter((each) => each !== group);
+      } finally {
+        stepping--;
+        wake();
+      }
+    })();
+    await Promise.race([done, waiting.then(() => void done.catch(failAll))]);
+  };
   const run = async (): Promise<void> => {
     // Requests of one event loop iteration start together.
     await yieldToEventLoop();
     while (queue.length > 0 || groups.length > 0) {
-      await admit();
-      for (const group of groups) {
-        await group.step();
-        steps++;
+      offerNext();
+      const turn = turns.take();
+      if (!turn) {
+        // All rows wait for their constraints.
+        if (stepping > 0) await new Promise<void>((resolve) => (wake = resolve));
+        else await yieldToEventLoop();
+        continue;
       }
-      groups = groups.filter((group) => group.rows > 0);
+      if ("step" in turn.item) {
+        await step(turn, turn.item);
+        continue;
+      }
+      offered = undefined;
+      const began = performance.now();
+      await begin(turn.item);
       await yieldToEventLoop();
+      turn.end(performance.now() - began);
     }
   };
 
@@ -169,6 +229,8 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
     queue = [];
     groups = [];
     running = [];
+    turns = new FairQueue();
+    offered = undefined;
   };
 
   const start = () => {
@@ -189,6 +251,7 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
   return {
     add(scheduled) {
       queue.push(scheduled);
+      wake();
       start();
     },
     get queued() {
@@ -209,4 +272,8 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
     },
     idle,
   };
+}
+
+function isOfSameKey(one: ScheduledRequest, other: ScheduledRequest): boolean {
+  return one.sharer?.key === other.sharer?.key;
 }

@@ -1,3 +1,5 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 /** Returns a safetensors file with the two factors of one module; the first has the given values. */
 export function adapterTensors(values: readonly number[]): Buffer {
   const a = Buffer.from(new Float32Array(values).buffer);
@@ -19,4 +21,15 @@ export function adapterValues(file: Buffer): number[] {
   const start = 8 + Number(file.readBigUInt64LE(0));
   const bytes = file.subarray(start, file.length - 4);
   return Array.from({ length: bytes.length / 4 }, (_, at) => bytes.readFloatLE(4 * at));
+}
+
+/** Writes a checkpoint of an adapter whose weights are one number. */
+export async function writeCheckpoint(path: string, value: number): Promise<void> {
+  await mkdir(path);
+  const config = { peft_type: "LORA", r: 8, lora_alpha: 32, target_modules: ["q_proj"] };
+  await writeFile(join(path, "adapter_config.json"), JSON.stringify(config));
+  await writeFile(join(path, "adapter_model.safetensors"), adapterTensors([value]));
+  const base = { base_model: "starter", base_digest: "b" };
+  const state = { format: 2, ...base, training: "adapter", steps: 1, seed: 1, files: {} };
+  await writeFile(join(path, "training_state.json"), JSON.stringify(state));
 }

@@ -1,3 +1,4 @@
+import { keyLocks } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
 import { adapterDigest } from "../checkpoint-directory.js";
 import { errorOf, reasonOf } from "../server-response.js";
@@ -32,6 +33,8 @@ export interface Adapters {
 }
 
 interface LoadedAdapter {
+  /** Once it is known. */
+  name?: string;
   named: Promise<{ name: string; digest: string }>;
   leases: number;
   /** Called at the end of the last request, once `unload` was asked for. */
@@ -48,14 +51,29 @@ const server = "the inference server";
 export function vllmAdapters({ post, serverPath, maxLoaded }: AdapterSettings): Adapters {
   /** By directory, least recently used first. */
   const loaded = new Map<string, LoadedAdapter>();
+  /** One request per name at a time: the server may carry them out in any order. */
+  const locked = keyLocks();
 
-  async function load(directory: string): Promise<{ name: string; digest: string }> {
-    const digest = await adapterDigest(directory);
-    const name = `heddle-${digest.slice(0, 32)}`;
+  function adapterOf(directory: string): LoadedAdapter {
+    const known = loaded.get(directory);
+    if (known) return known;
+    const adapter: LoadedAdapter = {
+      leases: 0,
+      named: adapterDigest(directory).then(async (digest) => {
+        const name = `heddle-${digest.slice(0, 32)}`;
+        adapter.name = name;
+        await locked(name, () => load(name, directory));
+        return { name, digest };
+      }),
+    };
+    return adapter;
+  }
+
+  async function load(name: string, directory: string): Promise<void> {
     const response = await post("v1/load_lora_adapter", { lora_name: name, lora_path: serverPath(directory) });
-    if (response.status < 300) return { name, digest };
+    if (response.status < 300) return;
     const reason = reasonOf(response.body);
-    if (response.status === 400 && /already (?:been )?loaded|load_inplace/iu.test(reason)) return { name, digest };
+    if (response.status === 400 && /already (?:been )?loaded|load_inplace/iu.test(reason)) return;
     if (response.status === 404 && /not found$/iu.test(reason)) {
       const message = `${server} does not load adapters at run time: start it with VLLM_ALLOW_RUNTIME_LORA_UPDATING=True and --enable-lora`;
       throw new HeddleError("unsupported", message);
@@ -70,8 +88,13 @@ export function vllmAdapters({ post, serverPath, maxLoaded }: AdapterSettings): 
   async function unloadNow(directory: string, adapter: LoadedAdapter): Promise<void> {
     if (loaded.get(directory) === adapter) loaded.delete(directory);
     const named = await adapter.named.catch(() => undefined);
-    if (!named) return;
-    const response = await post("v1/unload_lora_adapter", { lora_name: named.name });
+    if (named) await locked(named.name, () => unload(named.name));
+  }
+
+  async function unload(name: string): Promise<void> {
+    // Wanted again in the meantime, or in a copy.
+    if ([...loaded.values()].some((other) => other.name === name)) return;
+    const response = await post("v1/unload_lora_adapter", { lora_name: name });
     // 404: the server was restarted, or has evicted it.
     if (response.status >= 300 && response.status !== 404) throw errorOf(server, response);
   }
@@ -86,7 +109,7 @@ export function vllmAdapters({ post, serverPath, maxLoaded }: AdapterSettings): 
 
   return {
     async acquire(directory) {
-      const adapter = loaded.get(directory) ?? { named: load(directory), leases: 0 };
+      const adapter = adapterOf(directory);
       loaded.delete(directory);
       loaded.set(directory, adapter);
       adapter.leases++;

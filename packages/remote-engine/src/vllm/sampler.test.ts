@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { CompletionChunk, GenerateRequest, SamplerProvider, WeightsRef } from "@heddle/training";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { adapterTensors } from "../../test/adapter-files.js";
+import { writeCheckpoint } from "../../test/adapter-files.js";
 import type { VllmFault, VllmRequest } from "../../test/vllm-server.js";
 import { VllmServer } from "../../test/vllm-server.js";
 import type { VllmSettings } from "./provider.js";
@@ -44,20 +44,7 @@ function ask(request: Partial<GenerateRequest> = {}): GenerateRequest {
 /** Writes a checkpoint of an adapter whose weights are one number. */
 async function checkpoint(name: string, value = 1): Promise<string> {
   const path = join(directory, name);
-  await mkdir(path);
-  const config = { peft_type: "LORA", r: 8, lora_alpha: 32, target_modules: ["q_proj"] };
-  await writeFile(join(path, "adapter_config.json"), JSON.stringify(config));
-  await writeFile(join(path, "adapter_model.safetensors"), adapterTensors([value]));
-  const state = {
-    format: 2,
-    base_model: "starter",
-    base_digest: "b",
-    training: "adapter",
-    steps: 1,
-    seed: 1,
-    files: {},
-  };
-  await writeFile(join(path, "training_state.json"), JSON.stringify(state));
+  await writeCheckpoint(path, value);
   return path;
 }
 

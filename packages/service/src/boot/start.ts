@@ -38,7 +38,7 @@ import type { Services } from "../services.js";
 import { openCheckpointDirectories } from "../checkpoints/open-checkpoint-directories.js";
 import { clearLeftovers } from "../training-jobs/clear-leftovers.js";
 import { openTrainingEngine } from "./open-engine.js";
-import { purgeCheckpoints } from "../checkpoints/purge-checkpoints.js";
+import { purgeLeftovers } from "../checkpoints/purge-checkpoints.js";
 import { version } from "./version.js";
 import { takeWriterLease } from "./writer-lease.js";
 
@@ -188,8 +188,8 @@ export async function startService(
     );
     await clearLeftovers(services);
     jobs.start(jobKinds(services, onUnexpected));
-    // What a crash left behind, before the end of a deletion.
-    purgeCheckpoints(services).catch(onUnexpected);
+    const purge = purgeLeftovers(services, onUnexpected);
+    closing.push(() => purge.stop());
     const collection = scheduleBlobCollection(services, { mayWrite: () => lease.mayWrite(), onError: onUnexpected });
     closing.push(() => collection.stop());
     closing.push(async () => {

@@ -3,12 +3,18 @@ import type { ControlPlane } from "@heddle/control-plane";
 
 /**
  * Deletes the artifact versions of deleted checkpoints, of one model or of all. Those of a model with a job that waits or
- * runs are left for the end of the job, which may need them. May be repeated after a crash.
+ * runs are left for the end of the job, which may need them. May be repeated after a crash, and after an abort, which ends it
+ * between two checkpoints.
  */
-export async function purgeCheckpoints({ control }: { control: ControlPlane }, modelId?: string): Promise<void> {
+export async function purgeCheckpoints(
+  { control }: { control: ControlPlane },
+  modelId?: string,
+  signal?: AbortSignal,
+): Promise<void> {
   const { artifacts, trainingJobs, trainingModels } = control;
   const inUse = new Map<string, boolean>();
   for (const { id, model_id, artifact_version } of await trainingModels.checkpoints.toPurge(modelId)) {
+    if (signal?.aborted) return;
     const isActive = inUse.get(model_id) ?? (await trainingJobs.hasActive(model_id));
     inUse.set(model_id, isActive);
     if (isActive) continue;
@@ -18,6 +24,21 @@ export async function purgeCheckpoints({ control }: { control: ControlPlane }, m
     }
     await trainingModels.checkpoints.markPurged(id);
   }
+}
+
+/** Purges what a crash left behind, until it is done or stopped. */
+export function purgeLeftovers(
+  stores: { control: ControlPlane },
+  onError: (error: unknown) => void,
+): { stop(): Promise<void> } {
+  const stopping = new AbortController();
+  const purging = purgeCheckpoints(stores, undefined, stopping.signal).catch(onError);
+  return {
+    async stop() {
+      stopping.abort();
+      await purging;
+    },
+  };
 }
 
 /** Another request was faster. */

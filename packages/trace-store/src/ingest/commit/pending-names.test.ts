@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from "vitest";
 import { completePart, newProject, startPart } from "../../../test/call-parts.js";
 import { listCalls } from "../../../test/list-calls.js";
+import { recordedReads } from "../../../test/recorded-reads.js";
 import { testDatabase } from "../../../test/store.js";
 
 const database = testDatabase();
@@ -58,4 +59,23 @@ test("the number counts after a restart too, for calls that are stored but not r
   const reopened = await database.open({ now: () => now, limits });
   await reopened.calls.rename(projectId, "old", "renamed");
   await expect(reopened.calls.rename(projectId, "d", "one too many")).rejects.toMatchObject({ code: "rate_limited" });
+});
+
+test("a project is read without its names once none is left", async () => {
+  const reads = recordedReads();
+  const watched = await database.open({ now: () => now, limits, wrapEngine: reads.wrap });
+  const [projectId, other] = [newProject(), newProject()];
+  await watched.ingest([projectId, other].map((id) => completePart({ project_id: id, id: "named" })));
+  await watched.calls.rename(projectId, "never", "waits");
+  await watched.calls.rename(other, "named", "stays");
+  const looksForNames = async (id: string) => {
+    reads.reset();
+    await listCalls(watched, { project_id: id });
+    return reads.readsTable("call_names");
+  };
+  expect(await looksForNames(projectId)).toBe(true);
+  now += 25n * hourUs;
+  await watched.maintain(true);
+  expect(await looksForNames(projectId)).toBe(false);
+  expect(await looksForNames(other)).toBe(true);
 });

@@ -45,7 +45,7 @@ export class IngestState implements InFlight {
   /** Since the last clean-up of `call_parts`. */
   closedSides = 0;
   readonly hiddenCalls = new HiddenCalls();
-  readonly projectsWithNames = new Set<string>();
+  projectsWithNames = new Set<string>();
   /** Microseconds for which a project keeps its calls; projects without a limit are absent. */
   retention = new Map<string, bigint>();
   readonly #closing = new Map<string, string[]>();

@@ -21,10 +21,18 @@ interface OpenSide extends CallKey {
   us: string;
 }
 
+/** Takes the projects that names are stored of in place of those known before. No commit may be under way. */
+export async function loadProjectsWithNames({ engine, state }: IngestContext): Promise<void> {
+  const named = `SELECT DISTINCT project_id FROM ${allRows("call_names")}`;
+  const rows = await engine.rows<{ project_id: string }>({ sql: named });
+  state.projectsWithNames = new Set(rows.map(({ project_id }) => project_id));
+}
+
 /** Loads what ingest remembers. */
-export async function loadState({ engine, state, now }: IngestContext): Promise<Leftovers> {
+export async function loadState(context: IngestContext): Promise<Leftovers> {
+  const { engine, state, now } = context;
   await state.hiddenCalls.load(engine);
-  await loadProjectsWithNames();
+  await loadProjectsWithNames(context);
   state.retention = await loadRetention(engine);
   const horizon = now() - state.limits.horizonUs;
   state.reset(horizon);
@@ -35,11 +43,6 @@ export async function loadState({ engine, state, now }: IngestContext): Promise<
   const leftovers = await loadOpenSides();
   await loadKnown();
   return leftovers;
-
-  async function loadProjectsWithNames(): Promise<void> {
-    const named = `SELECT DISTINCT project_id FROM ${allRows("call_names")}`;
-    for (const { project_id } of await engine.rows<CallKey>({ sql: named })) state.projectsWithNames.add(project_id);
-  }
 
   async function loadOpenSides(): Promise<Leftovers> {
     const leftovers: Leftovers = { pairs: [], deleted: [] };

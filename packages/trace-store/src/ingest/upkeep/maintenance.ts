@@ -8,6 +8,7 @@ import type { RetentionLimits } from "./purge-expired.js";
 import { findInconsistencies } from "./find-inconsistencies.js";
 import type { CommitQueue } from "../commit/group-commits.js";
 import { dropPendingNames } from "../commit/pending-names.js";
+import { loadProjectsWithNames } from "./load-state.js";
 import { repair } from "./repair.js";
 import type { IngestContext } from "../context.js";
 import { tableFacts } from "../../schema/schema.js";
@@ -47,22 +48,20 @@ export function scheduleMaintenance(
   let timer: NodeJS.Timeout | undefined;
   const runExclusive = mutex();
 
-  /** Everything up to this version is stored: no commit is under way when it is asked for. */
-  const committedUpTo = () =>
+  const betweenCommits = <T>(work: () => T | Promise<T>): Promise<T> =>
     queue.runExclusive(async () => {
       await ready();
-      return clock.last();
+      return await work();
     });
+  /** Everything up to this version is stored: no commit is under way when it is asked for. */
+  const committedUpTo = () => betweenCommits(() => clock.last());
 
   async function run(force: boolean): Promise<void> {
     const upTo = await committedUpTo();
     if (upTo > repairedUpTo) {
       const found = await findInconsistencies(context, repairedUpTo);
       if (found.open.length > 0 || found.doubled.length > 0) {
-        await queue.runExclusive(async () => {
-          await ready();
-          await repair(context, found);
-        });
+        await betweenCommits(() => repair(context, found));
       }
       repairedUpTo = upTo;
     }
@@ -70,10 +69,7 @@ export function scheduleMaintenance(
     // It costs about 0.3 s of the processor; hidden rows cost every read of their project.
     if (force || state.hiddenCalls.any) {
       await compactHidden(context, await committedUpTo());
-      await queue.runExclusive(async () => {
-        await ready();
-        await state.hiddenCalls.load(context.engine);
-      });
+      await betweenCommits(() => state.hiddenCalls.load(context.engine));
     }
     await dropNames(force);
     if (force || state.closedSides >= closedSidesBeforeCleanUp) await cleanUpClosedSides(context);
@@ -85,15 +81,11 @@ export function scheduleMaintenance(
     if (!force && before < namesDroppedUpTo + dropNamesUs) return;
     await dropPendingNames(context, namesDroppedUpTo, before);
     namesDroppedUpTo = before;
+    if (state.projectsWithNames.size > 0) await betweenCommits(() => loadProjectsWithNames(context));
   }
 
   async function purge(limits: RetentionLimits): Promise<void> {
-    await purgeExpired(context, limits, (work) =>
-      queue.runExclusive(async () => {
-        await ready();
-        await work();
-      }),
-    );
+    await purgeExpired(context, limits, betweenCommits);
   }
 
   /** One after the other. */

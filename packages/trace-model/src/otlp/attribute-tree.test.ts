@@ -357,3 +357,24 @@ test("texts are quoted as JSON.stringify does", () => {
     { numRuns: 500 },
   );
 });
+
+describe("the texts of a list", () => {
+  const treeOf = (json: string) => treeJson(attributeTree(attributesOf([["x", { json }]])));
+  const text = (value: string) => JSON.stringify(value);
+
+  test.each([
+    ["become values, written as they were", [text('{"a":1.0}'), text("[2, 3]")], '[{"a":1.0},[2, 3]]'],
+    ["stay texts next to values", [text("none"), text('{"a":1}')], '["none",{"a":1}]'],
+    ["stay as they are when one only begins like a value", [text('{"a":1}'), text("[INST] hi")], undefined],
+    ["stay as they are when one is nested too deep", [text("[".repeat(64) + "]".repeat(64))], undefined],
+  ])("%s", (_, items, expected) => {
+    const list = `[${items.join(",")}]`;
+    expect(treeOf(list)).toBe(`{"x":${expected ?? list}}`);
+  });
+
+  test("that hold a ref are looked at by the store", () => {
+    const ref = "weave:///acme/demo/object/o:v0";
+    const attributes = attributesOf([["x", { json: `[${text(`{"a":"${ref}"}`)}]` }]]);
+    expect(attributeTree(attributes).storableAsIs).toBe(false);
+  });
+});

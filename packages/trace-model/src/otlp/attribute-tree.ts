@@ -1,4 +1,5 @@
 import { exceedsNesting } from "../json/nesting.js";
+import { arrayItems, stringValue } from "../json/members.js";
 import type { JsonText } from "../json/scan.js";
 import { readable, storable } from "../json/storable.js";
 import { findRefs } from "../refs/find.js";
@@ -20,11 +21,11 @@ export interface AttributeTree {
   storableAsIs: boolean;
 }
 
-/** A text that holds a JSON object or list becomes that value, written as it was. */
+/** A text that holds a JSON object or list becomes that value, written as it was; so do those of a list. */
 export function attributeTree({ shape, values }: Attributes): AttributeTree {
   const tree = { layout: shape.layout, values: [] as JsonText[], storableAsIs: true };
   for (const value of values) {
-    const embedded = typeof value === "string" ? embeddedJson(value) : undefined;
+    const embedded = typeof value === "string" ? embeddedJson(value) : embeddedItems(value.json);
     const json = embedded ?? valueJson(value);
     tree.values.push(json);
     tree.storableAsIs &&= embedded === undefined ? isValueStorableAsIs(value) : isStorableAsIs(embedded);
@@ -51,13 +52,29 @@ export function isStorableAsIs(json: JsonText): boolean {
   return storable(json).text === json && findRefs(json).length === 0;
 }
 
-function embeddedJson(text: string): JsonText | undefined {
+/** The list with the values of its texts when all that begin like an object or list are one, so that few are read in vain. */
+function embeddedItems(json: JsonText): JsonText | undefined {
+  if (!json.startsWith("[") || !mayHaveEmbeddedItem.test(json)) return undefined;
+  const items = arrayItems(json);
+  for (const [index, item] of items.entries()) {
+    const text = item.startsWith('"{') || item.startsWith('"[') ? stringValue(item) : undefined;
+    if (text === undefined) continue;
+    const embedded = embeddedJson(text, maxValueNesting - 1);
+    if (embedded === undefined) return undefined;
+    items[index] = embedded;
+  }
+  return `[${items.join(",")}]`;
+}
+
+const mayHaveEmbeddedItem = /[[,]"[{[]/;
+
+function embeddedJson(text: string, maxNesting = maxValueNesting): JsonText | undefined {
   if (!text.startsWith("{") && !text.startsWith("[")) return undefined;
-  if (isJson(text)) return exceedsNesting(text, maxValueNesting) ? undefined : text;
+  if (isJson(text)) return exceedsNesting(text, maxNesting) ? undefined : text;
   // Python prints NaN and infinities bare; without them the text may be JSON after all.
   if (!text.includes("NaN") && !text.includes("Infinity")) return undefined;
   const closed = withoutBareNumbers(text);
-  return closed === undefined || !isJson(closed) || exceedsNesting(closed, maxValueNesting) ? undefined : closed;
+  return closed === undefined || !isJson(closed) || exceedsNesting(closed, maxNesting) ? undefined : closed;
 }
 
 export function isJson(text: string): boolean {

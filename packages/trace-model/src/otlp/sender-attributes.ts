@@ -1,12 +1,20 @@
 import { usageAttributes } from "../usage/senders.js";
 
-/** Attributes that begin so hold JSON text also where the value is a text: `"gpt-4o"` with its quotes. */
-export const jsonAttributes = ["mlflow.", "ai.value", "traceloop.entity.", "lmnr.span."];
+/** Attributes that begin so hold JSON text also where the value, or one in a list, is a text: `"gpt-4o"` with its quotes. */
+export const jsonAttributes = [
+  "mlflow.",
+  "ai.value",
+  "ai.toolCall.",
+  "gen_ai.tool.call.",
+  "traceloop.entity.",
+  "lmnr.span.",
+];
 
 /**
  * Where senders write what a call has, most specific first: the first of these that a span has is taken. A name is a
  * dotted path in the attributes, also into JSON in them; `events.…` are the events of that name, several separated by
- * `+` together; `…#…` is an attribute of such an event.
+ * `+` together; `…#…` is an attribute of such an event. `…{}` is taken only where it is an object or list, and `…?…` only where
+ * it has what the path behind it leads to.
  */
 export const senderAttributes = {
   inputs: [
@@ -76,6 +84,9 @@ export const senderAttributes = {
     "gen_ai.completion",
     "retrieval.documents",
     "reranker.output_documents",
+    "output.value{}",
+    // What renders these as text leaves out the tools that they call.
+    "llm.output_messages?0.message.tool_calls",
     "output.value",
     "gen_ai.output.messages",
     "mlflow.spanOutputs",
@@ -140,7 +151,7 @@ export const senderAttributes = {
     ],
     provider: ["gen_ai.provider.name", "llm.provider", "ai.model.provider"],
     model_parameters: ["langfuse.observation.model.parameters", "gen_ai.request", "llm.invocation_parameters"],
-    agent: ["gen_ai.agent.name"],
+    agent: ["gen_ai.agent.name", "agent.name"],
     tool: ["gen_ai.tool.name", "tool.name", "ai.toolCall.name"],
     tools: ["gen_ai.agent.tools", "gen_ai.tool.definitions", "llm.tools", "ai.prompt.tools"],
     operation: ["gen_ai.operation.name", "ai.operationId"],
@@ -158,6 +169,7 @@ export const senderAttributes = {
     "gen_ai.conversation.id",
     "langfuse.session.id",
     "ai.telemetry.metadata.sessionId",
+    "ai.settings.context.sessionId",
     "traceloop.association.properties.session_id",
     "traceloop.association.properties.thread_id",
     "traceloop.association.properties.conversation_id",

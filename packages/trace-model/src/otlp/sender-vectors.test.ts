@@ -26,6 +26,7 @@ interface Expected {
   output?: unknown;
   model?: unknown;
   kind?: unknown;
+  agent?: unknown;
   tool?: unknown;
   thread_id?: string;
   display_name?: string;
@@ -46,7 +47,7 @@ function anyValue(value: unknown): object {
 const attributes = (values: Record<string, unknown>) =>
   Object.entries(values).map(([key, value]) => ({ key, value: anyValue(value) }));
 
-test.each(all)("a span of %s has its inputs, output, model, kind and thread", (_, { expected, ...sent }) => {
+test.each(all)("a span of %s has its inputs, output, model, kind, agent and thread", (_, { expected, ...sent }) => {
   const span = {
     traceId: "4bf92f3577b34da6a3ce929d0e0e4736",
     spanId: "00f067aa0ba902b7",
@@ -62,12 +63,13 @@ test.each(all)("a span of %s has its inputs, output, model, kind and thread", (_
   const { calls, rejected } = runSteps(spansToCalls(traces, { project_id: "acme/demo" }));
   expect(rejected).toEqual([]);
   const [call] = calls;
-  const { model, kind, tool } = JSON.parse(call?.start.attributes ?? "{}") as Record<string, unknown>;
+  const { model, kind, agent, tool } = JSON.parse(call?.start.attributes ?? "{}") as Record<string, unknown>;
   const actual: Expected = {
     inputs: JSON.parse(call?.start.inputs ?? "null") as unknown,
     output: JSON.parse(call?.end.output ?? "null") ?? undefined,
     model,
     kind,
+    agent,
     tool,
     thread_id: call?.start.thread_id,
     display_name: call?.start.display_name,

@@ -9,6 +9,10 @@ export interface Source {
   path?: readonly string[];
   /** Whether a text is JSON text of a text. */
   json?: boolean;
+  /** Whether only an object or list counts. */
+  structured?: boolean;
+  /** What the value must have. */
+  having?: readonly string[];
   events?: readonly string[];
 }
 

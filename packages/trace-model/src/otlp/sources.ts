@@ -28,6 +28,7 @@ export interface Hit {
 }
 
 const eventPrefix = "events.";
+const structuredMark = "{}";
 
 /** Reads names as of `senderAttributes`. */
 export function sources(...names: string[]): Sources {
@@ -35,7 +36,11 @@ export function sources(...names: string[]): Sources {
     const [event = "", attribute] = name.split("#");
     if (attribute !== undefined) return { name: attribute, events: [event], path: attribute.split(".") };
     if (name.startsWith(eventPrefix)) return { name, events: name.slice(eventPrefix.length).split("+") };
-    return { name, path: name.split("."), json: jsonAttributes.some((prefix) => name.startsWith(prefix)) };
+    const [conditional = "", having] = name.split("?");
+    const structured = conditional.endsWith(structuredMark);
+    const key = structured ? conditional.slice(0, -structuredMark.length) : conditional;
+    const json = jsonAttributes.some((prefix) => key.startsWith(prefix));
+    return { name: key, path: key.split("."), json, structured, having: having?.split(".") };
   });
 }
 
@@ -72,7 +77,7 @@ export function listedEvents({ layout, values }: AttributeTree): EventData[] {
 }
 
 function attributeHit(
-  { name, json }: Source,
+  { name, json, structured, having }: Source,
   node: AttributeNode,
   rest: readonly string[],
   { values }: AttributeTree,
@@ -80,10 +85,17 @@ function attributeHit(
   const whole = nodeJson(node, values);
   const found = rest.length > 0 ? leafAt(whole, rest) : whole;
   if (found === undefined || found === "null") return undefined;
-  const value = json === true ? textInJson(found) : found;
+  if (structured === true && !/^[[{]/.test(found)) return undefined;
+  if (having !== undefined && leafAt(found, having) === undefined) return undefined;
+  const value = json === true ? textsInJson(found) : found;
   if (!hasOwnValue(node)) return { name, value, others: undefined };
   const below = [...node.children].flatMap(([key, child]) => membersOf(`${name}.${key}`, child));
   return { name, value, others: below.map(([member, child]) => [member, nodeJson(child, values)] as const) };
+}
+
+/** As `textInJson`, for the texts of a list too. */
+function textsInJson(json: JsonText): JsonText {
+  return json.startsWith('["') ? `[${arrayItems(json).map(textInJson).join(",")}]` : textInJson(json);
 }
 
 /** The text that a text holds as JSON, else the value as it is; so is one that the store would change. */

@@ -1,5 +1,4 @@
-export type { RemoteModel, ServedModel, TrainedModel } from "./remote-model.js";
-export type { GradientScale } from "./tinker/loss-mapping.js";
+export type { GradientScale, RemoteModel, ServedModel, TrainedModel } from "./remote-model.js";
 export { openTinkerTrainers } from "./tinker/provider.js";
 export type { TinkerSettings } from "./tinker/provider.js";
 export { openVllmSampler } from "./vllm/provider.js";

@@ -4,7 +4,6 @@ import { digestFile, isJsonObject, readJsonFile } from "@heddle/durable-files";
 import { HeddleError } from "@heddle/errors";
 import { digestOf } from "@heddle/training";
 import type { BaseModelInfo, LoraConfig } from "@heddle/training";
-import type { GradientScale } from "./tinker/loss-mapping.js";
 
 /** A base model that other servers train and serve. */
 export interface RemoteModel {
@@ -17,6 +16,12 @@ export interface RemoteModel {
   /** Absent: the inference server does not have the model. */
   inference?: ServedModel;
 }
+
+/**
+ * How a server scales gradients. `sum`: losses of tokens are added up. `sequence_mean`: the loss of a sequence is divided
+ * by the sum of its weights, and gradients by the number of sequences since the last optimizer step.
+ */
+export type GradientScale = "sum" | "sequence_mean";
 
 /** How the training server knows a model, and the properties that its wire does not tell. */
 export interface TrainedModel {

@@ -1,8 +1,8 @@
 import type { StructuredOutput } from "./structured-output.js";
 import { HeddleError } from "@heddle/errors";
 import { constraintSource } from "./constraint-source.js";
-import type { JsonValidator } from "./json-validator.js";
-import { jsonValidator } from "./json-validator.js";
+import type { JsonValidator } from "./schema/json-validator.js";
+import { jsonValidator } from "./schema/json-validator.js";
 import type { GrammarWorkerData } from "./grammar-worker-protocol.js";
 import type { CompiledGrammar, XGrammar } from "./xgrammar-library.js";
 

@@ -3,7 +3,7 @@ import { afterAll, afterEach, expect, test } from "vitest";
 import { locOf } from "@heddle/errors/testing";
 import type { Constraints, ConstraintOptions, ConstraintSession } from "./constraints.js";
 import { openConstraints } from "./constraints.js";
-import { jsonValidator } from "./json-validator.js";
+import { jsonValidator } from "./schema/json-validator.js";
 import { allowedTokens } from "../test/random-walk.js";
 import { testVocabulary } from "../test/constraint-vocabulary.js";
 import { loadXGrammar } from "./xgrammar-library.js";

@@ -16,7 +16,7 @@ export { canonicalJson } from "./json/canonical.js";
 export { pythonFloat } from "./json/python-number.js";
 export { exceedsNesting } from "./json/nesting.js";
 export { characterCount, firstCharacters, hasAtMost } from "./json/code-points.js";
-export { selectPath } from "./json/select.js";
+export { selectPath } from "./refs/select.js";
 export { readable, storable } from "./json/storable.js";
 export { fileDigest, isContentDigest, pathSafe, tableDigest, valueDigest } from "./digest.js";
 export { formatTime, fromNanoseconds, isStorableTime, parseTime } from "./time.js";

@@ -13,7 +13,7 @@ import { createCodeHighlighter } from "./highlight.js";
 import type { Highlighter } from "./highlight.js";
 import { llmsText } from "./llms.js";
 import { operationsMatrix } from "./operations-matrix.js";
-import type { Page, Section } from "./page.js";
+import type { Page, Section } from "./page/page.js";
 import { referenceSection } from "./reference/reference.js";
 import { renderSite } from "./render-site.js";
 import { writeSite } from "./write-site.js";

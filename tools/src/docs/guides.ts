@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { plainText } from "./markdown-text.js";
+import { plainText } from "./page/markdown-text.js";
 
 export interface Guide {
   /** File name without extension; its address on the site. */

@@ -1,6 +1,6 @@
 import { createHighlighter } from "shiki";
 import type { BundledLanguage } from "shiki";
-import { escapeHtml } from "./template.js";
+import { escapeHtml } from "./page/template.js";
 
 export interface Highlighter {
   /** The lines of code as HTML, with classes instead of styles. */

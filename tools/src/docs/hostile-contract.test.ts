@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { parseModel } from "../model/read-model.js";
 import { referenceSection } from "./reference/reference.js";
 import { renderSite } from "./render-site.js";
-import { escapeHtml } from "./template.js";
+import { escapeHtml } from "./page/template.js";
 import { goldenModel } from "../../test/golden-trees.js";
 
 const template = join(import.meta.dirname, "../../../packages/docs/template");

@@ -1,5 +1,5 @@
 import type { Model } from "../model/model.js";
-import type { Section } from "./page.js";
+import type { Section } from "./page/page.js";
 import { operationPath } from "./reference/components.js";
 
 /** `llms.txt`: what there is to read, each page by its Markdown, for programs that read instead of browse. */

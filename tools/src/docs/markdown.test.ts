@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { renderMarkdown } from "./markdown.js";
-import { codeBlock, codeSpan, firstSentence, plainText, table } from "./markdown-text.js";
-import { escapeHtml, readTemplate } from "./template.js";
+import { codeBlock, codeSpan, firstSentence, plainText, table } from "./page/markdown-text.js";
+import { escapeHtml, readTemplate } from "./page/template.js";
 
 test("headings can be linked to, also when two have the same text", () => {
   const { html, sections } = renderMarkdown("# Guide\n\n## What it is\n\n### `limit` & co\n\n## What it is\n");

@@ -1,6 +1,6 @@
 import { Marked } from "marked";
 import type { Token, Tokens } from "marked";
-import { escapeHtml } from "./template.js";
+import { escapeHtml } from "./page/template.js";
 
 export interface Heading {
   depth: number;

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { planOf } from "../conformance/plan-of.js";
 import type { Model, Operation } from "../model/model.js";
-import { kebabCase } from "./page.js";
-import type { Page } from "./page.js";
+import { kebabCase } from "./page/page.js";
+import type { Page } from "./page/page.js";
 
 /**
  * The page that lists every operation of the documents with what a user has of it: its page, the method of the client, the

@@ -5,11 +5,11 @@ import { nameAssets } from "./assets.js";
 import type { Highlighter } from "./highlight.js";
 import { renderMarkdown } from "./markdown.js";
 import type { RenderCode, RenderedMarkdown } from "./markdown.js";
-import { codeBlock } from "./markdown-text.js";
-import type { Page, Section } from "./page.js";
+import { codeBlock } from "./page/markdown-text.js";
+import type { Page, Section } from "./page/page.js";
 import { searchIndex } from "./search-index.js";
 import { createShell, landingHtml } from "./shell.js";
-import { escapeHtml } from "./template.js";
+import { escapeHtml } from "./page/template.js";
 
 export interface RenderOptions {
   /** Directory of the templates. */

@@ -1,6 +1,6 @@
 import MiniSearch from "minisearch";
 import type { TextSection } from "./markdown.js";
-import type { Page } from "./page.js";
+import type { Page } from "./page/page.js";
 import { searchOptions } from "./search-terms.js";
 import type { SearchEntry } from "./search-terms.js";
 

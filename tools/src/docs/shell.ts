@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import type { Assets } from "./assets.js";
 import type { Heading } from "./markdown.js";
-import type { MenuEntry, Page, Section } from "./page.js";
-import { escapeHtml, readTemplate } from "./template.js";
+import type { MenuEntry, Page, Section } from "./page/page.js";
+import { escapeHtml, readTemplate } from "./page/template.js";
 
 export interface ShellOptions {
   /** Directory of the templates. */

@@ -2,12 +2,7 @@ import { sequenceLoss } from "@heddle/training";
 import type { Objective, PolicySequence, PolicySettings, TokenSequence } from "@heddle/training";
 import type { Datum } from "./datum.js";
 import { datumOf, predictions } from "./datum.js";
-
-/**
- * How a server scales gradients. `sum`: losses of tokens are added up. `sequence_mean`: the loss of a sequence is divided
- * by the sum of its weights, and gradients by the number of sequences since the last optimizer step.
- */
-export type GradientScale = "sum" | "sequence_mean";
+import type { GradientScale } from "../remote-model.js";
 
 /** A loss of the wire with its data. */
 export interface WireLoss {

@@ -1,5 +1,5 @@
 import { literal, alternation } from "../ebnf.js";
-import { jsonValidator } from "../json-validator.js";
+import { jsonValidator } from "./json-validator.js";
 import type { Parts } from "./conjunction.js";
 import { having, typesOf } from "./conjunction.js";
 import type { SchemaType } from "./keywords.js";

@@ -1,6 +1,6 @@
 import type { Access } from "../../model/access.js";
 import type { Operation } from "../../model/model.js";
-import { codeSpan } from "../markdown-text.js";
+import { codeSpan } from "../page/markdown-text.js";
 
 /** What a key needs for an operation, in one sentence. */
 export function accessText({ access }: Operation): string {

@@ -2,7 +2,7 @@ import { componentName, deref } from "../../model/openapi.js";
 import type { OpenApi, Schema } from "../../model/openapi.js";
 import type { Model, Operation } from "../../model/model.js";
 import type { Content, DescribedResponse } from "../../model/payloads.js";
-import { kebabCase } from "../page.js";
+import { kebabCase } from "../page/page.js";
 
 /** The page that describes each component schema of a document, as its path on the site. */
 export type ComponentPages = ReadonlyMap<string, string>;

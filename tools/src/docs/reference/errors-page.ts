@@ -1,5 +1,5 @@
-import { blocks, codeSpan } from "../markdown-text.js";
-import type { Page } from "../page.js";
+import { blocks, codeSpan } from "../page/markdown-text.js";
+import type { Page } from "../page/page.js";
 import { componentsOf, schemasIn, sharedResponses } from "./components.js";
 import type { ReferenceContext } from "./context.js";
 import { exampleBlocks, mediaPointer } from "./examples.js";

@@ -4,7 +4,7 @@ import { at } from "../../model/pointer.js";
 import type { ExactExamples } from "../../samples/exact-examples.js";
 import { notations, writeLiteral } from "../../samples/literals.js";
 import type { Literal } from "../../samples/literals.js";
-import { codeBlock } from "../markdown-text.js";
+import { codeBlock } from "../page/markdown-text.js";
 
 export interface Example {
   /** One line of plain text, or nothing. */

@@ -1,6 +1,6 @@
 import { componentName, deref } from "../../model/openapi.js";
 import type { OpenApi, Schema } from "../../model/openapi.js";
-import { firstParagraph } from "../markdown-text.js";
+import { firstParagraph } from "../page/markdown-text.js";
 
 /** One property, or a property of an object that is described in place. */
 export interface Field {

@@ -1,6 +1,6 @@
 import { deref } from "../../model/openapi.js";
 import type { OpenApi, Schema } from "../../model/openapi.js";
-import { blocks, codeSpan, table } from "../markdown-text.js";
+import { blocks, codeSpan, table } from "../page/markdown-text.js";
 import { fieldsOf } from "./fields.js";
 import { typeText } from "./type-text.js";
 import type { LinkTo } from "./type-text.js";

@@ -5,7 +5,7 @@ import type { Parameter } from "../../model/parameters.js";
 import { at } from "../../model/pointer.js";
 import type { Literal } from "../../samples/literals.js";
 import { textOf } from "../../samples/sample-request.js";
-import { escapeHtml } from "../template.js";
+import { escapeHtml } from "../page/template.js";
 import type { ReferenceContext } from "./context.js";
 import { exampleText, mediaPointer } from "./examples.js";
 

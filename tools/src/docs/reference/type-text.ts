@@ -1,6 +1,6 @@
 import { componentName, deref, typesOf } from "../../model/openapi.js";
 import type { OpenApi, Schema } from "../../model/openapi.js";
-import { codeSpan } from "../markdown-text.js";
+import { codeSpan } from "../page/markdown-text.js";
 
 /** Address of the section on a component, relative to the page that is being written. */
 export type LinkTo = (component: string) => string;

@@ -1,6 +1,6 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { formats } from "./schema/formats.js";
-import { withoutNullable } from "./schema/nullable.js";
+import { formats } from "./formats.js";
+import { withoutNullable } from "./nullable.js";
 
 /** Returns why a finished text does not satisfy the schema, or undefined if it does. */
 export type JsonValidator = (text: string) => string | undefined;

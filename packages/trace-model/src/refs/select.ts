@@ -1,6 +1,6 @@
-import type { RefEdge } from "../refs/ref.js";
-import { arrayItems, memberOf } from "./members.js";
-import type { JsonText } from "./scan.js";
+import type { RefEdge } from "./ref.js";
+import { arrayItems, memberOf } from "../json/members.js";
+import type { JsonText } from "../json/scan.js";
 
 /**
  * Follows the steps of a ref into a value and gives the exact text found there. Undefined when a step leads nowhere;

@@ -99,6 +99,28 @@ function reportsOf(source, flags) {
   }
 }
 
+const fileFunctions = new Set(["lstat", "opendir", "readFile", "readdir", "readlink", "realpath", "stat"]);
+
+/** `stat(path).catch(() => undefined)`: a file without permission, or on a broken disk, would be taken for missing. */
+const noSwallowedFileErrors = {
+  create: (context) => ({
+    CallExpression(node) {
+      const {
+        callee,
+        arguments: [handler],
+      } = node;
+      if (callee.property?.name !== "catch" || handler?.type !== "ArrowFunctionExpression" || handler.params.length > 0)
+        return;
+      const name = callee.object.callee?.name;
+      if (!fileFunctions.has(name)) return;
+      context.report({
+        node,
+        message: `Write ifExists(${name}(…)) of @heddle/durable-files: only a missing file is no error.`,
+      });
+    },
+  }),
+};
+
 export default {
   meta: { name: "heddle" },
   rules: {
@@ -108,5 +130,6 @@ export default {
     "no-upper-case-names": noUpperCaseNames,
     "no-snake-case-names": noSnakeCaseNames,
     "no-super-linear-reg-exp": noSuperLinearRegExp,
+    "no-swallowed-file-errors": noSwallowedFileErrors,
   },
 };

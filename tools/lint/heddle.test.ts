@@ -56,6 +56,8 @@ export class Calls {
   "circle/src/store.ts": 'import type { Page } from "./pages/page.js";\nexport const row: Page = "";\n',
   "excused/package.json": JSON.stringify({ name: excused }),
   "excused/src/store.ts": "export const store = 1;\n",
+  "swallowed.ts":
+    'import { stat } from "node:fs/promises";\nexport const isThere = async () => (await stat("a").catch(() => undefined)) !== undefined;\n',
   "snake.ts": "export const read = (project_id: string, { limit: row_limit = 1 }) => project_id + row_limit;\n",
 };
 
@@ -88,6 +90,7 @@ test.each([
   ["upper-case constants", "upper.ts", ["heddle(no-upper-case-names)", "heddle(no-upper-case-names)"]],
   ["snake-case parameters", "snake.ts", ["heddle(no-snake-case-names)", "heddle(no-snake-case-names)"]],
   ["regular expressions that backtrack much", "slow.ts", Array(3).fill("heddle(no-super-linear-reg-exp)")],
+  ["errors of files that are taken for missing", "swallowed.ts", ["heddle(no-swallowed-file-errors)"]],
   ["unless a comment says why", "slow-for-a-reason.ts", undefined],
   ["and it has to", "slow-without-a-reason.ts", ["heddle(no-super-linear-reg-exp)"]],
 ])("%s: found", (_, file, rules) => {

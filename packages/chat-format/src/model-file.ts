@@ -1,7 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { HeddleError } from "@heddle/errors";
-import { isJsonObject, systemReason } from "@heddle/durable-files";
+import { isJsonObject, isMissing, systemReason } from "@heddle/durable-files";
 
 /**
  * Reads a text file of a model directory. Returns undefined for a missing file. Errors name the file and the reason.
@@ -9,7 +9,7 @@ import { isJsonObject, systemReason } from "@heddle/durable-files";
 export async function readModelText(directory: string, name: string, maxBytes: number): Promise<string | undefined> {
   const path = join(directory, name);
   const found = await stat(path).catch((error: unknown) => {
-    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")) return;
+    if (isMissing(error)) return;
     throw new HeddleError("invalid", `${name} cannot be read: ${systemReason(error)}`, {
       details: { file: name },
       cause: error,

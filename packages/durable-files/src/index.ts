@@ -1,5 +1,6 @@
 export { digestFile, makeDurableDirectory, syncDirectory, syncFile, writeDurableFile } from "./durable-file.js";
 export type { WrittenFile } from "./durable-file.js";
 export { readStored, systemReason, withFileErrors } from "./file-errors.js";
+export { ifExists, isMissing } from "./if-exists.js";
 export { isJsonObject, parseJsonObject, readJsonFile } from "./json-object.js";
 export type { JsonObject } from "./json-object.js";

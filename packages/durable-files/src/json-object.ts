@@ -1,6 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { HeddleError } from "@heddle/errors";
+import { ifExists } from "./if-exists.js";
 
 export type JsonObject = Record<string, unknown>;
 
@@ -36,7 +37,7 @@ export function parseJsonObject(bytes: Uint8Array, file: string): JsonObject {
  */
 export async function readJsonFile(directory: string, name: string, maxBytes = 2 ** 20): Promise<JsonObject> {
   const path = join(directory, name);
-  const found = await stat(path).catch(() => undefined);
+  const found = await ifExists(stat(path));
   if (!found) throw new HeddleError("not_found", `there is no ${name}`, { details: { file: name } });
   if (!found.isFile() || found.size > maxBytes) {
     throw new HeddleError("invalid", `${name} is not a file of at most ${maxBytes} bytes`, { details: { file: name } });

@@ -4,6 +4,7 @@ import { dirname, isAbsolute, join } from "node:path";
 import type { WrittenFile } from "@heddle/durable-files";
 import {
   digestFile,
+  ifExists,
   isJsonObject,
   makeDurableDirectory,
   readJsonFile,
@@ -82,7 +83,7 @@ export async function writeCheckpointDirectory(
 }
 
 async function requireAbsent(directory: string): Promise<void> {
-  if (await lstat(directory).catch(() => undefined)) {
+  if (await ifExists(lstat(directory))) {
     throw new HeddleError("conflict", "the checkpoint's directory already exists", { loc: ["directory"] });
   }
 }
@@ -130,7 +131,7 @@ export async function adapterDigest(directory: string): Promise<string> {
   const files: CheckpointFiles = new Map();
   for (const name of weightFiles.adapter) {
     const path = join(directory, name);
-    if (!(await lstat(path).catch(() => undefined))) {
+    if (!(await ifExists(lstat(path)))) {
       throw new HeddleError("unsupported", `the checkpoint is no adapter: it has no ${name}`, { loc: ["checkpoint"] });
     }
     files.set(name, await withFileErrors("the adapter could not be read", () => digestFile(path)));

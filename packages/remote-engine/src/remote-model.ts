@@ -1,6 +1,6 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
-import { digestFile, isJsonObject, readJsonFile } from "@heddle/durable-files";
+import { digestFile, ifExists, isJsonObject, readJsonFile } from "@heddle/durable-files";
 import { HeddleError } from "@heddle/errors";
 import { digestOf } from "@heddle/training";
 import type { BaseModelInfo, LoraConfig } from "@heddle/training";
@@ -49,7 +49,7 @@ export interface ServedModel {
 export async function remoteModelDigest(model: RemoteModel): Promise<string> {
   const files = ["config.json", "tokenizer.json"].map(async (name) => {
     const path = join(model.directory, name);
-    return (await lstat(path).catch(() => undefined)) ? (await digestFile(path)).sha256 : null;
+    return (await ifExists(lstat(path))) ? (await digestFile(path)).sha256 : null;
   });
   return digestOf(["remote", model.trainer?.model ?? model.inference?.model, await Promise.all(files)]);
 }

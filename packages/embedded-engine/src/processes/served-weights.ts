@@ -7,6 +7,7 @@ import type { Constraints } from "@heddle/structured-outputs";
 import { openConstraints } from "@heddle/structured-outputs";
 import type { Tokenizer } from "@heddle/chat-format";
 import { openTokenizer } from "@heddle/chat-format";
+import { ifExists } from "@heddle/durable-files";
 import type { BaseModelSettings } from "../weights/base-models.js";
 import { baseModelDigest } from "../weights/base-models.js";
 import { readCheckpoint } from "../weights/checkpoint.js";
@@ -147,6 +148,7 @@ const tokenizerFiles = [
 ];
 
 /** Returns the digests of the tokenizer's files, null for a missing one. */
-function tokenizerDigests(directory: string): Promise<(string | null)[]> {
-  return Promise.all(tokenizerFiles.map((name) => fileDigest(join(directory, name)).catch(() => null)));
+async function tokenizerDigests(directory: string): Promise<(string | null)[]> {
+  const found = tokenizerFiles.map((name) => ifExists(fileDigest(join(directory, name))));
+  return (await Promise.all(found)).map((digest) => digest ?? null);
 }

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { openTokenizer } from "@heddle/chat-format";
+import { ifExists } from "@heddle/durable-files";
 import type { ModelConfig } from "../model/config.js";
 import { fileStamp } from "./file-digests.js";
 import { checkModelTensors } from "./model-directory.js";
@@ -17,8 +18,8 @@ const checked = new Map<string, { stamps: string; result: Promise<void> }>();
  */
 export async function checkModelFiles(directory: string, config: ModelConfig): Promise<void> {
   const names = [...files, ...(await tensorFiles(directory, "model"))];
-  const found = await Promise.all(names.map((name) => fileStamp(join(directory, name)).catch(() => "missing")));
-  const stamps = JSON.stringify([names, found]);
+  const found = await Promise.all(names.map((name) => ifExists(fileStamp(join(directory, name)))));
+  const stamps = JSON.stringify([names, found.map((stamp) => stamp ?? "missing")]);
   const known = checked.get(directory);
   if (known?.stamps === stamps) return known.result;
   const result = check(directory, config);

@@ -6,7 +6,7 @@ import type { ParameterSet } from "../model/parameters.js";
 import { adapterParameters, modelParameters } from "../model/parameters.js";
 import type { Adapter } from "./adapter.js";
 import { readAdapter, writeAdapter } from "./adapter.js";
-import { makeDurableDirectory, syncDirectory, withFileErrors, writeDurableFile } from "@heddle/durable-files";
+import { ifExists, makeDurableDirectory, syncDirectory, withFileErrors, writeDurableFile } from "@heddle/durable-files";
 import { loadModel, writeModel } from "./model-directory.js";
 import type { OptimizerState } from "./optimizer-file.js";
 import { readOptimizer, writeOptimizer } from "./optimizer-file.js";
@@ -49,7 +49,7 @@ export async function writeCheckpoint(directory: string, source: CheckpointSourc
     throw new HeddleError("invalid", "a checkpoint's directory must be absolute", { loc: ["directory"] });
   }
   return withFileErrors("the checkpoint could not be written", async () => {
-    if (await lstat(directory).catch(() => undefined)) throw alreadyExists(directory);
+    if (await ifExists(lstat(directory))) throw alreadyExists(directory);
     const parent = dirname(directory);
     await makeDurableDirectory(parent);
     await removeLeftovers(parent);

@@ -1,4 +1,4 @@
-import { cp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { cp, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { randomWeights, smallModels } from "../../test/small-models.js";
@@ -157,6 +157,13 @@ test("a directory without a model says what is missing", async () => {
   await expect(loadModel(bare)).rejects.toThrow(/"model.embed_tokens.weight" is missing/);
   await writeFile(join(bare, "config.json"), "x".repeat(2 ** 20 + 1));
   await expect(loadModel(bare)).rejects.toThrow(/config.json is not a file of at most 1048576 bytes/);
+});
+
+test("a file that cannot be read is not reported as missing", async () => {
+  const directory = await copyOf("llama-tied");
+  await rm(join(directory, "model.safetensors"));
+  await symlink("model.safetensors", join(directory, "model.safetensors"));
+  await expect(loadModel(directory)).rejects.toThrow(/^ELOOP/);
 });
 
 test.each(Object.entries(smallModels))(

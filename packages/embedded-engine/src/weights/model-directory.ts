@@ -5,7 +5,7 @@ import type { ModelConfig } from "../model/config.js";
 import type { ParameterSet } from "../model/parameters.js";
 import { modelParameters, parameterSet } from "../model/parameters.js";
 import { modelConfigJson, parseModelConfig } from "./config-json.js";
-import { readJsonFile, writeDurableFile } from "@heddle/durable-files";
+import { ifExists, readJsonFile, writeDurableFile } from "@heddle/durable-files";
 import { allFinite } from "./finite.js";
 import { writeSafetensors } from "./safetensors.js";
 import type { Tensors } from "./sharded-tensors.js";
@@ -138,7 +138,7 @@ async function equalsEmbedding(tensors: Tensors): Promise<boolean> {
 async function copyAuxiliaryFiles(from: string, to: string): Promise<Map<string, WrittenFile>> {
   const files = new Map<string, WrittenFile>();
   for (const name of auxiliaryFiles) {
-    const found = await stat(join(from, name)).catch(() => undefined);
+    const found = await ifExists(stat(join(from, name)));
     if (!found?.isFile()) continue;
     files.set(name, await writeDurableFile(join(to, name), await readFile(join(from, name))));
   }
@@ -146,7 +146,7 @@ async function copyAuxiliaryFiles(from: string, to: string): Promise<Map<string,
 }
 
 async function carried(base: string): Promise<JsonObject> {
-  const hasConfig = await stat(join(base, "config.json")).catch(() => undefined);
+  const hasConfig = await ifExists(stat(join(base, "config.json")));
   if (!hasConfig) return {};
   const json = await readJsonFile(base, "config.json");
   return Object.fromEntries(carriedFields.filter((name) => name in json).map((name) => [name, json[name]]));

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import { open, stat } from "node:fs/promises";
 import { basename } from "node:path";
+import { ifExists } from "@heddle/durable-files";
 import { HeddleError } from "@heddle/errors";
 import type { WeightFormat } from "./number-formats.js";
 import { narrowBF16, weightFormats, widenBF16, widenF16 } from "./number-formats.js";
@@ -30,7 +31,7 @@ export interface SafetensorsFile extends SafetensorsHeader {
  */
 export async function openSafetensors(path: string): Promise<SafetensorsFile> {
   const file = basename(path);
-  const found = await stat(path).catch(() => undefined);
+  const found = await ifExists(stat(path));
   if (!found) throw new HeddleError("not_found", `there is no ${file}`, { details: { file } });
   // Opening a pipe would block until it has a writer.
   if (!found.isFile()) throw new HeddleError("invalid", `${file} is not a file`, { details: { file } });

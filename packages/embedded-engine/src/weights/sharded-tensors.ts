@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { HeddleError } from "@heddle/errors";
 import { formatValue } from "./config-fields.js";
-import { isJsonObject, readJsonFile } from "@heddle/durable-files";
+import { ifExists, isJsonObject, readJsonFile } from "@heddle/durable-files";
 import type { SafetensorsFile } from "./safetensors.js";
 import { openSafetensors } from "./safetensors.js";
 import { tensorError } from "./safetensors-header.js";
@@ -37,7 +37,7 @@ export async function findTensors(directory: string, stem: string): Promise<stri
   const single = `${stem}.safetensors`;
   const index = `${single}.index.json`;
   for (const name of [single, index]) {
-    if (await stat(join(directory, name)).catch(() => undefined)) return name;
+    if (await ifExists(stat(join(directory, name)))) return name;
   }
   throw new HeddleError("not_found", `there is neither ${single} nor ${index}`, { details: { file: single } });
 }

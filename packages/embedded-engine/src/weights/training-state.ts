@@ -6,7 +6,7 @@ import { weightFiles } from "@heddle/training";
 import type { ConfigFields } from "./config-fields.js";
 import { configFields, formatValue } from "./config-fields.js";
 import { fileDigest } from "./file-digests.js";
-import { digestFile, isJsonObject, readJsonFile, readStored } from "@heddle/durable-files";
+import { digestFile, ifExists, isJsonObject, readJsonFile, readStored } from "@heddle/durable-files";
 
 export const stateFile = "training_state.json";
 
@@ -74,7 +74,7 @@ async function foreignState(directory: string): Promise<TrainingState | undefine
 }
 
 async function foundFile(path: string): Promise<WrittenFile | undefined> {
-  const found = await stat(path).catch(() => undefined);
+  const found = await ifExists(stat(path));
   return found?.isFile() ? { bytes: found.size, sha256: await fileDigest(path) } : undefined;
 }
 
@@ -114,7 +114,7 @@ export async function verifyFiles(directory: string, state: TrainingState, names
     const fail = (what: string) =>
       new HeddleError("corrupt", `the checkpoint is corrupt: ${name} ${what}`, { details: { file: name } });
     if (!written) throw fail(`is not listed in ${stateFile}`);
-    const found = await stat(join(directory, name)).catch(() => undefined);
+    const found = await ifExists(stat(join(directory, name)));
     if (!found?.isFile()) throw fail("is missing");
     if (found.size !== written.bytes) throw fail(`has ${found.size} bytes instead of ${written.bytes}`);
     const { sha256 } = await digestFile(join(directory, name));

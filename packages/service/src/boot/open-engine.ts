@@ -1,5 +1,6 @@
 import { readdirSync, statSync } from "node:fs";
 import { join, posix, relative, sep } from "node:path";
+import { isMissing } from "@heddle/durable-files";
 import { openEmbeddedEngine } from "@heddle/embedded-engine";
 import { openTinkerTrainers, openVllmSampler } from "@heddle/remote-engine";
 import { composeEngine } from "@heddle/training";
@@ -43,7 +44,7 @@ function entriesOf(directory: string): string[] {
   try {
     return readdirSync(directory);
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    if (isMissing(error)) return [];
     throw error;
   }
 }

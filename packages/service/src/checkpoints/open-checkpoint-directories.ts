@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { copyFile, link, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Checkpoint, ControlPlane } from "@heddle/control-plane";
-import { syncFile } from "@heddle/durable-files";
+import { ifExists, syncFile } from "@heddle/durable-files";
 import { HeddleError } from "@heddle/errors";
 import { writeDirectory } from "../artifacts/write-directory.js";
 import type { Config } from "../config/config.js";
@@ -67,7 +67,7 @@ class Directories implements CheckpointDirectories {
 
   async sweep({ drafts = false }: { drafts?: boolean } = {}): Promise<void> {
     const { control, training } = this.#services;
-    const names = await readdir(this.#root).catch(() => []);
+    const names = (await ifExists(readdir(this.#root))) ?? [];
     const known = await control.trainingModels.checkpoints.findWeights(names);
     for (const name of names) {
       const weights = known.get(name);

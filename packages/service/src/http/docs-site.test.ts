@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { brotliCompressSync, gunzipSync, gzipSync } from "node:zlib";
@@ -116,4 +116,11 @@ test("nothing outside of the site is sent", async () => {
   expect((await get("/docs/", {}, "POST")).status).toBe(405);
   expect((await get("/documents")).status).toBe(418);
   expect((await get("/", {}, "POST")).status).toBe(405);
+});
+
+test("a file that cannot be read is an error, one of an impossible name is missing", async () => {
+  symlinkSync("unreadable", join(directory, "unreadable"));
+  expect((await get("/docs/unreadable")).status).toBe(500);
+  expect((await get(`/docs/${"x".repeat(1000)}`)).status).toBe(404);
+  expect((await get("/docs/index.html/below")).status).toBe(404);
 });

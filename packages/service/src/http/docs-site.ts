@@ -4,6 +4,7 @@ import type { Stats } from "node:fs";
 import { stat } from "node:fs/promises";
 import { extname, join, normalize, sep } from "node:path";
 import { contentSecurityPolicy } from "@heddle/docs";
+import { ifExists } from "@heddle/durable-files";
 import { Problem } from "@heddle/server-stub";
 import type { HttpRequest, HttpResponse } from "@heddle/server-stub";
 import type { OpenRoute } from "./route.js";
@@ -144,7 +145,7 @@ async function smallest(
   usable: readonly { name: string; extension: string }[],
 ): Promise<{ path: string; stats: Stats; encoding?: string }> {
   for (const { name, extension } of usable) {
-    const stats = await stat(file + extension).catch(() => undefined);
+    const stats = await ifExists(stat(file + extension));
     if (stats?.isFile() === true) return { path: file + extension, stats, encoding: name };
   }
   return { path: file, stats: await stat(file) };
@@ -163,7 +164,7 @@ function acceptedEncodings(header: string): (name: string) => boolean {
 }
 
 async function isFile(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined))?.isFile() === true;
+  return (await ifExists(stat(path)))?.isFile() === true;
 }
 
 /** The path as text; undefined when it is not percent-encoded UTF-8 or holds a NUL, which no file name does. */

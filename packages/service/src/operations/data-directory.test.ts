@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -30,5 +30,12 @@ test("the owner key is made once, kept for its owner only, and a configured one 
   expect(readFileSync(join(directory.path, "api-key"), "utf8").trim()).toBe(key);
   expect(statSync(join(directory.path, "api-key")).mode & 0o777).toBe(0o600);
   expect(ownerKey(directory, "x".repeat(40))).toBe("x".repeat(40));
+  directory.release();
+});
+
+test("an owner key that cannot be read is not replaced", () => {
+  const directory = openDataDirectory(temporary());
+  mkdirSync(join(directory.path, "api-key"));
+  expect(() => ownerKey(directory, undefined)).toThrow(/^the owner key cannot be read: EISDIR/);
   directory.release();
 });

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { isMissing } from "@heddle/durable-files";
 import Database from "libsql";
 import { ConfigError } from "../config/config.js";
 
@@ -59,7 +60,7 @@ export function requireDataDirectory(path: string): void {
   try {
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")) {
+    if (isMissing(error)) {
       throw new ConfigError(`there is no data directory ${path}. Set HEDDLE_DATA_DIR to that of the service.`);
     }
     throw new ConfigError(
@@ -91,7 +92,7 @@ const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 export function ownerKey(directory: DataDirectory, configured: string | undefined): string {
   if (configured !== undefined) return configured;
   const file = join(directory.path, keyFile);
-  const kept = readText(file)?.trim();
+  const kept = keptKey(file);
   if (kept) return kept;
   let key = "";
   while (key.length < 40) {
@@ -102,6 +103,18 @@ export function ownerKey(directory: DataDirectory, configured: string | undefine
   // Flushed: the key has been shown to the user and must survive a power loss.
   writeFileSync(file, `${key}\n`, { mode: 0o600, flush: true });
   return key;
+}
+
+/** A key that cannot be read is not replaced: clients have it. */
+function keptKey(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw new ConfigError(
+      `the owner key cannot be read: ${reason(error)}. Make ${file} readable, or set HEDDLE_API_KEY.`,
+    );
+  }
 }
 
 function readText(file: string): string | undefined {

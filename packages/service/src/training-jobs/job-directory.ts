@@ -1,5 +1,6 @@
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { ifExists } from "@heddle/durable-files";
 
 /** Where a training job keeps its files while it runs. */
 export interface JobDirectory {
@@ -30,7 +31,7 @@ export async function removeJobDirectories(
   dataDir: string,
   isActive: (jobId: string) => Promise<boolean>,
 ): Promise<void> {
-  for (const id of await readdir(join(dataDir, "training", "jobs")).catch(() => [])) {
+  for (const id of (await ifExists(readdir(join(dataDir, "training", "jobs")))) ?? []) {
     if (!(await isActive(id))) await removeJobDirectory(dataDir, id);
   }
 }

@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { HeddleError } from "@heddle/errors";
 import type { DivergenceState } from "./divergence.js";
-import { readJsonFile, readStored, syncDirectory, writeDurableFile } from "@heddle/durable-files";
+import { ifExists, readJsonFile, readStored, syncDirectory, writeDurableFile } from "@heddle/durable-files";
 
 /** Progress of a job, stored so that it can resume after its process has ended. */
 export interface JobState {
@@ -69,7 +69,7 @@ export async function openJobState(directory: string | undefined, fingerprint: s
       return progress.divergence;
     },
     async readArrays(name) {
-      const bytes = await readFile(join(directory, `${name}.numbers`)).catch(() => undefined);
+      const bytes = await ifExists(readFile(join(directory, `${name}.numbers`)));
       return bytes && decodeArrays(bytes);
     },
     async saveArrays(name, arrays) {

@@ -3,6 +3,7 @@ import { createReadStream } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { ifExists } from "@heddle/durable-files";
 import { ConfigError } from "../../config/config.js";
 
 /** In the form that `sha256sum -c` reads, too. */
@@ -22,9 +23,8 @@ export async function writeChecksums(directory: string): Promise<void> {
  */
 export async function verifyChecksums(directory: string): Promise<number> {
   const corrupt = (what: string) => new ConfigError(`the backup ${directory} is corrupt: ${what}.`);
-  const text = await readFile(join(directory, name), "utf8").catch(() => {
-    throw corrupt(`${name} is missing`);
-  });
+  const text = await ifExists(readFile(join(directory, name), "utf8"));
+  if (text === undefined) throw corrupt(`${name} is missing`);
   const listed = new Map(text.split("\n").map((line) => [line.slice(66), line.slice(0, 64)]));
   listed.delete("");
   const found = await files(directory);

@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { copyFile, cp, mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { ifExists } from "@heddle/durable-files";
 
 /**
  * Copies a directory of files that never change once they have their name; what is deleted meanwhile is left out.
@@ -9,11 +10,12 @@ import { dirname, join } from "node:path";
 export async function copyFiles(from: string, to: string): Promise<number> {
   await mkdir(to, { recursive: true, mode: 0o700 });
   let copied = 0;
-  for (const entry of await readdir(from, { withFileTypes: true }).catch(emptyIfMissing)) {
+  for (const entry of (await ifExists(readdir(from, { withFileTypes: true }))) ?? []) {
     const [source, target] = [join(from, entry.name), join(to, entry.name)];
     if (entry.isDirectory()) copied += await copyFiles(source, target);
-    else if (entry.isFile())
-      copied += await copyFile(source, target, constants.COPYFILE_FICLONE).then(one, zeroIfMissing);
+    else if (entry.isFile()) {
+      copied += (await ifExists(copyFile(source, target, constants.COPYFILE_FICLONE).then(one))) ?? 0;
+    }
   }
   return copied;
 }
@@ -49,15 +51,5 @@ async function sync(path: string): Promise<void> {
 }
 
 const one = (): number => 1;
-
-function zeroIfMissing(error: unknown): number {
-  if (codeOf(error) === "ENOENT") return 0;
-  throw error;
-}
-
-function emptyIfMissing(error: unknown): [] {
-  if (codeOf(error) === "ENOENT") return [];
-  throw error;
-}
 
 const codeOf = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : undefined);

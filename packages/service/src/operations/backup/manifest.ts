@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { open, rename } from "node:fs/promises";
 import { join } from "node:path";
+import { isMissing } from "@heddle/durable-files";
 import { ConfigError } from "../../config/config.js";
 
 /** What a backup holds. It is written last: a directory without it is no backup. */
@@ -35,8 +36,9 @@ export function readManifest(directory: string): Manifest {
   let manifest: Manifest | null = null;
   try {
     manifest = JSON.parse(readFileSync(join(directory, name), "utf8")) as Manifest | null;
-  } catch {
-    // Missing or truncated.
+  } catch (error) {
+    const isTruncated = error instanceof SyntaxError;
+    if (!isTruncated && !isMissing(error)) throw error;
   }
   if (manifest === null) {
     throw new ConfigError(`${directory} has no ${name}: it is no backup, or one that did not finish.`);

@@ -1,6 +1,7 @@
 import { open, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { mutex } from "@heddle/concurrency";
+import { ifExists, syncDirectory } from "@heddle/durable-files";
 import type { StoredPart, TraceStore } from "@heddle/trace-store";
 
 const fileName = "trace-parts.json";
@@ -8,10 +9,11 @@ const everyMs = 5000;
 
 /** What the embedded engine had on its disk when it was last looked at; undefined when it never was. */
 export async function readInventory(dataDir: string): Promise<StoredPart[] | undefined> {
+  const text = await ifExists(readFile(join(dataDir, fileName), "utf8"));
   try {
-    return JSON.parse(await readFile(join(dataDir, fileName), "utf8")) as StoredPart[];
+    return text === undefined ? undefined : (JSON.parse(text) as StoredPart[]);
   } catch {
-    // Missing, or cut short by a crash of the file system.
+    // Cut short by a crash of the file system.
     return undefined;
   }
 }
@@ -26,6 +28,7 @@ export async function writeInventory(dataDir: string, parts: readonly StoredPart
     await file.close();
   }
   await rename(draft, join(dataDir, fileName));
+  await syncDirectory(dataDir);
 }
 
 /** Keeps the inventory up to date, and once more when it is stopped. */

@@ -4,24 +4,16 @@ import { dirname, join, relative, resolve } from "node:path";
 /**
  * Folders have a direction: what lies side by side in a folder, its files and its folders, imports each other in no circle. A
  * folder counts as one with everything in it, and type imports count. Tests may import what they like.
- *
- * The option `notYetClean` lists the packages that still have circles. A package leaves it with its last one; none may join.
  */
 export const noFolderCircle = {
-  meta: { schema: [{ type: "object", properties: { notYetClean: { type: "array", items: { type: "string" } } } }] },
   create(context) {
-    const folders = foldersOf(context.filename, context.options[0]?.notYetClean ?? []);
+    const folders = foldersOf(context.filename);
     const check = (node) => {
       const { value } = node.source ?? {};
       const circle = typeof value === "string" && folders?.circleOf(context.filename, value);
       if (circle) context.report({ node, message: circle });
     };
     return {
-      Program(node) {
-        if (folders?.isDone()) {
-          context.report({ node, message: `${folders.name} has no circle: take it out of notYetClean.` });
-        }
-      },
       ImportDeclaration: check,
       ImportExpression: check,
       ExportNamedDeclaration: check,
@@ -33,26 +25,23 @@ export const noFolderCircle = {
 /** By root: a run of the linter reads each package once. */
 const packages = new Map();
 
-function foldersOf(file, notYetClean) {
+function foldersOf(file) {
   let root = dirname(file);
   while (!existsSync(join(root, "package.json"))) {
     if (root === dirname(root)) return undefined;
     root = dirname(root);
   }
-  if (!packages.has(root)) packages.set(root, new PackageFolders(root, notYetClean));
+  if (!packages.has(root)) packages.set(root, new PackageFolders(root));
   return packages.get(root);
 }
 
 class PackageFolders {
   #root;
-  #isExcused;
-  #saysDone;
   /** Of each folder what lies in it, with what each imports, and one import that shows it. */
   #folders = new Map();
 
-  constructor(root, notYetClean) {
+  constructor(root) {
     this.#root = root;
-    this.name = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).name;
     for (const file of sources(root)) {
       for (const [, specifier] of readFileSync(file, "utf8").matchAll(relativeImport)) {
         const edge = this.#edge(file, specifier);
@@ -64,20 +53,11 @@ class PackageFolders {
         if (!imports.get(from).has(to)) imports.get(from).set(to, example);
       }
     }
-    this.#isExcused = notYetClean.includes(this.name);
-    this.#saysDone = this.#isExcused && !this.#hasCircle();
-  }
-
-  /** True once, for a package that is excused and need not be. */
-  isDone() {
-    const done = this.#saysDone;
-    this.#saysDone = false;
-    return done;
   }
 
   /** What is wrong with an import; undefined when nothing is. */
   circleOf(file, specifier) {
-    const edge = this.#isExcused || isTest(file) ? undefined : this.#edge(file, specifier);
+    const edge = isTest(file) ? undefined : this.#edge(file, specifier);
     const back = edge && this.#way(edge.folder, edge.to, edge.from);
     if (back === undefined) return undefined;
     return `${edge.from} and ${edge.to} import each other: ${[edge.example, ...back].join(", ")}.`;
@@ -105,12 +85,6 @@ class PackageFolders {
       }
     }
     return undefined;
-  }
-
-  #hasCircle() {
-    return [...this.#folders].some(([folder, imports]) =>
-      [...imports.keys()].some((entry) => this.#way(folder, entry, entry) !== undefined),
-    );
   }
 }
 

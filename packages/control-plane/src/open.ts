@@ -4,7 +4,7 @@ import { openArtifacts } from "./artifacts/artifacts.js";
 import type { Artifacts } from "./artifacts/artifacts.js";
 import type { Caller } from "./access/callers.js";
 import { ensureIdentity } from "./identity.js";
-import { createKey, listKeys, revokeKey } from "./access/keys.js";
+import { createKey, findKey, listKeys, renameKey, revokeKey } from "./access/keys.js";
 import type { ApiKey, NewApiKey } from "./access/keys.js";
 import { openJobs } from "./jobs/jobs.js";
 import type { Jobs } from "./jobs/jobs.js";
@@ -20,7 +20,7 @@ import { trainingJobs } from "./migrations/0006-training-jobs.js";
 import { artifacts } from "./migrations/0007-artifacts.js";
 import { trackingRuns } from "./migrations/0008-tracking-runs.js";
 import { jobTurns } from "./migrations/0009-job-turns.js";
-import { checkPathName } from "./database/names.js";
+import { checkPathName, isStorable } from "./database/names.js";
 import { openProjects } from "./projects.js";
 import type { Projects } from "./projects.js";
 import { openDatabase } from "./database/open-database.js";
@@ -30,6 +30,7 @@ import { openTrainingModels } from "./training-models/training-models.js";
 import type { TrainingModels } from "./training-models/training-models.js";
 import { openTrackingRuns } from "./tracking-runs/tracking-runs.js";
 import type { TrackingRuns } from "./tracking-runs/tracking-runs.js";
+import { shownPrefix } from "./access/secret.js";
 import { openUrlSignatures } from "./access/url-signatures.js";
 import type { UrlSignatures } from "./access/url-signatures.js";
 import { openUsers } from "./access/users.js";
@@ -61,7 +62,13 @@ export interface ControlPlane {
     check(secret: string): Promise<KeyCheck>;
     /** The same for the id of a key, `owner` for the owner key. */
     checkId(id: string): Promise<KeyCheck>;
-    list(): Promise<ApiKey[]>;
+    /** Those of one entity, or all, without the owner key. */
+    list(entity?: string): Promise<ApiKey[]>;
+    /** Undefined for the owner key, too. */
+    get(id: string): Promise<ApiKey | undefined>;
+    /** The key of a caller as it may be shown. */
+    describe(caller: Caller): Promise<{ prefix: string; name: string }>;
+    rename(id: string, name: string): Promise<ApiKey>;
     revoke(id: string): Promise<ApiKey>;
   };
   close(): Promise<void>;
@@ -112,7 +119,14 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
         verify: async (secret) => (await verifier.check(secret)).caller,
         check: async (secret) => await verifier.check(secret),
         checkId: async (id) => await verifier.checkId(id),
-        list: async () => await listKeys(database),
+        list: async (entity) => await listKeys(database, entity),
+        get: async (id) => (isStorable(id) ? await findKey(database, "k.id", id) : undefined),
+        async describe(caller) {
+          if (caller.owner) return { prefix: shownPrefix(options.owner?.secret ?? ""), name: "owner key" };
+          const { prefix = "", name = "" } = (await findKey(database, "k.id", caller.key_id)) ?? {};
+          return { prefix, name };
+        },
+        rename: async (id, name) => await renameKey(database, id, name),
         async revoke(id) {
           const key = await revokeKey(database, id, now());
           verifier.forget();

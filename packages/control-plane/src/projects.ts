@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Database, Row } from "./database/database.js";
 import { integerOf, textOf } from "./database/database.js";
 import { checkPathName, isPathName, isStorable } from "./database/names.js";
+import { Parameters } from "./database/parameters.js";
 
 export interface Project {
   /** Internal id, a UUID, for clients that hash internal refs. */
@@ -20,6 +21,19 @@ export interface Projects {
   byId(id: string): Promise<Project | undefined>;
   /** Those of one entity, or all, oldest first. */
   list(entity?: string): Promise<Project[]>;
+  /** A page in the order of entity and name. */
+  query(request: ProjectsRequest): Promise<{ projects: Project[]; has_more: boolean }>;
+}
+
+export interface ProjectsRequest {
+  entity?: string | undefined;
+  /** Only projects with these names. */
+  names?: readonly string[] | undefined;
+  /** In letters of either case, as far as the database knows them. */
+  name_contains?: string | undefined;
+  limit: number;
+  /** The project after which the page begins, whether or not it exists. */
+  after?: { entity: string; name: string } | undefined;
 }
 
 const columns = "id, entity, name, created_at";
@@ -72,7 +86,31 @@ export function openProjects(database: Database, now: () => bigint): Projects {
           : await database.rows(`SELECT ${columns} FROM projects WHERE entity = $1 ORDER BY created_at, id`, [entity]);
       return rows.map(projectOf);
     },
+    async query(request) {
+      const { sql, params } = pageStatement(request);
+      const projects = (await database.rows(sql, params)).map(projectOf);
+      return { projects: projects.slice(0, request.limit), has_more: projects.length > request.limit };
+    },
   };
+}
+
+/** Selects one project more than asked for, by which the reader knows that there are more. */
+function pageStatement({ entity, names, name_contains, limit, after }: ProjectsRequest) {
+  const p = new Parameters();
+  const conditions: string[] = [];
+  const texts = [entity, name_contains, after?.entity, after?.name].filter((text) => text !== undefined);
+  // What no database stores names no project.
+  if (!texts.every(isStorable)) return { sql: `SELECT ${columns} FROM projects WHERE 1 = 0`, params: p.values };
+  if (entity !== undefined) conditions.push(`entity = ${p.bind(entity)}`);
+  if (names !== undefined) conditions.push(`name IN (${names.map((name) => p.bind(name)).join(", ")})`);
+  if (name_contains !== undefined) {
+    const pattern = `%${name_contains.replaceAll(/[\\%_]/g, "\\$&")}%`;
+    conditions.push(`lower(name) LIKE lower(${p.bind(pattern)}) ESCAPE '\\'`);
+  }
+  if (after !== undefined) conditions.push(`(entity, name) > (${p.bind(after.entity)}, ${p.bind(after.name)})`);
+  const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
+  const sql = `SELECT ${columns} FROM projects ${where} ORDER BY entity, name LIMIT ${p.bind(BigInt(limit + 1))}`;
+  return { sql, params: p.values };
 }
 
 function projectOf(row: Row): Project {

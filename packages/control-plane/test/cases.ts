@@ -53,6 +53,52 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
       await expect(plane.keys.revoke("no such key")).rejects.toMatchObject({ code: "not_found" });
     });
 
+    test("keys are found by id and entity, renamed and described without their secret", async () => {
+      const plane = await fresh({ owner: { secret: "o".repeat(40), entity: "home" } });
+      const request = { user_name: "ana", entity: "acme", role: "read", name: "ci" } as const;
+      const { key, secret } = await plane.keys.create(request);
+      await plane.keys.create({ ...request, entity: "rival" });
+      expect(await plane.keys.list("acme")).toEqual([key]);
+      expect(await plane.keys.get(key.id)).toEqual(key);
+      for (const id of ["owner", "none", "\u0000"]) expect(await plane.keys.get(id)).toBeUndefined();
+      expect(await plane.keys.rename(key.id, "build")).toEqual({ ...key, name: "build" });
+      await expect(plane.keys.rename("none", "x")).rejects.toMatchObject({ code: "not_found" });
+      await expect(plane.keys.rename(key.id, "\n")).rejects.toMatchObject({ code: "unprocessable" });
+      const [caller, owner] = [await plane.keys.verify(secret), await plane.keys.verify("o".repeat(40))];
+      expect(await plane.keys.describe(caller!)).toEqual({ prefix: secret.slice(0, 6), name: "build" });
+      expect(await plane.keys.describe(owner!)).toEqual({ prefix: "oooooo", name: "owner key" });
+    });
+
+    test("projects come in pages by entity and name, and by a part of the name", async () => {
+      const plane = await fresh();
+      for (const [entity, name] of [
+        ["a", "x"],
+        ["a", "X_1"],
+        ["a", "y%"],
+        ["b", "x"],
+      ] as const)
+        await plane.projects.ensure(entity, name);
+      const all: string[] = [];
+      let after: { entity: string; name: string } | undefined;
+      for (;;) {
+        const page = await plane.projects.query({ limit: 1, after });
+        all.push(...page.projects.map(({ project_id }) => project_id));
+        after = page.projects.at(-1);
+        if (!page.has_more) break;
+      }
+      expect(all).toHaveLength(4);
+      expect(all.toSorted()).toEqual(["a/X_1", "a/x", "a/y%", "b/x"]);
+      expect(all.at(-1)).toBe("b/x");
+      const found = async (request: object) =>
+        (await plane.projects.query({ limit: 9, ...request })).projects.map(({ project_id }) => project_id).toSorted();
+      expect(await found({ entity: "a", name_contains: "x" })).toEqual(["a/X_1", "a/x"]);
+      expect(await found({ name_contains: "_" })).toEqual(["a/X_1"]);
+      expect(await found({ name_contains: "%" })).toEqual(["a/y%"]);
+      expect(await found({ name_contains: "\\" })).toEqual([]);
+      expect(await found({ names: ["x"] })).toEqual(["a/x", "b/x"]);
+      expect(await found({ entity: "\u0000" })).toEqual([]);
+    });
+
     test("secrets differ, and keys of one name belong to one user", async () => {
       const plane = await fresh();
       const request = { user_name: "ana", entity: "acme", role: "write" } as const;

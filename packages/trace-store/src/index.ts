@@ -39,6 +39,7 @@ export type { Tables } from "./tables/tables.js";
 export type { Thread, Threads, ThreadsQuery, TurnFilter } from "./threads/threads.js";
 export type { TableCreate, TableEdit, TableQuery, TableRow, TableStats, TableUpdate } from "./tables/requests.js";
 export type { Retention } from "./retention/retention.js";
+export type { ProjectCalls } from "./project-stats/project-calls.js";
 export type { ProjectStats, ProjectStatsRequest } from "./project-stats/project-stats.js";
 export type { CostCreate, CostQuery, Costs, PriceFields, PriceInput } from "./costs/costs.js";
 export type { Price } from "./costs/price.js";

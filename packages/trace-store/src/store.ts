@@ -32,6 +32,8 @@ import { openEvaluations } from "./evaluations/evaluations.js";
 import type { Evaluations } from "./evaluations/evaluations.js";
 import { openFeedback } from "./feedback/feedback.js";
 import type { Feedback } from "./feedback/feedback.js";
+import { projectCalls } from "./project-stats/project-calls.js";
+import type { ProjectCalls } from "./project-stats/project-calls.js";
 import { projectStats } from "./project-stats/project-stats.js";
 import type { ProjectStats, ProjectStatsRequest } from "./project-stats/project-stats.js";
 import { openRetention } from "./retention/retention.js";
@@ -113,6 +115,8 @@ export interface TraceStore {
   retention: Retention;
   /** Counts and sizes of what a project has. */
   projectStats(request: ProjectStatsRequest, options?: ReadOptions): Promise<ProjectStats>;
+  /** Counts the calls of projects, in the order of the ids. */
+  projectCalls(projectIds: readonly string[], options?: ReadOptions): Promise<ProjectCalls[]>;
   costs: Omit<Costs, "book">;
   /** Whether the database belonged to no control plane before: it was created now, or has lost everything. */
   isNew: boolean;
@@ -204,6 +208,7 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
     refs: openRefs(context),
     retention: openRetention(context, ingest),
     projectStats: (request, options) => projectStats({ ...context, inFlight }, request, options?.signal),
+    projectCalls: (projectIds, options) => projectCalls({ ...context, inFlight }, projectIds, options),
     costs: openCosts(context, prices),
     isNew,
     parts: () => listParts(engine),

@@ -5,7 +5,7 @@ import type { Database, Row } from "../database/database.js";
 import { integerOf, textOf } from "../database/database.js";
 import { cancelJobsOfKey } from "../jobs/cancel.js";
 import { checkName, checkPathName, isStorable } from "../database/names.js";
-import { newSecret, secretHash } from "./secret.js";
+import { newSecret, secretHash, shownPrefix } from "./secret.js";
 import type { Users } from "./users.js";
 
 /** A stored key. Its secret is not stored. */
@@ -62,7 +62,7 @@ export async function createKey(
     [
       id,
       secretHash(secret),
-      secret.slice(0, 6),
+      shownPrefix(secret),
       name,
       user.id,
       entity,
@@ -76,9 +76,25 @@ export async function createKey(
   return { key, secret };
 }
 
-/** All keys, revoked ones included, oldest first. */
-export async function listKeys(database: Database): Promise<ApiKey[]> {
-  return (await database.rows(`${selection} ORDER BY k.created_at, k.id`)).map(keyOf);
+/** All keys, or those of one entity, revoked ones included, oldest first. */
+export async function listKeys(database: Database, entity?: string): Promise<ApiKey[]> {
+  const order = "ORDER BY k.created_at, k.id";
+  const rows =
+    entity === undefined
+      ? await database.rows(`${selection} ${order}`)
+      : await database.rows(`${selection} WHERE k.entity = $1 ${order}`, [entity]);
+  return rows.map(keyOf);
+}
+
+/** Changes what a key is said to be for. */
+export async function renameKey(database: Database, id: string, name: string): Promise<ApiKey> {
+  if (name !== "") checkName(name, "name");
+  const missing = () => new HeddleError("not_found", `no API key ${id}`, { loc: ["id"] });
+  if (!isStorable(id)) throw missing();
+  await database.run("UPDATE api_keys SET name = $2 WHERE id = $1", [id, name]);
+  const key = await findKey(database, "k.id", id);
+  if (key === undefined) throw missing();
+  return key;
 }
 
 export async function findKey(

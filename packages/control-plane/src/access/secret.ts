@@ -14,3 +14,8 @@ export function newSecret(): string {
 export function secretHash(secret: string): string {
   return hash("sha256", secret, "hex");
 }
+
+/** The first characters of a secret, which may be shown to distinguish it from others. */
+export function shownPrefix(secret: string): string {
+  return secret.slice(0, 6);
+}

@@ -33,6 +33,11 @@ test("projects of two entities are refused, because a key belongs to one", async
   await expect(create("--project", "/p")).rejects.toThrow("must not be blank");
 });
 
+test("a new entity is not named like a path of the service", async () => {
+  await expect(create("--entity", "v1")).rejects.toThrow("must not be named v1");
+  await expect(create("--project", "docs/p")).rejects.toThrow("must not be named docs");
+});
+
 test("a misspelt action or option is named", async () => {
   await expect(keys(["crate"])).rejects.toThrow('unknown action "crate", did you mean create?');
   await expect(keys(["list", "all"])).rejects.toThrow('list takes no argument "all"');

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { openControlPlane } from "@heddle/control-plane";
 import type { ApiKey, ControlPlane } from "@heddle/control-plane";
+import { checkEntityName } from "../access/reserved-entities.js";
 import { controlPlaneFile } from "../operations/backup/locations.js";
 import { ConfigError, controlPlaneUrl, readConfig } from "../config/config.js";
 import type { Config } from "../config/config.js";
@@ -65,6 +66,7 @@ function readCreate(args: string[], { defaultEntity }: Config): Action {
   if (role === undefined) throw new UsageError(`--role must be one of ${roles.join(", ")}`, usage);
   const scope = readScope(values, defaultEntity);
   return async (control, print) => {
+    await checkEntityName(control, scope.entity);
     const { key, secret } = await control.keys.create({ user_name: user, role, ...scope, ...(name && { name }) });
     print(`id      ${key.id}`);
     print(`access  ${access(key)}`);

@@ -11,8 +11,10 @@ import { evaluationRunHandlers } from "./evaluation-runs.js";
 import { evaluationHandlers } from "./evaluations.js";
 import { feedbackHandlers } from "./feedback.js";
 import { fileHandlers } from "./files.js";
+import { identityHandlers } from "./identity.js";
 import { imageHandlers } from "./images.js";
 import { inferenceHandlers } from "./inference.js";
+import { keyHandlers } from "./keys.js";
 import { modelHandlers } from "./models.js";
 import { objectHandlers } from "./objects.js";
 import { openTelemetryHandlers } from "./open-telemetry.js";
@@ -40,8 +42,10 @@ export function tracingHandlers(services: Services): TracingHandlers<Caller> {
     evaluations: evaluationHandlers(services),
     feedback: feedbackHandlers(services),
     files: fileHandlers(services),
+    identity: identityHandlers(services),
     images: imageHandlers(services),
     inference: inferenceHandlers(services),
+    keys: keyHandlers(services),
     models: modelHandlers(services),
     objects: objectHandlers(services),
     openTelemetry: openTelemetryHandlers(services),

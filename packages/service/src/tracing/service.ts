@@ -1,12 +1,14 @@
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
 import { mayRead } from "../access/authorize.js";
 import { splitProject } from "../access/project-id.js";
+import { capabilitiesOf } from "./capabilities.js";
 import type { Caller, Services } from "../services.js";
 
 /** Every release of the Python client may start; what it may use follows from trace_server_version. */
 const minPythonVersion = "0.0.0";
 
-export function serviceHandlers({ control, version }: Services): TracingHandlers<Caller>["service"] {
+export function serviceHandlers(services: Services): TracingHandlers<Caller>["service"] {
+  const { config, control, version } = services;
   return {
     async readRoot() {
       return { status: "ok" };
@@ -17,7 +19,12 @@ export function serviceHandlers({ control, version }: Services): TracingHandlers
     },
 
     async serverInfo() {
-      return { min_required_weave_python_version: minPythonVersion, trace_server_version: version };
+      const heddle = {
+        version,
+        capabilities: capabilitiesOf(services),
+        ...(config.publicUrl !== undefined && { public_url: config.publicUrl }),
+      };
+      return { min_required_weave_python_version: minPythonVersion, trace_server_version: version, heddle };
     },
 
     /** No external service is asked: the address is returned, its location is unknown, and no country is excluded. */

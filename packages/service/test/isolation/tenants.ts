@@ -38,6 +38,8 @@ export function withoutNames(text: string): string {
     .replace(/"project":"p-\w+"/g, '"project":"<name>"')
     .replace(/"run_id":"\w+"/g, '"run_id":"<id>"')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<time>")
+    .replace(/"projects":\["p-\w+"\]/g, '"projects":["<name>"]')
+    .replace(/"(secret|prefix)":"\w+"/g, '"$1":"<secret>"')
     .replace(/"created":\d+/g, '"created":<time>');
 }
 

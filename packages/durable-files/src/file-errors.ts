@@ -1,4 +1,4 @@
-import { HeddleError } from "@heddle/errors";
+import { HeddleError, mapErrors } from "@heddle/errors";
 
 /** Runs work on files. An error of the system, such as a full disk or a missing permission, becomes `failed`. */
 export async function withFileErrors<T>(what: string, work: () => Promise<T>): Promise<T> {
@@ -12,13 +12,8 @@ export async function withFileErrors<T>(what: string, work: () => Promise<T>): P
 
 /** Runs work that reads files written by this package: `invalid` becomes `corrupt`. */
 export async function readStored<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof HeddleError && error.code === "invalid")) throw error;
-    const { message, details } = error;
-    throw new HeddleError("corrupt", message, { details, cause: error.cause });
-  }
+  const corrupt = { code: "corrupt", loc: undefined } as const;
+  return await mapErrors((error) => (error.code === "invalid" ? error.with(corrupt) : error), work);
 }
 
 /** Returns the message of a system error without the paths in it: `EACCES: permission denied`. */

@@ -87,7 +87,7 @@ function explain(error: HeddleError): HeddleError {
       ? `The embedded ClickHouse engine (chDB) does not run here (${platform}): ${firstLine(error)}. ` +
         `Set HEDDLE_CLICKHOUSE_URL to use a ClickHouse server instead.`
       : `The embedded ClickHouse engine did not start: ${error.message}`;
-  return new HeddleError(error.code, text);
+  return error.with({ message: text });
 }
 
 function firstLine(error: HeddleError): string {

@@ -29,12 +29,17 @@ export class HeddleError extends Error {
     this.details = details;
   }
 
-  /** Returns the same error with `prefix` before its loc. An error without a loc is returned as it is. */
+  /** Returns the error with other members; the cause and the stack stay. */
+  with(changes: Partial<Pick<HeddleError, "code" | "message" | "loc" | "details">>): HeddleError {
+    const own = { code: this.code, message: this.message, loc: this.loc, details: this.details };
+    const { code, message, loc, details } = { ...own, ...changes };
+    const changed = new HeddleError(code, message, { loc, details, cause: this.cause });
+    changed.stack = this.stack?.replace(this.message, () => message);
+    return changed;
+  }
+
+  /** Returns the error with `prefix` before its loc. An error without a loc is returned as it is. */
   within(prefix: Loc): HeddleError {
-    if (this.loc === undefined) return this;
-    const { code, message, details, cause } = this;
-    const located = new HeddleError(code, message, { loc: [...prefix, ...this.loc], details, cause });
-    located.stack = this.stack;
-    return located;
+    return this.loc === undefined ? this : this.with({ loc: [...prefix, ...this.loc] });
   }
 }

@@ -1,3 +1,4 @@
 export type { ErrorCode } from "./error-code.js";
 export { HeddleError, type HeddleErrorOptions, type Loc } from "./heddle-error.js";
+export { mapErrors } from "./map-errors.js";
 export { withLoc } from "./with-loc.js";

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { HeddleError } from "./heddle-error.js";
+import { mapErrors } from "./map-errors.js";
 import { withLoc } from "./with-loc.js";
 
 const invalid = (loc?: (string | number)[]) =>
@@ -51,3 +52,25 @@ test("results, defects and errors about no argument pass unchanged", async () =>
 function rethrow(error: unknown): never {
   throw error;
 }
+
+test("an error with other members keeps its cause and the place where it was thrown", async () => {
+  const error = invalid(["val"]);
+  const changed = error.with({ code: "corrupt", message: "the file: must be a name", loc: undefined });
+  expect(changed).toMatchObject({ code: "corrupt", details: { digest: "abc" }, cause: "the database" });
+  expect(changed.loc).toBeUndefined();
+  expect(changed.stack).toBe(error.stack?.replace("must be", "the file: must be"));
+});
+
+test("what is no HeddleError passes unchanged, thrown or rejected with", async () => {
+  const defect = new TypeError("undefined is not a function");
+  const change = (error: HeddleError) => error.with({ message: "changed" });
+  const thrown = thrownBy(() =>
+    mapErrors(change, () => {
+      throw defect;
+    }),
+  );
+  expect(thrown).toBe(defect);
+  await expect(mapErrors(change, () => Promise.reject(defect))).rejects.toBe(defect);
+  await expect(mapErrors(change, () => Promise.reject(invalid()))).rejects.toMatchObject({ message: "changed" });
+  expect(mapErrors(change, () => 1)).toBe(1);
+});

@@ -1,5 +1,5 @@
-import { HeddleError } from "./heddle-error.js";
 import type { Loc } from "./heddle-error.js";
+import { mapErrors } from "./map-errors.js";
 
 /**
  * Runs a function whose argument is the caller's own at `prefix`: the locs of its errors, thrown or rejected with, are
@@ -9,16 +9,6 @@ import type { Loc } from "./heddle-error.js";
  * await withLoc(["obj"], () => store.objects.create(body.obj)); // loc ["val"] becomes ["obj", "val"]
  * ```
  */
-export function withLoc<T>(prefix: Loc, run: () => T): T;
-export function withLoc(prefix: Loc, run: () => unknown): unknown {
-  try {
-    const result = run();
-    return result instanceof Promise ? result.catch((error: unknown) => rethrow(error, prefix)) : result;
-  } catch (error) {
-    return rethrow(error, prefix);
-  }
-}
-
-function rethrow(error: unknown, prefix: Loc): never {
-  throw error instanceof HeddleError ? error.within(prefix) : error;
+export function withLoc<T>(prefix: Loc, run: () => T): T {
+  return mapErrors((error) => error.within(prefix), run);
 }

@@ -1,6 +1,6 @@
 import type { StructuredOutput } from "./structured-output.js";
 import type { Loc } from "@heddle/errors";
-import { HeddleError } from "@heddle/errors";
+import { HeddleError, mapErrors } from "@heddle/errors";
 import { checkFields } from "./constraint-fields.js";
 import type { GrammarBuilder } from "./ebnf.js";
 import { characterClass, literal, alternation, grammarBuilder } from "./ebnf.js";
@@ -82,12 +82,7 @@ function taggedSchema(schema: unknown, loc: Loc): string {
 
 /** Replaces the first step of an error's location, `schema`, by the location of the schema. */
 function withSchemaLoc<Result>(loc: Loc, work: () => Result): Result {
-  try {
-    return work();
-  } catch (error) {
-    if (!(error instanceof HeddleError)) throw error;
-    throw new HeddleError(error.code, error.message, { loc: [...loc, ...(error.loc ?? []).slice(1)] });
-  }
+  return mapErrors((error) => error.with({ loc: [...loc, ...(error.loc ?? []).slice(1)] }), work);
 }
 
 function choiceExpression(choices: unknown): string {

@@ -273,7 +273,7 @@ export function grammarThread(
 function atConstraint(error: HeddleError, output: StructuredOutput | undefined): HeddleError {
   const field = constraintField(output);
   if (error.loc !== undefined || field === undefined) return error;
-  return new HeddleError(error.code, error.message, { loc: [field], details: error.details });
+  return error.with({ loc: [field] });
 }
 
 function constraintField(output: StructuredOutput | undefined): string | undefined {

@@ -1,6 +1,6 @@
 import { isAbsolute, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { HeddleError } from "@heddle/errors";
+import { HeddleError, mapErrors } from "@heddle/errors";
 import type { ModelConfig } from "../model/config.js";
 import { modelParameters, parameterCount } from "../model/parameters.js";
 import { presets } from "../model/presets.js";
@@ -153,11 +153,6 @@ function unknown(name: string, hint: string): HeddleError {
 
 /** Adds the name of the model to errors about its directory. */
 async function withModelName<T>(name: BaseModelName, read: () => Promise<T>): Promise<T> {
-  try {
-    return await withFileErrors("the model could not be read", read);
-  } catch (error) {
-    if (!(error instanceof HeddleError)) throw error;
-    const { code, message, loc, details, cause } = error;
-    throw new HeddleError(code, `${name}: ${message}`, { loc, details, cause });
-  }
+  const named = (error: HeddleError) => error.with({ message: `${name}: ${error.message}` });
+  return await mapErrors(named, () => withFileErrors("the model could not be read", read));
 }

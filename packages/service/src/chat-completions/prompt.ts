@@ -58,11 +58,10 @@ export async function renderPrompt(
 /** A failure of a template is about the template of the request, else about the messages that it does not accept. */
 function renderError(error: unknown, { chat_template: own }: ChatRequest, contextLength: number): unknown {
   if (!(error instanceof HeddleError) || error.loc !== undefined) return error;
-  if (error.code === "invalid")
-    return new HeddleError(error.code, error.message, { loc: [own === undefined ? "messages" : "chat_template"] });
+  if (error.code === "invalid") return error.with({ loc: [own === undefined ? "messages" : "chat_template"] });
   if (error.code !== "too_large") return error;
   const message = `the maximum context length is ${contextLength} tokens; ${error.message}`;
-  return new HeddleError("invalid", message, { loc: ["messages"] });
+  return error.with({ code: "invalid", message, loc: ["messages"] });
 }
 
 function reasoningVariables({ reasoning_effort: effort }: ChatRequest): Record<string, unknown> {

@@ -1,4 +1,4 @@
-import { HeddleError } from "@heddle/errors";
+import { HeddleError, mapErrors } from "@heddle/errors";
 import type { Loc } from "@heddle/errors";
 
 /** Arguments of the engine and of templates whose field is not the same word in snake case. */
@@ -13,31 +13,24 @@ const fields: Readonly<Record<string, string>> = {
 };
 
 /** Runs what takes arguments of other names, and gives its errors the locs of the fields. */
-export async function withWireLoc<T>(run: () => Promise<T>): Promise<T> {
-  try {
-    return await run();
-  } catch (error) {
-    throw wireError(error);
-  }
+export function withWireLoc<T>(run: () => Promise<T>): Promise<T> {
+  return mapErrors((error) => wireError(error), run);
 }
 
 /**
  * The error with the loc of the field. `constraint` is the loc of the constraint on the output: what is invalid while the
  * text is generated is the constraint, which the engine does not always name.
  */
-export function wireError(error: unknown, constraint?: Loc): unknown {
+export function wireError<T>(error: T, constraint?: Loc): T | HeddleError {
   if (!(error instanceof HeddleError)) return error;
-  const { code, message, details, cause } = error;
-  const argument = error.loc ?? (code === "invalid" && constraint ? ["structuredOutput"] : undefined);
+  const argument = error.loc ?? (error.code === "invalid" && constraint ? ["structuredOutput"] : undefined);
   if (argument === undefined) return error;
   const [first, ...rest] = argument;
   const isConstraint = first === "structuredOutput" && constraint !== undefined;
   // A place in a schema follows the field that has the schema.
   const place = rest[0] === "schema" ? rest.slice(1) : [];
   const loc = isConstraint ? [...constraint, ...place] : [fields[String(first)] ?? first, ...rest].map(snakeCase);
-  const located = new HeddleError(code, message, { loc, details, cause });
-  located.stack = error.stack;
-  return located;
+  return error.with({ loc });
 }
 
 /** The field of an argument of the engine. */

@@ -1,4 +1,4 @@
-import { HeddleError } from "@heddle/errors";
+import { HeddleError, mapErrors } from "@heddle/errors";
 import { arrayItems, formatRef, memberOf, parseRef, projectIdOf, stringMember, stringValue } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/trace-model";
 import type { StoredObject, TraceStore } from "@heddle/trace-store";
@@ -182,11 +182,5 @@ function textOf(object: JsonText, name: string): string | undefined {
 
 /** Gives errors without a loc this one. */
 export async function located<T>(loc: readonly string[], work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof HeddleError) || (error.loc ?? []).length > 0) throw error;
-    const { code, message, details, cause } = error;
-    throw new HeddleError(code, message, { loc, details, cause });
-  }
+  return await mapErrors((error) => ((error.loc ?? []).length > 0 ? error : error.with({ loc })), work);
 }

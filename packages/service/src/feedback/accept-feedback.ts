@@ -71,8 +71,7 @@ export class FeedbackAcceptance {
     const object = await this.#services.store.objects
       .read({ ...version, project_id: projectId })
       .catch((error: unknown) => {
-        if (!(error instanceof HeddleError) || error.code !== "not_found") throw error;
-        throw new HeddleError("not_found", error.message, { loc, details: error.details });
+        throw error instanceof HeddleError && error.code === "not_found" ? error.with({ loc }) : error;
       });
     const schema = memberOf(object.val, "field_schema");
     if (object.base_object_class !== "AnnotationSpec" || schema === undefined) {

@@ -1,4 +1,4 @@
-import { HeddleError } from "@heddle/errors";
+import { HeddleError, mapErrors } from "@heddle/errors";
 import type { RawJson } from "@heddle/server-stub";
 import { externalRef, externalRefs, fileDigest, formatRef, withMembers } from "@heddle/trace-model";
 import type { JsonText, ProjectOf } from "@heddle/trace-model";
@@ -101,9 +101,12 @@ export class ProjectWriter {
   }
 
   async #publish(kind: "object" | "op", objectId: string, val: JsonText): Promise<Published> {
-    const created = await this.#services.store.objects
-      .create({ project_id: this.project_id, object_id: objectId, val, wb_user_id: this.#userId })
-      .catch(withoutLoc);
+    const object = { project_id: this.project_id, object_id: objectId, val, wb_user_id: this.#userId };
+    // The value is not an argument of the user, so an error in it has no loc there.
+    const created = await mapErrors(
+      (error) => error.with({ loc: undefined }),
+      () => this.#services.store.objects.create(object),
+    );
     const { digest } = created;
     return { ...created, ref: formatRef({ kind, ...this.#project(), name: objectId, digest, edges: [] }) };
   }
@@ -112,11 +115,4 @@ export class ProjectWriter {
     const { entity = "", project = "" } = splitProject(this.project_id) ?? {};
     return { entity, project };
   }
-}
-
-/** The value is not an argument of the user, so an error in it has no loc there. */
-function withoutLoc(error: unknown): never {
-  if (!(error instanceof HeddleError)) throw error;
-  const { code, message, details, cause } = error;
-  throw new HeddleError(code, message, { details, cause });
 }

@@ -1,4 +1,4 @@
-import { HeddleError } from "@heddle/errors";
+import { mapErrors } from "@heddle/errors";
 import type { JsonText } from "@heddle/trace-model";
 import { modelClass, modelSettings } from "../llm-models/model-settings.js";
 import { scorerClassOf } from "./scorer-classes.js";
@@ -12,11 +12,11 @@ export function isBuiltInClass(className: string | undefined): className is stri
 /** Throws `invalid` for a value that this service could not run as a model or scorer of the class. */
 export function checkBuiltInValue(className: string | undefined, val: JsonText): void {
   const scorerClass = scorerClassOf(className);
-  try {
-    if (scorerClass !== undefined) scorerSettings(scorerClass, val);
-    else if (className === modelClass) modelSettings(val);
-  } catch (error) {
-    if (!(error instanceof HeddleError)) throw error;
-    throw new HeddleError("invalid", error.message, { loc: ["val"] });
-  }
+  mapErrors(
+    (error) => error.with({ code: "invalid", loc: ["val"], details: undefined }),
+    () => {
+      if (scorerClass !== undefined) scorerSettings(scorerClass, val);
+      else if (className === modelClass) modelSettings(val);
+    },
+  );
 }

@@ -1,5 +1,5 @@
 import type { Caller, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
-import { HeddleError } from "@heddle/errors";
+import { HeddleError, mapErrors } from "@heddle/errors";
 import type { Schemas } from "@heddle/server-stub/training";
 import { leafAt } from "@heddle/trace-model";
 import { artifactUri } from "../artifacts/artifact-uri.js";
@@ -43,8 +43,8 @@ export async function createSftJobFromCalls(
   );
   const { project_id } = model;
   const { sha256 } = await storeContent(services, project_id, linesOf(selection.calls));
-  const { version } = await services.control.artifacts
-    .commit({
+  const { version } = await mapErrors(atArtifactName, () =>
+    services.control.artifacts.commit({
       project_id,
       name,
       type: "dataset",
@@ -53,8 +53,8 @@ export async function createSftJobFromCalls(
       description: `Calls as examples for the model ${model.name}`,
       metadata: JSON.stringify({ format: "jsonl", num_trajectories: selection.calls.length }),
       files: [{ path: "train.jsonl", sha256 }],
-    })
-    .catch(atArtifactName);
+    }),
+  );
   const artifact = artifactUri({ project_id, name, selector: `v${version.index}` });
   const job = await createSftJob(services, {
     caller,
@@ -80,7 +80,6 @@ async function* linesOf(calls: readonly SelectedCall[]): AsyncGenerator<Uint8Arr
 }
 
 /** The name of the artifact is the only part of a version that the request gives. */
-function atArtifactName(error: unknown): never {
-  if (!(error instanceof HeddleError) || error.loc === undefined) throw error;
-  throw new HeddleError(error.code, error.message, { loc: ["artifact_name"], cause: error });
+function atArtifactName(error: HeddleError): HeddleError {
+  return error.loc === undefined ? error : error.with({ loc: ["artifact_name"] });
 }

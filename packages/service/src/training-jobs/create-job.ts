@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Caller, ControlPlane, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
-import { HeddleError } from "@heddle/errors";
+import { HeddleError, mapErrors } from "@heddle/errors";
 import { newId } from "@heddle/trace-model";
 import { rlConfig, sftConfig } from "@heddle/training";
 import { resolveArtifact } from "../artifacts/artifact-uri.js";
@@ -75,7 +75,7 @@ export async function createSftJob(services: Used, request: SftRequest): Promise
   const oneRate = { ...config, ...(Array.isArray(rate) && { learning_rate: null }) };
   const { unknownSettings } = atMember([], () => sftConfig(oneRate, 1));
   const version = await atMember("training_data_url", async () => {
-    const found = await resolveArtifact(services, caller, dataUrl).catch(asInvalid);
+    const found = await mapErrors(asInvalid, () => resolveArtifact(services, caller, dataUrl));
     await trainingFileOf(services, found);
     return found;
   });
@@ -121,23 +121,15 @@ const unknownSetting = (name: string): string => `${name} is not a setting of th
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** An artifact that does not exist is wrong data of the request, not a missing record. */
-function asInvalid(error: unknown): never {
-  if (!(error instanceof HeddleError) || error.code !== "not_found") throw error;
-  throw new HeddleError("invalid", error.message, { loc: error.loc });
+function asInvalid(error: HeddleError): HeddleError {
+  return error.code === "not_found" ? error.with({ code: "invalid", details: undefined }) : error;
 }
 
 /** Puts the member of the request in front of the location of an error; wrong settings are `unprocessable`. */
 function atMember<T>(member: string | string[], read: () => T): T {
-  const located = (error: unknown): never => {
-    if (!(error instanceof HeddleError)) throw error;
+  return mapErrors((error) => {
     const loc = [...[member].flat(), ...(error.loc ?? [])];
     const isSetting = error.code === "invalid" && loc[0] !== "training_data_url";
-    throw new HeddleError(isSetting ? "unprocessable" : error.code, error.message, { loc, cause: error });
-  };
-  try {
-    const result = read();
-    return result instanceof Promise ? (result.catch(located) as T) : result;
-  } catch (error) {
-    return located(error);
-  }
+    return error.with({ code: isSetting ? "unprocessable" : error.code, loc, details: undefined });
+  }, read);
 }

@@ -1,4 +1,4 @@
-import { HeddleError, withLoc } from "@heddle/errors";
+import { HeddleError, mapErrors, withLoc } from "@heddle/errors";
 import { trainedTokens } from "../objective/trained-tokens.js";
 import type { TokenSequence } from "../port.js";
 import { supervisedSequence } from "../trajectories/supervised.js";
@@ -70,12 +70,6 @@ function untrainedRows(
 }
 
 /** Adds the line of a row to the message of an error. */
-async function atLine<T>(line: number, read: () => Promise<T>): Promise<T> {
-  try {
-    return await read();
-  } catch (error) {
-    if (!(error instanceof HeddleError)) throw error;
-    const { code, message, loc, details } = error;
-    throw new HeddleError(code, `line ${line}: ${message}`, { loc, details, cause: error });
-  }
+function atLine<T>(line: number, read: () => Promise<T>): Promise<T> {
+  return mapErrors((error) => error.with({ message: `line ${line}: ${error.message}` }), read);
 }

@@ -1,7 +1,7 @@
 import { listen } from "@heddle/server-stub/node";
 import type { ListenOptions, Listening } from "@heddle/server-stub/node";
 import type { HttpServer } from "@heddle/server-stub";
-import { ConfigError } from "../config/config.js";
+import { ConfigError } from "../config/config-error.js";
 import type { Config } from "../config/config.js";
 import { defaultMaxConnections } from "./max-connections.js";
 import { metricsServer } from "../observability/metrics-route.js";

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { ConfigError } from "../config/config.js";
+import { ConfigError } from "../config/config-error.js";
 import { formatPriceList, loadPrices, parsePriceList, readPriceList, shippedPricesFile } from "./prices.js";
 
 const directory = mkdtempSync(join(tmpdir(), "heddle-prices-"));

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { isJsonObject } from "@heddle/durable-files";
 import { modelName, parseTime } from "@heddle/trace-model";
 import type { Price } from "@heddle/trace-store";
-import { ConfigError } from "../config/config.js";
+import { ConfigError } from "../config/config-error.js";
 
 /** The list that comes with Heddle. */
 export const shippedPricesFile = fileURLToPath(new URL("../../prices.json", import.meta.url));

@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import type { ControlPlane } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
-import { ConfigError } from "../config/config.js";
+import { ConfigError } from "../config/config-error.js";
 import type { Config } from "../config/config.js";
 import { operatorLine } from "../operations/outages.js";
 

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { junitReport, reportTable, runConformance, UnknownOperation, UnusableTarget } from "@heddle/conformance";
 import type { ConformanceReport, Progress } from "@heddle/conformance";
-import { ConfigError } from "../config/config.js";
+import { ConfigError } from "../config/config-error.js";
 import { UsageError } from "./command.js";
 import type { Command } from "./command.js";
 

@@ -2,7 +2,8 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { ConfigError, readConfig } from "../config/config.js";
+import { ConfigError } from "../config/config-error.js";
+import { readConfig } from "../config/config.js";
 import { UsageError } from "./command.js";
 import { runKeys } from "./keys.js";
 

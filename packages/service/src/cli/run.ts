@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import { ConfigError } from "../config/config.js";
+import { ConfigError } from "../config/config-error.js";
 import { operatorLine } from "../operations/outages.js";
 import { version } from "../boot/version.js";
 import { closestName } from "./closest-name.js";

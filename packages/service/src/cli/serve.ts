@@ -1,6 +1,7 @@
 import { docsDirectory } from "@heddle/docs";
 import { banner, shownKey } from "../boot/banner.js";
-import { ConfigError, readConfig, variables } from "../config/config.js";
+import { ConfigError } from "../config/config-error.js";
+import { isSettingName, readConfig } from "../config/config.js";
 import type { Config } from "../config/config.js";
 import { startService } from "../boot/start.js";
 import { UsageError } from "./command.js";
@@ -31,7 +32,7 @@ Files on S3 use AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS
 function unexpected(arg: string): string {
   const [option = ""] = arg.replace(/^-+/, "").split("=");
   const setting = `HEDDLE_${option.replaceAll("-", "_").toUpperCase()}`;
-  const meant = setting in variables ? ` Set the environment variable ${setting}.` : " See heddle serve --help.";
+  const meant = isSettingName(setting) ? ` Set the environment variable ${setting}.` : " See heddle serve --help.";
   return `serve takes no argument "${arg}".${meant}`;
 }
 

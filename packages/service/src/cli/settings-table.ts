@@ -1,11 +1,11 @@
-import { variables } from "../config/config.js";
+import { documentedSettings } from "../config/config.js";
 
 const indent = " ".repeat(6);
 
 /** Every setting with its meaning and default, in lines of at most `width` characters where the words allow it. */
 export function settingsTable(width: number): string {
-  return Object.entries(variables)
-    .map(([name, { default: value, meaning }]) => `  ${name}  (default: ${value})\n${wrap(meaning, width)}`)
+  return documentedSettings
+    .map(({ name, default: value, meaning }) => `  ${name}  (default: ${value})\n${wrap(meaning, width)}`)
     .join("\n");
 }
 

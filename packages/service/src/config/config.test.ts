@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { ConfigError, readConfig } from "./config.js";
-import { defaultLimits } from "./limit-settings.js";
+import { ConfigError } from "./config-error.js";
+import { defaultLimits, readConfig } from "./config.js";
 
 test("defaults work without any variable", () => {
   expect(readConfig({}, "/home/me")).toEqual({
@@ -22,7 +22,14 @@ test("defaults work without any variable", () => {
     databaseUrl: undefined,
     completions: { slots: 64, waitingPerKey: 1000, record: true },
     otlpSessionThreads: true,
-    limits: defaultLimits,
+    limits: {
+      maxExportSpans: 20_000,
+      maxResponseBytes: 64e6,
+      workingMemoryBytes: 128e6,
+      responseStallMs: 30_000,
+      readsPerKey: 4,
+      readsPerEntity: 6,
+    },
     blobsUrl: "/home/me/.heddle/blobs",
     s3: undefined,
     providers: [],
@@ -175,7 +182,7 @@ test.each([
   [{ HEDDLE_ENGINE_MEMORY: "500MB" }, /at least 800MB/],
   [{ HEDDLE_JOB_CONCURRENCY: "0" }, /HEDDLE_JOB_CONCURRENCY must be a whole number from 1 to 64/],
   [{ HEDDLE_EVALUATION_CONCURRENCY: "2.5" }, /HEDDLE_EVALUATION_CONCURRENCY must be a whole number/],
-  [{ HEDDLE_EVALUATION_TIMEOUT: "1m" }, /HEDDLE_EVALUATION_TIMEOUT must be a whole number/],
+  [{ HEDDLE_EVALUATION_TIMEOUT: "1m" }, /HEDDLE_EVALUATION_TIMEOUT must be seconds from 1 to 86400/],
   [{ HEDDLE_OTLP_SESSION_THREADS: "false" }, /HEDDLE_OTLP_SESSION_THREADS must be on or off/],
   [{ HEDDLE_DATABASE_URL: "mysql://host/heddle" }, /postgres: or file: URL/],
   [{ HEDDLE_DATABASE_URL: "/var/lib/heddle.db" }, /postgres: or file: URL/],

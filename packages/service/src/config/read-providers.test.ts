@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { writeProviders } from "../../test/upstream.js";
-import { ConfigError, readConfig } from "./config.js";
+import { ConfigError } from "./config-error.js";
+import { readConfig } from "./config.js";
 
 let directory: string;
 beforeAll(() => {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { Problem } from "@heddle/server-stub";
 import type { HttpRequest, HttpResponse, HttpServer } from "@heddle/server-stub";
 import { docsRoute, homeRoute } from "./docs-site.js";
-import { defaultLimits } from "../config/limit-settings.js";
+import { defaultLimits } from "../config/config.js";
 import { openTurns } from "../limits/shares.js";
 import { openRoutes, serveRoutes } from "./serve-routes.js";
 

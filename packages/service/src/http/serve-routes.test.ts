@@ -3,7 +3,7 @@ import { ClientDisconnected, Problem } from "@heddle/server-stub";
 import type { HttpRequest, HttpServer } from "@heddle/server-stub";
 import { toFetch } from "@heddle/server-stub/fetch";
 import { beforeEach, expect, test } from "vitest";
-import { defaultLimits } from "../config/limit-settings.js";
+import { defaultLimits } from "../config/config.js";
 import { openTurns } from "../limits/shares.js";
 import { serveRoutes } from "./serve-routes.js";
 import type { OpenedRoute } from "./serve-routes.js";

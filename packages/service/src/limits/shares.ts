@@ -1,7 +1,7 @@
 import { FairShare } from "@heddle/concurrency";
 import { readSlots } from "@heddle/trace-store";
 import type { EngineShares } from "@heddle/trace-store";
-import type { Limits } from "../config/limit-settings.js";
+import type { Limits } from "../config/config.js";
 import { currentSharer } from "./request-scope.js";
 
 /** The working memory of the service: half of it for one key, three quarters for one entity. */

@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import type { Limits } from "../config/limit-settings.js";
+import type { Limits } from "../config/config.js";
 
 /** Memory that the data of one training job may take in the service while it runs. */
 export const trainingDataBytes = ({ workingMemoryBytes }: Limits): number => 2 * workingMemoryBytes;

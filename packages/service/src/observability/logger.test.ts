@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { openLogger } from "./logger.js";
 import { hideSecrets } from "./secrets.js";
-import type { LogSettings } from "../config/observability-settings.js";
+import type { LogSettings } from "../config/config.js";
 
 function open(settings: Partial<LogSettings> = {}, secrets: string[] = []) {
   const lines: string[] = [];

@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import type { Logger } from "pino";
 import { currentScope } from "../limits/request-scope.js";
-import type { LogSettings } from "../config/observability-settings.js";
+import type { LogSettings } from "../config/config.js";
 import { textOfLine } from "./text-line.js";
 
 export type { Logger } from "pino";

@@ -1,6 +1,6 @@
 import { Problem, securityHeaders } from "@heddle/server-stub";
 import type { HttpResponse, HttpServer } from "@heddle/server-stub";
-import { defaultLimits } from "../config/limit-settings.js";
+import { defaultLimits } from "../config/config.js";
 import { openTurns } from "../limits/shares.js";
 import type { KeyedRoute } from "../http/route.js";
 import { serveRoutes } from "../http/serve-routes.js";

@@ -6,7 +6,7 @@ import type { Logger } from "./logger.js";
 import type { Metrics } from "./metrics.js";
 import { refusedKeyLog } from "./refused-keys.js";
 import type { SelfTracing } from "./self-tracing.js";
-import type { ObservabilitySettings } from "../config/observability-settings.js";
+import type { ObservabilitySettings } from "../config/config.js";
 
 /** What is reported of the work of the service, and to whom. */
 export interface Observability {

@@ -7,7 +7,7 @@ import type { HttpRequest } from "@heddle/server-stub";
 import { currentScope } from "../limits/request-scope.js";
 import type { RequestScope } from "../limits/request-scope.js";
 import type { RequestObserver } from "../limits/with-scope.js";
-import type { TraceSettings } from "../config/observability-settings.js";
+import type { TraceSettings } from "../config/config.js";
 
 /** Traces of the service itself: a span for each request, below it one for each statement of the trace engine. */
 export interface SelfTracing {

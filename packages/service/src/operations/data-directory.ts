@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync, mkdirSync, readFileSync, statSync, w
 import { join } from "node:path";
 import { isMissing } from "@heddle/durable-files";
 import Database from "libsql";
-import { ConfigError } from "../config/config.js";
+import { ConfigError } from "../config/config-error.js";
 
 export interface DataDirectory {
   path: string;

@@ -4,7 +4,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { ifExists } from "@heddle/durable-files";
-import { ConfigError } from "../../config/config.js";
+import { ConfigError } from "../../config/config-error.js";
 
 /** In the form that `sha256sum -c` reads, too. */
 const name = "SHA256SUMS";

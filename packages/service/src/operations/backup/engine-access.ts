@@ -5,7 +5,7 @@ import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { startEngineHost } from "@heddle/embedded-clickhouse";
 import type { RunStatement } from "@heddle/trace-store";
-import { ConfigError } from "../../config/config.js";
+import { ConfigError } from "../../config/config-error.js";
 import type { Config } from "../../config/config.js";
 import { openDataDirectory } from "../data-directory.js";
 import { firstLine } from "../outages.js";

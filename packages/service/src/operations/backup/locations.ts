@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { ConfigError, controlPlaneUrl } from "../../config/config.js";
+import { ConfigError } from "../../config/config-error.js";
+import { controlPlaneUrl } from "../../config/config.js";
 import type { Config } from "../../config/config.js";
 
 /** The SQLite file of the control plane; undefined when a server keeps it. */

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { open, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { isMissing } from "@heddle/durable-files";
-import { ConfigError } from "../../config/config.js";
+import { ConfigError } from "../../config/config-error.js";
 
 /** What a backup holds. It is written last: a directory without it is no backup. */
 export interface Manifest {

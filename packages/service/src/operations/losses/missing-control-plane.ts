@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { controlPlaneFile, filesDirectory } from "../backup/locations.js";
-import { ConfigError } from "../../config/config.js";
+import { ConfigError } from "../../config/config-error.js";
 import type { Config } from "../../config/config.js";
 
 /**

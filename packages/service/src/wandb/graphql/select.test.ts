@@ -1,7 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import type { Sink } from "@heddle/server-stub";
 import { beforeEach, expect, test } from "vitest";
-import { defaultLimits } from "../../config/limit-settings.js";
+import { defaultLimits } from "../../config/config.js";
 import { select } from "./select.js";
 import type { Arguments } from "./document.js";
 import type { Fields } from "./select.js";

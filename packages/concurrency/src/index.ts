@@ -1,3 +1,4 @@
+export { mainThread } from "./main-thread.js";
 export { FairQueue, type FairQueueOptions, type Turn } from "./fair-queue.js";
 export { FairShare, type FairShareOptions, type Release, type Sharer, type ShareLoad } from "./fair-share.js";
 export { forEachConcurrently } from "./for-each-concurrently.js";

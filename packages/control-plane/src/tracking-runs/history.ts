@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { mainThread } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
 import type { Database, Statements } from "../database/database.js";
 import { integerOf, textOf } from "../database/database.js";
@@ -35,7 +35,7 @@ export async function writeHistory(
     });
     if (to >= rows.length) return;
     from = to;
-    await setImmediate();
+    await mainThread.giveWay();
     signal?.throwIfAborted();
   }
 }
@@ -79,7 +79,7 @@ export async function readHistory(
     }
     if (some.length < slice.rows) break;
     next = (positions.at(-1) ?? 0n) + 1n;
-    await setImmediate();
+    await mainThread.giveWay();
   }
   await reserve?.(
     sizes.reduce((sum, bytes) => sum + bytes, 0),
@@ -95,7 +95,7 @@ export async function readHistory(
     );
     for (const row of rows) found.push(originalText(textOf(row, "row_json")));
     from = to;
-    await setImmediate();
+    await mainThread.giveWay();
   }
   return found;
 }
@@ -111,7 +111,7 @@ export async function deleteHistory(database: Database, runId: string): Promise<
     const position = last?.["position"];
     if (typeof position !== "bigint") return;
     await database.run("DELETE FROM tracking_run_history WHERE run_id = $1 AND position <= $2", [runId, position]);
-    await setImmediate();
+    await mainThread.giveWay();
   }
 }
 

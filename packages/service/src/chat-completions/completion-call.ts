@@ -1,4 +1,4 @@
-import { setImmediate as yieldToEventLoop } from "node:timers/promises";
+import { mainThread } from "@heddle/concurrency";
 import { JsonPieces, RawJson, writeJson } from "@heddle/server-stub";
 import { newId } from "@heddle/trace-model";
 import type { CallPart } from "@heddle/trace-model";
@@ -107,7 +107,7 @@ async function textOf(output: ReturnType<typeof completionOf>): Promise<string> 
     let pieces = 0;
     for (const piece of value.pieces()) {
       text += piece;
-      if (++pieces % piecesAtOnce === 0) await yieldToEventLoop();
+      if (++pieces % piecesAtOnce === 0) await mainThread.giveWay();
     }
     texts.set(value, new RawJson(text));
   }

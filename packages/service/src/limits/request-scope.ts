@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Caller } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import type { Loc } from "@heddle/errors";
+import { mainThread } from "@heddle/concurrency";
 import type { FairShare, Release, Sharer } from "@heddle/concurrency";
 import { readCredentials } from "@heddle/server-stub";
 import type { Credentials, Problem } from "@heddle/server-stub";
@@ -161,6 +162,7 @@ export function responseTooLarge(maxBytes: number, loc?: Loc): HeddleError {
 }
 
 const storage = new AsyncLocalStorage<RequestScope>();
+mainThread.sharer = currentSharer;
 
 /** Runs a function, and all that follows from it, for a request. */
 export function runInScope<T>(scope: RequestScope, run: () => T): T {

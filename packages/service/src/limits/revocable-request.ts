@@ -1,6 +1,13 @@
+import { mainThread } from "@heddle/concurrency";
 import type { BodyForm, Encoding, HttpRequest, Problem, Sink, StreamBody } from "@heddle/server-stub";
 
-/** A request that can be ended before its response is complete. */
+/** Bytes that are parsed, or made and written, in a millisecond or less. */
+const fewBytes = 65_536;
+
+/**
+ * A request that can be ended before its response is complete. What takes the main thread for long, parsing its body and
+ * making its response, takes turns with that of others.
+ */
 export class RevocableRequest implements HttpRequest {
   readonly #request: HttpRequest;
   #controller: AbortController | undefined;
@@ -37,6 +44,7 @@ export class RevocableRequest implements HttpRequest {
 
   async bytes(limit: number, form?: BodyForm): Promise<Uint8Array> {
     const bytes = await this.#request.bytes(limit, form);
+    if (bytes.length > fewBytes) await mainThread.giveWay();
     this.#check();
     return bytes;
   }
@@ -49,7 +57,9 @@ export class RevocableRequest implements HttpRequest {
   }
 
   async inflate(encoding: Encoding, bytes: Uint8Array, limit: number): Promise<Uint8Array> {
-    return await this.#request.inflate(encoding, bytes, limit);
+    const inflated = await this.#request.inflate(encoding, bytes, limit);
+    if (inflated.length > fewBytes) await mainThread.giveWay();
+    return inflated;
   }
 
   /** Nothing more of the body is read and nothing more of the response is sent. */
@@ -61,9 +71,14 @@ export class RevocableRequest implements HttpRequest {
   /** A body of the response that is cut off when the request is revoked. */
   cutOff(body: StreamBody): StreamBody {
     return async (sink) => {
+      let written = 0;
       const write = (chunk: string | Uint8Array) => {
         this.#check();
-        return sink.write(chunk);
+        const drained = sink.write(chunk);
+        written += chunk.length;
+        if (written < fewBytes) return drained;
+        written = 0;
+        return drained === undefined ? mainThread.giveWay() : drained.then(() => mainThread.giveWay());
       };
       await body(new CheckedSink(sink, write));
     };

@@ -1,4 +1,4 @@
-import { keyLocks } from "@heddle/concurrency";
+import { keyLocks, mainThread } from "@heddle/concurrency";
 import type { HeddleError } from "@heddle/errors";
 import { reply } from "@heddle/server-stub";
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
@@ -17,6 +17,8 @@ import { currentScope } from "../limits/request-scope.js";
 import type { Caller, Services } from "../services.js";
 import { PlaceholderOps } from "../ingest/placeholder-ops.js";
 
+const giveWay = async () => await mainThread.giveWay();
+
 type CompleteCall = Extract<CallPart, { part: "complete" }>;
 
 export function openTelemetryHandlers(services: Services): TracingHandlers<Caller>["openTelemetry"] {
@@ -27,7 +29,7 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
 
   /** The calls that the spans are, as the store keeps them; nothing else of the export is referenced from here on. */
   async function prepare(traces: ScannedTraces, fallback: string | undefined, caller: Caller): Promise<PreparedExport> {
-    const decoded = await runStepsWithPauses(decodeTraces(traces));
+    const decoded = await runStepsWithPauses(decodeTraces(traces), giveWay);
     await services.store.yieldToCommits();
     const { calls, rejected } = await runStepsWithPauses(
       spansToCalls(decoded, {
@@ -35,6 +37,7 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
         sessionThreads: config.otlpSessionThreads,
         received_us: BigInt(Date.now()) * 1000n,
       }),
+      giveWay,
     );
     const parts: CompleteCall[] = [];
     for (const [projectId, ofProject] of callsByProject(calls)) {

@@ -1,5 +1,4 @@
-import { setImmediate } from "node:timers/promises";
-import { withTimeout } from "@heddle/concurrency";
+import { mainThread, withTimeout } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
 import type { CallPart } from "@heddle/trace-model";
 import type { StoreContext } from "../context.js";
@@ -113,7 +112,7 @@ export async function openIngest(
   const maintenance = scheduleMaintenance(context, queue, ready);
 
   async function yieldToCommits(): Promise<void> {
-    await setImmediate();
+    await mainThread.giveWay();
     await store.engine.sent();
   }
 

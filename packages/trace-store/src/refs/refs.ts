@@ -1,7 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import { parseRef } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/trace-model";
-import { setImmediate } from "node:timers/promises";
+import { mainThread } from "@heddle/concurrency";
 import { readTargets } from "./targets.js";
 import type { Entry, ReadTargets } from "./targets.js";
 import { walk } from "./walk.js";
@@ -72,7 +72,7 @@ async function search(searched: { length: number }, length: number): Promise<voi
       loc: ["refs"],
     });
   }
-  if (Math.floor(searched.length / searchedAtOnce) > before) await setImmediate();
+  if (Math.floor(searched.length / searchedAtOnce) > before) await mainThread.giveWay();
 }
 
 function pendingRef(text: string, positions: readonly number[]): PendingRef {

@@ -2,7 +2,7 @@ import { HeddleError } from "@heddle/errors";
 import type { Loc } from "@heddle/errors";
 import { jsonType, readable, storable, valueDigest } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/trace-model";
-import { setImmediate } from "node:timers/promises";
+import { mainThread } from "@heddle/concurrency";
 import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
 import { RowWriter } from "../engine/row-writer.js";
@@ -18,7 +18,7 @@ export async function rowDigests(rows: readonly JsonText[], locOf: (index: numbe
   const digests: string[] = [];
   for (const [index, row] of rows.entries()) {
     if (jsonType(row) !== "object") throw new HeddleError("invalid", "a row must be an object", { loc: locOf(index) });
-    if (index % digestSlice === digestSlice - 1) await setImmediate();
+    if (index % digestSlice === digestSlice - 1) await mainThread.giveWay();
     digests.push(valueDigest(row));
   }
   return digests;

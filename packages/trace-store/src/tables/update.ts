@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { mainThread } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
 import type { Loc } from "@heddle/errors";
 import { tableDigest } from "@heddle/trace-model";
@@ -49,7 +49,7 @@ async function applyEdits(
   const updated: string[] = [];
   let next = 0;
   for (const [position, edit] of edits.entries()) {
-    if (position % editSlice === editSlice - 1) await setImmediate();
+    if (position % editSlice === editSlice - 1) await mainThread.giveWay();
     const loc = ["updates", position, nameOf(edit), "index"];
     if ("pop" in edit) {
       checkIndex(edit.pop.index, digests.length - 1, loc);

@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { mainThread } from "@heddle/concurrency";
 import { writeJson, writeSlices } from "@heddle/server-stub";
 import type { StreamBody } from "@heddle/server-stub";
 
@@ -50,7 +50,7 @@ export class JsonPieces {
           // Both halves of a surrogate pair mean the same when they are escaped apart.
           for (let from = 0; from < piece.long.length && !sink.closed; from += longLength) {
             await sink.write(JSON.stringify(piece.long.slice(from, from + longLength)).slice(1, -1));
-            await setImmediate();
+            await mainThread.giveWay();
           }
         }
       }

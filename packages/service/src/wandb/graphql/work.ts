@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { mainThread } from "@heddle/concurrency";
 import type { ReserveRows } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import { responseTooLarge } from "../../limits/request-scope.js";
@@ -56,7 +56,7 @@ export class GraphqlWork {
   /** Lets other requests run where that is due. Throws when its client has left. */
   async pause(): Promise<void> {
     if (!this.isDue) return;
-    await setImmediate();
+    await mainThread.giveWay();
     this.#signal.throwIfAborted();
     this.#sliceBegan = performance.now();
   }

@@ -1,4 +1,4 @@
-import type { CompletionChunk, GenerateRequest, LoraConfig } from "@heddle/training";
+import type { GenerateRequest, LoraConfig } from "@heddle/training";
 import type { Constraints, ConstraintWork, StructuredOutput } from "@heddle/structured-outputs";
 import { randomInt } from "node:crypto";
 import { HeddleError, withLoc } from "@heddle/errors";
@@ -11,6 +11,7 @@ import { operatorThreads } from "../model/operator-threads.js";
 import type { CompiledConstraint } from "./compiled-constraint.js";
 import { compileConstraint } from "./compiled-constraint.js";
 import { createScheduledRequest, maxLogprobsOf } from "./scheduled-request.js";
+import type { OnChunk } from "./scheduled-request.js";
 import { prepareBase } from "./prepared-weights.js";
 import type { SamplerModel } from "./sampler-model.js";
 import { createScheduler } from "./scheduler.js";
@@ -57,10 +58,7 @@ export interface CpuSampler {
    */
   remove(id: string): Promise<void>;
   /** Like `Sampler.generate`. Runs in the calling thread and yields to the event loop between steps. */
-  generate(
-    request: CpuGenerateRequest,
-    options?: { onChunk?: (chunk: CompletionChunk) => void; signal?: AbortSignal },
-  ): Promise<SamplingResult>;
+  generate(request: CpuGenerateRequest, options?: { onChunk?: OnChunk; signal?: AbortSignal }): Promise<SamplingResult>;
   stats(): SamplerStats;
   /** Rejects running requests with `aborted` and frees everything. */
   close(): Promise<void>;
@@ -135,7 +133,7 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
   const sample = async (
     request: CpuGenerateRequest,
     served: RegisteredWeights,
-    { onChunk, signal }: { onChunk?: (chunk: CompletionChunk) => void; signal?: AbortSignal },
+    { onChunk, signal }: { onChunk?: OnChunk; signal?: AbortSignal },
   ): Promise<SamplingResult> => {
     const context = contextOf(request, served);
     const { prepared, model } = served;

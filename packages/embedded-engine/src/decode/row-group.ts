@@ -20,7 +20,7 @@ export interface RowGroup {
   readonly sharer: Sharer | undefined;
   /**
    * Drops the rows of settled requests, then decodes one step. Returns the time of this thread that it took. `onWaiting` is
-   * called when it has computed what it can without the masks of constraints, which other threads compute.
+   * called when it has to wait: for the masks of constraints, which other threads compute, or for whoever gets its chunks.
    */
   step(onWaiting: () => void): Promise<number>;
 }
@@ -105,7 +105,13 @@ export function createSamplingGroup(
       else batch.setToken(slot, token);
     }
     drop(finished);
-    return ms + performance.now() - began;
+    const passingOn = [...bySlot.values()].flatMap(({ scheduled }) => scheduled.passingOn ?? []);
+    ms += performance.now() - began;
+    if (passingOn.length > 0) {
+      onWaiting();
+      await Promise.allSettled(passingOn);
+    }
+    return ms;
   };
 
   return {

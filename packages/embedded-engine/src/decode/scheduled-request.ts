@@ -10,6 +10,9 @@ import type { PreparedWeights } from "./prepared-weights.js";
 import type { PromptReader, PrefilledPrompt } from "./prompt.js";
 import { createPromptReader, isShortPrompt, prefillShortPrompts } from "./prompt.js";
 
+/** Gets what is generated. A promise that it returns for a chunk that takes long to pass on holds back the next step. */
+export type OnChunk = (chunk: CompletionChunk) => unknown;
+
 /** A request in the scheduler. */
 export interface ScheduledRequest {
   readonly weights: PreparedWeights;
@@ -39,6 +42,8 @@ export interface ScheduledRequest {
   /** Settled without a result. */
   readonly failed: boolean;
   emit(chunk: CompletionChunk): void;
+  /** Resolves when the chunk that takes long was passed on. */
+  readonly passingOn: Promise<unknown> | undefined;
   /** Whether the caller receives chunks. */
   readonly isStreaming: boolean;
   /** Adds finished completions; the last one settles the request. */
@@ -52,7 +57,7 @@ export interface ScheduledRequestInput {
   /** Constraint on the text of the completions. */
   constraint?: CompiledConstraint;
   order: number;
-  onChunk?: (chunk: CompletionChunk) => void;
+  onChunk?: OnChunk;
   resolve: (result: SamplingResult) => void;
   reject: (error: unknown) => void;
 }
@@ -71,6 +76,7 @@ export function createScheduledRequest({
   const started: CompletionSampler[] = [];
   const completions: Completion[] = [];
   let remaining = request.n;
+  let passingOn: Promise<unknown> | undefined;
   let settled = false;
   let failed = false;
   const settle = (notify: () => void) => {
@@ -106,7 +112,12 @@ export function createScheduledRequest({
     },
     isStreaming: onChunk !== undefined,
     emit(chunk) {
-      if (!settled) onChunk?.(chunk);
+      if (settled) return;
+      const passed = onChunk?.(chunk);
+      passingOn = passed instanceof Promise ? passed : undefined;
+    },
+    get passingOn() {
+      return passingOn;
     },
     finish(finished) {
       for (const completion of finished) completions[completion.index] = completion;

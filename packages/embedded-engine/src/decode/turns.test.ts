@@ -86,3 +86,24 @@ test("rows of several keys with little to do are decoded in one run", async () =
   expect(sampler.stats().steps - before).toBeLessThan(300);
   await sampler.close();
 });
+
+test("a request takes no step while whoever gets its chunks is busy with the last one, and keeps nobody waiting", async () => {
+  const { sampler } = await serveSmallModel();
+  let pass = () => {};
+  let chunks = 0;
+  let hasTwo = () => {};
+  const two = new Promise<void>((resolve) => (hasTwo = resolve));
+  const onChunk = async () => {
+    if (++chunks === 2) hasTwo();
+    await new Promise<void>((resolve) => (pass = resolve));
+  };
+  const slow = sampler.generate(requestOf({ sharer: ann, maxTokens: 3, topLogprobs: -1 }), { onChunk });
+  // The first one is sampled from the prompt.
+  await two;
+  await sampler.generate(requestOf({ sharer: eve, maxTokens: 20 }));
+  expect(chunks).toBe(2);
+  pass();
+  await slow;
+  expect(chunks).toBe(3);
+  await sampler.close();
+});

@@ -32,9 +32,11 @@ serve<SamplerMethods>({
     const { sampler, weights } = requireOpen();
     const loading = withLoc(["weights"], () => weights.acquire(request.weights, request.sharer));
     const limit = responseLimit(maxLogprobs);
-    const onChunk = (chunk: CompletionChunk): void => {
+    const onChunk = (chunk: CompletionChunk): Promise<void> | undefined => {
       limit.add(chunk);
-      if (stream) emit(chunk);
+      if (!stream) return undefined;
+      const sent = emit(chunk);
+      return chunk.tokens.some((token) => token instanceof ColumnToken) ? sent : undefined;
     };
     try {
       const { id } = await untilAborted(loading, signal);

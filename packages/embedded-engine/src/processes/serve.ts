@@ -7,7 +7,8 @@ import { toWireError } from "@heddle/concurrency";
 
 interface CallContext<Event> {
   signal: AbortSignal;
-  emit: (event: Event) => void;
+  /** The promise resolves when the event is on its way: what produces faster than the parent reads should wait for it. */
+  emit: (event: Event) => Promise<void>;
 }
 
 export type Handlers<M extends Methods<M>> = {
@@ -64,14 +65,22 @@ export function serve<M extends Methods<M>>(handlers: Handlers<M>): void {
 }
 
 /** Collects the events of one event loop iteration into one message. */
-function collectEvents(id: number): { emit: (event: unknown) => void; flush: () => void } {
+function collectEvents(id: number): { emit: (event: unknown) => Promise<void>; flush: () => void } {
   let events: unknown[] = [];
+  let sent = Promise.resolve();
+  let send = (_sending: Promise<void>): void => {};
   const flush = (): void => {
-    if (events.length > 0) void sendToParent({ type: "events", id, events });
+    if (events.length === 0) return;
+    const collected = events;
     events = [];
+    send(sendToParent({ type: "events", id, events: collected }));
   };
-  const emit = (event: unknown): void => {
-    if (events.push(event) === 1) setImmediate(flush);
+  const emit = (event: unknown): Promise<void> => {
+    if (events.push(event) === 1) {
+      sent = new Promise((resolve) => (send = resolve));
+      setImmediate(flush);
+    }
+    return sent;
   };
   return { emit, flush };
 }

@@ -30,7 +30,7 @@ const handlers: Handlers<TrainerMethods> = {
   reopen: runExclusive((opening) => requireOpen().reopen(opening)),
   logprobs: runExclusive((sequences, { signal }) => requireOpen().cpu.logprobs(sequences, signal)),
   forwardBackward: runExclusive(({ objective, entropy }, { signal, emit }) =>
-    requireOpen().cpu.forwardBackward(objective, { entropy, signal, onProgress: emit }),
+    requireOpen().cpu.forwardBackward(objective, { entropy, signal, onProgress: (done) => void emit(done) }),
   ),
   optimStep: runExclusive((settings) => requireOpen().optimStep(settings)),
   save: runExclusive((params) => requireOpen().save(params)),

@@ -129,12 +129,16 @@ function disconnected(): ClientDisconnected {
   return new ClientDisconnected("the client disconnected");
 }
 
+const leastInChunk = 16_384;
+const mostInChunk = 1_048_576;
 const decoders = { gzip: promisify(gunzip), zlib: promisify(inflate), "deflate-raw": promisify(inflateRaw) };
 
 /** Undoes a content encoding with zlib, off the main thread. */
 async function inflateBytes(encoding: Encoding, bytes: Uint8Array, limit: number): Promise<Uint8Array> {
   try {
-    return await decoders[encoding](bytes, { maxOutputLength: limit });
+    // Each chunk is a turn of the main thread.
+    const chunkSize = Math.min(mostInChunk, Math.max(leastInChunk, 4 * bytes.length));
+    return await decoders[encoding](bytes, { maxOutputLength: limit, chunkSize });
   } catch (error) {
     throw (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE" ? new BodyTooLarge() : error;
   }

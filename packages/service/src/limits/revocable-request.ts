@@ -1,8 +1,20 @@
-import { mainThread } from "@heddle/concurrency";
+import { FairShare, mainThread } from "@heddle/concurrency";
+import type { Sharer } from "@heddle/concurrency";
+import { BodyTooLarge } from "@heddle/server-stub";
 import type { BodyForm, Encoding, HttpRequest, Problem, Sink, StreamBody } from "@heddle/server-stub";
 
 /** Bytes that are parsed, or made and written, in a millisecond or less. */
 const fewBytes = 65_536;
+/** What inflates to more waits for its turn: it takes a core for some 100 ms, and its memory until it is parsed. */
+const mostInflatedAtOnce = 1_048_576;
+const tooManyInflate = "too many large compressed bodies at once: try again later";
+
+/** Of the process. One entity inflates one large body at a time. */
+const inflating = new FairShare({
+  capacity: 2,
+  perEntity: 1,
+  messages: { key: tooManyInflate, entity: tooManyInflate, all: tooManyInflate },
+});
 
 /**
  * A request that can be ended before its response is complete. What takes the main thread for long, parsing its body and
@@ -10,11 +22,14 @@ const fewBytes = 65_536;
  */
 export class RevocableRequest implements HttpRequest {
   readonly #request: HttpRequest;
+  readonly #sharer: () => Sharer | undefined;
   #controller: AbortController | undefined;
   #reason: Problem | undefined;
 
-  constructor(request: HttpRequest) {
+  /** `sharer` says for whom the request is, once its key is known. */
+  constructor(request: HttpRequest, sharer: () => Sharer | undefined) {
     this.#request = request;
+    this.#sharer = sharer;
   }
 
   get id(): string {
@@ -44,7 +59,7 @@ export class RevocableRequest implements HttpRequest {
 
   async bytes(limit: number, form?: BodyForm): Promise<Uint8Array> {
     const bytes = await this.#request.bytes(limit, form);
-    if (bytes.length > fewBytes) await mainThread.giveWay();
+    if (bytes.length > fewBytes) await mainThread.giveWay(this.#sharer());
     this.#check();
     return bytes;
   }
@@ -57,8 +72,24 @@ export class RevocableRequest implements HttpRequest {
   }
 
   async inflate(encoding: Encoding, bytes: Uint8Array, limit: number): Promise<Uint8Array> {
+    if (limit > mostInflatedAtOnce) {
+      try {
+        return await this.#inflate(encoding, bytes, mostInflatedAtOnce);
+      } catch (error) {
+        if (!(error instanceof BodyTooLarge)) throw error;
+      }
+    }
+    const end = await inflating.acquire(this.#sharer(), 1, this.signal);
+    try {
+      return await this.#inflate(encoding, bytes, limit);
+    } finally {
+      end();
+    }
+  }
+
+  async #inflate(encoding: Encoding, bytes: Uint8Array, limit: number): Promise<Uint8Array> {
     const inflated = await this.#request.inflate(encoding, bytes, limit);
-    if (inflated.length > fewBytes) await mainThread.giveWay();
+    if (inflated.length > fewBytes) await mainThread.giveWay(this.#sharer());
     return inflated;
   }
 
@@ -78,7 +109,9 @@ export class RevocableRequest implements HttpRequest {
         written += chunk.length;
         if (written < fewBytes) return drained;
         written = 0;
-        return drained === undefined ? mainThread.giveWay() : drained.then(() => mainThread.giveWay());
+        return drained === undefined
+          ? mainThread.giveWay(this.#sharer())
+          : drained.then(() => mainThread.giveWay(this.#sharer()));
       };
       await body(new CheckedSink(sink, write));
     };

@@ -1,7 +1,7 @@
 import type { FairShare } from "@heddle/concurrency";
 import { onResponseEnd } from "@heddle/server-stub";
 import type { HttpRequest, HttpServer, ResponseEnd } from "@heddle/server-stub";
-import { RequestScope, runInScope } from "./request-scope.js";
+import { currentSharer, RequestScope, runInScope } from "./request-scope.js";
 import { RevocableRequest } from "./revocable-request.js";
 
 /** Sees every request; must not throw. */
@@ -29,7 +29,7 @@ export interface ScopeOptions {
 /** A server whose requests each have a scope, from their beginning until their response is sent. */
 export function withScope(server: HttpServer, { memory, maxBytes, observers = [] }: ScopeOptions): HttpServer {
   return (incoming) => {
-    const request = new RevocableRequest(incoming);
+    const request = new RevocableRequest(incoming, currentSharer);
     const scope = new RequestScope(request, memory, maxBytes);
     const began = performance.now();
     const end = (status: number, how: ResponseEnd): void => {

@@ -29,7 +29,9 @@ export async function uploadArtifact(
   { onProgress, ...options }: ProgressOptions = {},
 ): Promise<CommitArtifactResult> {
   const { entity, project } = version;
-  const contents = await Promise.all(Object.entries(files).map(contentOf));
+  const contents: Content[] = [];
+  // One by one: each is in memory while it is hashed.
+  for (const file of Object.entries(files)) contents.push(await contentOf(file));
   const known = await knownContents(connection, { entity, project }, contents, options);
   const total = contents.reduce((sum, { blob }) => sum + blob.size, 0);
   let done = 0;

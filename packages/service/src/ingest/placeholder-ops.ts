@@ -1,3 +1,4 @@
+import { mapConcurrently } from "@heddle/concurrency";
 import { ProjectWriter } from "../objects/project-writer.js";
 import type { ObjectStores } from "../objects/object-stores.js";
 
@@ -28,11 +29,9 @@ export class PlaceholderOps {
   async refs(projectId: string, objectIds: Iterable<string>): Promise<Map<string, string>> {
     const wanted = [...new Set(objectIds)];
     const refs = new Map<string, string>();
-    for (let from = 0; from < wanted.length; from += publishedAtOnce) {
-      const some = wanted.slice(from, from + publishedAtOnce);
-      const found = await Promise.all(some.map(async (objectId) => await this.#ref(projectId, objectId)));
-      for (const [index, ref] of found.entries()) refs.set(some[index] ?? "", ref);
-    }
+    await mapConcurrently(wanted, publishedAtOnce, async (objectId) => {
+      refs.set(objectId, await this.#ref(projectId, objectId));
+    });
     return refs;
   }
 

@@ -1,3 +1,4 @@
+import { mapConcurrently } from "@heddle/concurrency";
 import { HeddleError, withLoc } from "@heddle/errors";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { arrayItems, memberOf, stringMember, stringValue } from "@heddle/trace-model";
@@ -78,6 +79,9 @@ const evaluations: ObjectKind<CreateBody, Schemas["EvaluationCreateRes"], Schema
   }),
 };
 
+/** Scorers whose refs are looked up at the same time. */
+const checkedAtOnce = 8;
+
 /** Throws unless the refs lead to a dataset and to scorers of the project, always about the first that does not. */
 async function checkParts(
   store: TraceStore,
@@ -85,22 +89,17 @@ async function checkParts(
   dataset: string,
   scorers: readonly string[],
 ): Promise<void> {
-  const checks = await Promise.allSettled([
-    withLoc(["dataset"], async () => {
-      const { base_object_class } = await referencedObject({ store }, projectId, dataset);
-      if (base_object_class !== "Dataset")
-        throw new HeddleError("invalid", "must be the ref of a dataset", { loc: [] });
-    }),
-    ...scorers.map(async (ref, index) => {
-      await withLoc(["scorers", index], async () => {
-        const { kind, base_object_class } = await referencedObject({ store }, projectId, ref);
-        if (kind === "op" || base_object_class === "Scorer") return;
-        throw new HeddleError("invalid", "must be the ref of a scorer or of an op", { loc: [] });
-      });
-    }),
-  ]);
-  const failed = checks.find(({ status }) => status === "rejected");
-  if (failed?.status === "rejected") throw failed.reason;
+  await withLoc(["dataset"], async () => {
+    const { base_object_class } = await referencedObject({ store }, projectId, dataset);
+    if (base_object_class !== "Dataset") throw new HeddleError("invalid", "must be the ref of a dataset", { loc: [] });
+  });
+  await mapConcurrently(scorers, checkedAtOnce, async (ref, index) => {
+    await withLoc(["scorers", index], async () => {
+      const { kind, base_object_class } = await referencedObject({ store }, projectId, ref);
+      if (kind === "op" || base_object_class === "Scorer") return;
+      throw new HeddleError("invalid", "must be the ref of a scorer or of an op", { loc: [] });
+    });
+  });
 }
 
 /** The defaults of members that the user did not send. */

@@ -1,3 +1,4 @@
+import { mapConcurrently } from "@heddle/concurrency";
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
 import { EvaluationCalls } from "../evaluation-runs/evaluation-calls.js";
 import { predictionView, scoreView } from "../evaluation-runs/evaluation-views.js";
@@ -7,6 +8,9 @@ import { createScore, purgeScoreFeedback } from "../evaluation-runs/write-scores
 import type { Caller, Services } from "../services.js";
 import { internalProjects } from "../wire/internal-refs.js";
 import { projectOfPath } from "../wire/project-of-path.js";
+
+/** Trials that are ended anew at the same time. */
+const refreshedAtOnce = 8;
 
 export function scoreHandlers(services: Services): TracingHandlers<Caller>["scores"] {
   const { control, store } = services;
@@ -45,7 +49,7 @@ export function scoreHandlers(services: Services): TracingHandlers<Caller>["scor
       await store.calls.delete(projectId, ids, caller.user_id);
       await purgeScoreFeedback(writes, projectId, ids);
       const trialIds = new Set(found.map(({ trial_id }) => trial_id).filter((id) => id !== null));
-      await Promise.all(Array.from(trialIds, (trialId) => refreshTrial(projectId, trialId)));
+      await mapConcurrently(trialIds, refreshedAtOnce, async (trialId) => await refreshTrial(projectId, trialId));
       return { num_deleted: ids.length };
     },
   };

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { mapConcurrently } from "@heddle/concurrency";
 import type { Caller, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import type { TrainingHandlers } from "@heddle/server-stub/training";
@@ -12,6 +13,9 @@ import type { RlRequestHeader } from "../training-jobs/pack-trajectories.js";
 import { purgeCheckpoints } from "../checkpoints/purge-checkpoints.js";
 import { wireTrainingEvent, wireTrainingJob } from "../wire/training-job.js";
 import { wirePage } from "../wire/training-model.js";
+
+/** Jobs whose positions in the queue are counted at the same time. */
+const countedAtOnce = 8;
 
 export function trainingJobHandlers(services: Services): TrainingHandlers<Caller>["trainingJobs"] {
   const { control, blobs, jobs } = services;
@@ -83,7 +87,7 @@ export function trainingJobHandlers(services: Services): TrainingHandlers<Caller
     async listModelTrainingJobs({ params, query }, caller) {
       const model = await loadModel(control, caller, params.model_id);
       const page = await trainingJobs.page(model.id, query);
-      return wirePage(await Promise.all(page.jobs.map(wire)), page.has_more);
+      return wirePage(await mapConcurrently(page.jobs, countedAtOnce, wire), page.has_more);
     },
 
     async cancelTrainingJob({ params }, caller) {

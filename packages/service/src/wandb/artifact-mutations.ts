@@ -20,6 +20,13 @@ const fileBytes = 600;
 const mostManifestValues = 250_000;
 const digestsAtOnce = 500;
 
+/** Throws `too_large` for more than a version may have. */
+function aliasesIn(input: Arguments): Arguments[] {
+  const aliases = objectsIn(input, "aliases");
+  if (aliases.length > mostAliases) throw new HeddleError("too_large", `at most ${mostAliases} aliases at once`);
+  return aliases;
+}
+
 /** What logging, using, labelling and deleting artifacts needs. */
 export function artifactMutations(context: GraphqlContext): Fields {
   const { services, urlOf, caller, work } = context;
@@ -65,9 +72,7 @@ export function artifactMutations(context: GraphqlContext): Fields {
   async function eachAlias(args: Arguments, change: (version: ArtifactVersion, alias: string) => Promise<unknown>) {
     const input = objectIn(args, "input");
     const version = await writableVersion(input["artifactID"]);
-    const aliases = objectsIn(input, "aliases");
-    if (aliases.length > mostAliases) throw new HeddleError("too_large", `at most ${mostAliases} aliases at once`);
-    for (const given of aliases) {
+    for (const given of aliasesIn(input)) {
       await change(version, requiredText(given, "alias"));
       await work.pause();
     }
@@ -83,7 +88,7 @@ export function artifactMutations(context: GraphqlContext): Fields {
         ? (input["artifactCollectionNames"] as unknown[])
         : [];
       const name = typeof first === "string" ? first : requiredText(input, "artifactCollectionName");
-      const aliases = objectsIn(input, "aliases").flatMap((given) => textIn(given, "alias") ?? []);
+      const aliases = aliasesIn(input).flatMap((given) => textIn(given, "alias") ?? []);
       const newest = await countVersion(work, artifacts.get(projectId, name));
       const artifactSequence = {
         latestArtifact: newest === undefined ? null : { id: encodeId("Artifact", newest.id) },

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { watchMostAtOnce } from "../most-at-once.js";
 import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 
@@ -256,6 +257,18 @@ test("a request that is repeated with its retry id writes nothing twice", async 
   );
   expect(await write.calls()).toHaveLength(4);
   expect((await tracing.feedbackQuery({ project_id: write.projectId })).result).toHaveLength(1);
+});
+
+test("trials of many deleted scores are ended anew a few at a time", async () => {
+  const { path, ...write } = tenant();
+  const run = await write.run();
+  const scores: string[] = [];
+  for (let index = 0; index < 24; index++) {
+    scores.push(await write.score(await write.predict(run, { index }, index), "s", 1));
+  }
+  const watch = watchMostAtOnce(service.services.store.evaluations, "find");
+  expect(await service.tracing().scoreDelete({ ...path, score_ids: scores })).toEqual({ num_deleted: 24 });
+  expect(watch.stop()).toBe(8);
 });
 
 test("what is deleted takes along what is below it, and only what was there is counted", async () => {

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { watchMostAtOnce } from "../most-at-once.js";
 import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 
@@ -234,6 +235,13 @@ describe("evaluations", () => {
     const { scorer } = await tracing.scorerCreate({ ...at, name: "s", op_source_code: "" });
     return { projectId, at, tracing, dataset: `weave:///${projectId}/object/d:${digest}`, scorer };
   }
+
+  test("have the refs of many scorers checked a few at a time", async () => {
+    const { at, tracing, dataset, scorer } = await parts();
+    const watch = watchMostAtOnce(service.services.store.objects, "read");
+    await tracing.evaluationCreate({ ...at, name: "e", dataset, scorers: Array(40).fill(scorer) });
+    expect(watch.stop()).toBe(8);
+  });
 
   test("hold refs to their dataset, their scorers and the ops that came with them", async () => {
     const { projectId, at, tracing, dataset, scorer } = await parts();

@@ -204,6 +204,8 @@ describe("an artifact of the wandb SDK", () => {
     expect(await service.training().getArtifactVersion({ ...version, version: "again" })).toMatchObject({
       version: "v0",
     });
+    const aliases = Array.from({ length: 101 }, (_, index) => ({ alias: `a${index}` }));
+    await expect(ask(createArtifact, { input: { ...input, aliases } })).rejects.toThrow("expected 413 to be 200");
   });
 
   test("does not exist while content is missing, and wrong content is refused", async () => {

@@ -3,6 +3,8 @@ export interface ClientOptions {
   baseUrl: string;
   /** The key; not needed for the open operations (health, version, server information). */
   apiKey?: string;
+  /** The token of a session, in place of a key: in a browser, which sends the other half, the cookie, by itself. */
+  session?: string;
   /** Replaces the global `fetch`: a proxy, a test double, or a server in the same process. */
   fetch?: (request: Request) => Promise<Response>;
   /** Sent with every request. */
@@ -61,7 +63,7 @@ export interface Connection<Interface extends string = string> {
 export function connect<Interface extends string>(
   name: Interface,
   authorization: string | undefined,
-  { baseUrl, fetch, headers, retries = 3, timeout = 60_000 }: ClientOptions,
+  { baseUrl, fetch, session, headers, retries = 3, timeout = 60_000 }: ClientOptions,
 ): Connection<Interface> {
   // Throws for a URL that this runtime cannot fetch, before the first request.
   const { url } = new Request(baseUrl);
@@ -71,7 +73,7 @@ export function connect<Interface extends string>(
     baseUrl: baseUrl.replace(/\/$/, ""),
     // Looked up per request, so that a global fetch that is replaced later (instrumentation) is used.
     fetch: fetch ?? ((request) => globalThis.fetch(request)),
-    headers: { authorization, ...headers },
+    headers: { authorization, "x-heddle-session": session, ...headers },
     retries,
     timeout,
   };

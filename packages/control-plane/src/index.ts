@@ -22,6 +22,7 @@ export type { BlobFile, TrainingEventRecord, TrainingJobRecord } from "./trainin
 export type { TrainingJobs } from "./training-jobs/training-jobs.js";
 export type { Checkpoint, TrainingModel } from "./training-models/records.js";
 export type { Checkpoints, TrainingModels } from "./training-models/training-models.js";
+export type { SessionCheck, Sessions } from "./access/sessions.js";
 export type { UrlSignatures } from "./access/url-signatures.js";
 export type { User, Users } from "./access/users.js";
 export type { ReserveRows } from "./database/reserve.js";

@@ -20,6 +20,7 @@ import { trainingJobs } from "./migrations/0006-training-jobs.js";
 import { artifacts } from "./migrations/0007-artifacts.js";
 import { trackingRuns } from "./migrations/0008-tracking-runs.js";
 import { jobTurns } from "./migrations/0009-job-turns.js";
+import { sessions } from "./migrations/0010-sessions.js";
 import { checkPathName, isStorable } from "./database/names.js";
 import { openProjects } from "./projects.js";
 import type { Projects } from "./projects.js";
@@ -31,6 +32,8 @@ import type { TrainingModels } from "./training-models/training-models.js";
 import { openTrackingRuns } from "./tracking-runs/tracking-runs.js";
 import type { TrackingRuns } from "./tracking-runs/tracking-runs.js";
 import { shownPrefix } from "./access/secret.js";
+import { openSessions } from "./access/sessions.js";
+import type { Sessions } from "./access/sessions.js";
 import { openUrlSignatures } from "./access/url-signatures.js";
 import type { UrlSignatures } from "./access/url-signatures.js";
 import { openUsers } from "./access/users.js";
@@ -49,6 +52,8 @@ export interface ControlPlane {
   trainingJobs: TrainingJobs;
   artifacts: Artifacts;
   trackingRuns: TrackingRuns;
+  /** Of browsers, which have the rights of a key without keeping it. */
+  sessions: Sessions;
   /** Of URLs that give the access of a key by themselves. */
   urlSignatures: UrlSignatures;
   /** What only one process may have at a time. */
@@ -95,7 +100,18 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   try {
     await migrate(
       database,
-      [foundation, leases, annotationQueues, jobs, trainingModels, trainingJobs, artifacts, trackingRuns, jobTurns],
+      [
+        foundation,
+        leases,
+        annotationQueues,
+        jobs,
+        trainingModels,
+        trainingJobs,
+        artifacts,
+        trackingRuns,
+        jobTurns,
+        sessions,
+      ],
       now,
     );
     const identity = await ensureIdentity(database, now);
@@ -112,6 +128,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
       trainingJobs: openTrainingJobs(database, now, options.waitingJobsPerKey),
       artifacts: openArtifacts(database, now),
       trackingRuns: openTrackingRuns(database, now),
+      sessions: openSessions(database, verifier, options.owner?.secret, now),
       urlSignatures: await openUrlSignatures(database, owner && { id: owner.caller.key_id, secret: owner.secret }),
       leases: openLeases(database),
       keys: {

@@ -281,6 +281,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         { version: 7n, name: "artifacts" },
         { version: 8n, name: "tracking-runs" },
         { version: 9n, name: "job-turns" },
+        { version: 10n, name: "sessions" },
       ]);
     });
 
@@ -298,7 +299,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         code: "incompatible",
         message: expect.stringContaining("version 1000"),
       });
-      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 10n }]);
+      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 11n }]);
     });
 
     test("a migration that fails leaves nothing", async () => {

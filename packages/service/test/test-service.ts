@@ -30,7 +30,7 @@ import { openCheckpointDirectories } from "../src/checkpoints/open-checkpoint-di
 import { openTrainingEngine } from "../src/boot/open-engine.js";
 import { openAiLike, startUpstream, writeProviders } from "./upstream.js";
 
-const ownerKey = "o".repeat(40);
+export const ownerKey = "o".repeat(40);
 
 /**
  * The service as it runs, on the engine of the test run with a database of its own; responses are checked against the

@@ -1,6 +1,14 @@
 import type { Model, Operation } from "../model/model.js";
 import { deref } from "../model/openapi.js";
-import type { Maybe, MediaType, OperationObject, RequestBodyObject, ResponseObject, Schema } from "../model/openapi.js";
+import type {
+  Maybe,
+  MediaType,
+  OpenApi,
+  OperationObject,
+  RequestBodyObject,
+  ResponseObject,
+  Schema,
+} from "../model/openapi.js";
 import { at } from "../model/pointer.js";
 
 type Json = Record<string, unknown>;
@@ -13,12 +21,18 @@ export function planOf(model: Model): Json {
     interface: model.interface,
     title: model.title,
     version: model.version,
-    security: Object.values(document.components?.securitySchemes ?? {}).map(({ type, scheme, name }) =>
+    security: keySchemes(document).map(({ type, scheme, name }) =>
       type === "http" ? { scheme } : { scheme: "header", name },
     ),
     operations: model.operations.map((operation) => operationOf(model, operation)),
     schemas: Object.fromEntries(schemas.map(([name, schema]) => [name, validated(schema)])),
   };
+}
+
+/** The ways to send a key, each sufficient by itself. */
+function keySchemes({ security = [], components }: OpenApi) {
+  const alone = security.map((schemes) => Object.keys(schemes)).filter((names) => names.length === 1);
+  return alone.flat().flatMap((name) => components?.securitySchemes?.[name] ?? []);
 }
 
 function operationOf(model: Model, operation: Operation): Json {

@@ -150,7 +150,7 @@ const refused: [what: string, change: (document: ValidDocument) => void, message
   [
     "a credential of another kind",
     (d) => (d.components.securitySchemes["basicAuth"] = { type: "oauth2" }),
-    "#/components/securitySchemes/basicAuth: credentials are http basic, http bearer or the header wandb-api-key",
+    "#/components/securitySchemes/basicAuth: credentials are http basic, http bearer, the header wandb-api-key or the halves of a session",
   ],
   [
     "optional authentication",

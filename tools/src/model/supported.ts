@@ -51,10 +51,11 @@ export function checkDocument(json: unknown): OpenApi {
   for (const [name, scheme] of Object.entries(document.components?.securitySchemes ?? {})) {
     const known = scheme.type === "http" && ["basic", "bearer"].includes(scheme.scheme?.toLowerCase() ?? "");
     const header = scheme.type === "apiKey" && scheme.in === "header" && scheme.name?.toLowerCase() === "wandb-api-key";
-    if (!known && !header) {
+    const isSession = scheme.type === "apiKey" && /heddle[-_]session$/i.test(scheme.name ?? "");
+    if (!known && !header && !isSession) {
       throw new UnsupportedSpecError(
         at("/components/securitySchemes", name),
-        "credentials are http basic, http bearer or the header wandb-api-key",
+        "credentials are http basic, http bearer, the header wandb-api-key or the halves of a session",
       );
     }
   }

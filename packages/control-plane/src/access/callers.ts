@@ -12,6 +12,8 @@ export interface Caller {
   projects?: readonly string[];
   /** The owner key: every entity and project of the instance. */
   owner: boolean;
+  /** The session of a browser by which the request has the rights of the key; absent where it sent the key. */
+  session?: { id: string; expires_at: bigint };
 }
 
 const ranks: Record<Role, number> = { read: 0, write: 1, admin: 2 };

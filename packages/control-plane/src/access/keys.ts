@@ -6,6 +6,7 @@ import { integerOf, textOf } from "../database/database.js";
 import { cancelJobsOfKey } from "../jobs/cancel.js";
 import { checkName, checkPathName, isStorable } from "../database/names.js";
 import { newSecret, secretHash, shownPrefix } from "./secret.js";
+import { endSessionsOfKey } from "./end-sessions.js";
 import type { Users } from "./users.js";
 
 /** A stored key. Its secret is not stored. */
@@ -117,6 +118,7 @@ export async function revokeKey(database: Database, id: string, now: bigint): Pr
     );
     if (row === undefined) return;
     const reason = "the API key that asked for it was revoked";
+    await endSessionsOfKey(statements, id);
     await cancelJobsOfKey(statements, { entity: textOf(row, "entity"), key_id: id, reason });
   });
   const key = await findKey(database, "k.id", id);

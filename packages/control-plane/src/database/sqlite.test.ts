@@ -8,6 +8,7 @@ import { annotationQueueCases } from "../../test/annotation-queue-cases.js";
 import { artifactCases } from "../../test/artifact-cases.js";
 import { controlPlaneCases } from "../../test/cases.js";
 import { jobCases } from "../../test/job-cases.js";
+import { sessionCases } from "../../test/session-cases.js";
 import { trackingRunCases } from "../../test/tracking-run-cases.js";
 import { trainingJobCases } from "../../test/training-job-cases.js";
 import { trainingModelCases } from "../../test/training-model-cases.js";
@@ -31,6 +32,7 @@ jobCases("SQLite", async () => pathToFileURL(await path()).href);
 trainingJobCases("SQLite", async () => pathToFileURL(await path()).href);
 trainingModelCases("SQLite", async () => pathToFileURL(await path()).href);
 artifactCases("SQLite", async () => pathToFileURL(await path()).href);
+sessionCases("SQLite", async () => pathToFileURL(await path()).href);
 trackingRunCases("SQLite", async () => pathToFileURL(await path()).href);
 
 test("every commit is on disk before it is acknowledged, and foreign keys hold", async () => {

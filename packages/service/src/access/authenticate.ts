@@ -1,25 +1,41 @@
-import type { Caller, ControlPlane, KeyCheck } from "@heddle/control-plane";
+import type { Caller, ControlPlane, SessionCheck } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
-import { Problem } from "@heddle/server-stub";
-import type { Credentials } from "@heddle/server-stub";
+import { Problem, readCredentials } from "@heddle/server-stub";
+import type { HttpRequest } from "@heddle/server-stub";
+import type { Config } from "../config/config.js";
 import { currentScope } from "../limits/request-scope.js";
+import { sessionCookies, sessionHeader } from "../sessions/session-cookie.js";
 
-/** Returns the owner of the key, for whom the current request then works. Throws 401 for an unknown one and for none. */
-export async function authenticate(control: ControlPlane, credentials: Credentials): Promise<Caller> {
-  const caller = await callerOf(control, credentials);
-  if (caller !== undefined) return caller;
+interface Keys {
+  control: ControlPlane;
+  config: Pick<Config, "publicUrls">;
+}
+
+/**
+ * Returns the owner of the key or session, for whom the current request then works. Throws 401 for an unknown one and for
+ * none.
+ */
+export async function authenticate(keys: Keys, request: HttpRequest): Promise<Caller> {
+  const check = await checkRequest(keys, request);
+  accept(check);
+  if (check.caller !== undefined) return check.caller;
+  if (request.header(sessionHeader) !== undefined)
+    throw new Problem(401, "The session has ended, or one half of it is missing: log in again");
   const reason =
-    credentials.scheme === "none"
+    check.refused === "missing"
       ? "No API key: send it as Basic password, Bearer token or wandb-api-key header"
       : "Unknown or revoked API key";
-  throw new Problem(401, reason, { headers: { "www-authenticate": 'Basic realm="heddle"' } });
+  // By this challenge a browser opens a dialog of its own, also for what a page fetches, and keeps the key.
+  const isPage = request.header("sec-fetch-mode") !== undefined;
+  throw new Problem(401, reason, isPage ? {} : { headers: { "www-authenticate": 'Basic realm="heddle"' } });
 }
 
 /** Returns the owner of the key of the current request, whose operation needs none; undefined without a valid key. */
-export async function callerIfAny(control: ControlPlane): Promise<Caller | undefined> {
-  const credentials = currentScope()?.credentials();
-  if (credentials === undefined || credentials.scheme === "none") return undefined;
-  return await callerOf(control, credentials);
+export async function callerIfAny(keys: Keys): Promise<Caller | undefined> {
+  const request = currentScope()?.request;
+  if (request === undefined) return undefined;
+  const check = await checkRequest(keys, request);
+  return check.caller === undefined && check.refused === "missing" ? undefined : accept(check);
 }
 
 /**
@@ -32,11 +48,17 @@ export async function authenticateUrl(control: ControlPlane, keyId: string): Pro
   throw new HeddleError("forbidden", "the API key for which the URL was signed is revoked: ask for a new one");
 }
 
-async function callerOf(control: ControlPlane, { scheme, secret }: Credentials): Promise<Caller | undefined> {
-  return accept(scheme === "none" ? { refused: "missing" } : await control.keys.check(secret));
+type Check = SessionCheck | { caller?: undefined; refused: "missing" };
+
+/** Where the header of sessions is present the session alone decides: browsers add keys that they keep by themselves. */
+async function checkRequest({ control, config }: Keys, request: HttpRequest): Promise<Check> {
+  const token = request.header(sessionHeader);
+  if (token !== undefined) return await control.sessions.check(token, sessionCookies(request, config.publicUrls));
+  const { scheme, secret } = readCredentials(request);
+  return scheme === "none" ? { refused: "missing" } : await control.keys.check(secret);
 }
 
-function accept(check: KeyCheck | { caller?: undefined; refused: "missing" }): Caller | undefined {
+function accept(check: Check): Caller | undefined {
   const scope = currentScope();
   if (check.caller !== undefined) scope?.identify(check.caller);
   else if (scope !== undefined) scope.refusedKey = check;

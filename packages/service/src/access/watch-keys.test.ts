@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { openControlPlane } from "@heddle/control-plane";
 import type { ControlPlane } from "@heddle/control-plane";
 import { FairShare } from "@heddle/concurrency";
-import { Problem, readCredentials } from "@heddle/server-stub";
+import { Problem } from "@heddle/server-stub";
 import type { HttpRequest, HttpResponse } from "@heddle/server-stub";
 import { listen } from "@heddle/server-stub/node";
 import type { Listening } from "@heddle/server-stub/node";
@@ -39,7 +39,7 @@ async function serve(handle: (request: HttpRequest) => Promise<HttpResponse>): P
   const server = withScope(
     async (request) => {
       try {
-        await authenticate(control, readCredentials(request));
+        await authenticate({ control, config: { publicUrls: [] } }, request);
         return await handle(request);
       } catch (error) {
         return { status: error instanceof Problem ? error.status : 500, headers: {}, drain: true };

@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import { guardOrigins, readCredentials } from "@heddle/server-stub";
+import { guardOrigins } from "@heddle/server-stub";
 import type { HttpRequest, HttpServer, Interceptor, OperationEntry, Problem, ServerOptions } from "@heddle/server-stub";
 import { createTracingServer } from "@heddle/server-stub/tracing";
 import { createTrainingServer } from "@heddle/server-stub/training";
@@ -15,6 +15,7 @@ import { routes } from "./routes.js";
 import type { Site } from "./routes.js";
 import { openRoutes, serveRoutes } from "../http/serve-routes.js";
 import type { Caller, Services } from "../services.js";
+import { guardSessions } from "../sessions/guard-sessions.js";
 import { tracingHandlers } from "../tracing/handlers.js";
 import { trainingHandlers } from "../training/handlers.js";
 
@@ -48,7 +49,7 @@ export function createApp(
   };
   const { limits } = services.config;
   const options: ServerOptions<Caller> = {
-    authenticate: (credentials) => authenticate(services.control, credentials),
+    authenticate: (_, request) => authenticate(services, request),
     authorize,
     onSuccess: (access, caller) => recordProject(services.control, access, caller),
     onError,
@@ -69,13 +70,14 @@ export function createApp(
   const all = serveRoutes(
     opened,
     {
-      authenticate: (request) => authenticate(services.control, readCredentials(request)),
+      authenticate: (request) => authenticate(services, request),
       onError,
       turns: openTurns(limits),
     },
     interfaces,
   );
-  return guardOrigins(all, { origins: services.config.corsOrigins, setting: "HEDDLE_CORS_ORIGINS" });
+  const guarded = guardSessions(all, services.config.publicUrls);
+  return guardOrigins(guarded, { origins: services.config.corsOrigins, setting: "HEDDLE_CORS_ORIGINS" });
 }
 
 const noteOperation: Interceptor<Caller> = (next) => (request, context) => {

@@ -1,6 +1,16 @@
 import { expect, test } from "vitest";
 import { banner } from "./banner.js";
 
+test("a start has the link to log in where a console is served", () => {
+  const shown = { url: "http://127.0.0.1:4680", key: { text: "k", shell: "k" }, projectId: "local/demo", readyMs: 1 };
+  const consoleLink = "http://127.0.0.1:4680/console/login#code";
+  expect(banner({ ...shown, consoleLink })).toContain(`
+  API key       k
+  console       ${consoleLink}
+`);
+  expect(banner(shown)).not.toContain("console");
+});
+
 test("a start says where clients reach the service, when the settings say it", () => {
   const shown = { url: "http://127.0.0.1:4680", key: { text: "k", shell: "k" }, projectId: "local/demo", readyMs: 1 };
   expect(banner({ ...shown, publicUrl: "https://example.com/heddle" })).toContain(

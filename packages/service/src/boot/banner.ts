@@ -6,6 +6,8 @@ export interface ReadyBanner {
   key: ShownKey;
   /** Where the metrics are; undefined where they have no address of their own. */
   metricsUrl?: string | undefined;
+  /** The link by which the owner logs in once; undefined where no console is served. */
+  consoleLink?: string | undefined;
   /** A project that the pasteable lines write into. */
   projectId: string;
   readyMs: number;
@@ -29,7 +31,7 @@ export function shownKey(apiKey: string, file: string | undefined, isTerminal: b
 }
 
 /** What a start prints: where it listens, the key, and three lines that work when pasted into a shell. */
-export function banner({ url, publicUrl, key, metricsUrl, projectId, readyMs }: ReadyBanner): string {
+export function banner({ url, publicUrl, key, metricsUrl, consoleLink, projectId, readyMs }: ReadyBanner): string {
   const curl = `curl -s -u "api:${key.shell}" ${url}`;
   const call = JSON.stringify({
     batch: [
@@ -64,7 +66,12 @@ export function banner({ url, publicUrl, key, metricsUrl, projectId, readyMs }: 
   return `Heddle is ready (${(readyMs / 1000).toFixed(1)} s)
 
   listening on  ${url}${publicUrl === undefined ? "" : `\n  reached at    ${publicUrl}`}
-  API key       ${key.text}
+  API key       ${key.text}${
+    consoleLink === undefined
+      ? ""
+      : `
+  console       ${consoleLink}`
+  }
   docs          ${publicUrl ?? url}/docs${metricsUrl === undefined ? "" : `\n  metrics       ${metricsUrl}`}
 
 Send a trace, read it back, open the docs:

@@ -24,6 +24,7 @@ import { checkControlPlaneExists } from "../operations/losses/missing-control-pl
 import { keepInventory } from "../operations/losses/part-inventory.js";
 import { engineShares, openWorkingMemory } from "../limits/shares.js";
 import { withScope } from "../limits/with-scope.js";
+import { ownerLogInCode } from "../sessions/owner-log-in.js";
 import { openLogger } from "../observability/logger.js";
 import type { Logger } from "../observability/logger.js";
 import { openObservability } from "../observability/open-observability.js";
@@ -50,6 +51,8 @@ export interface Running {
   keyFile: string | undefined;
   /** Where `/metrics` needs no key; undefined without an address of its own. */
   metricsUrl: string | undefined;
+  /** Makes a code by which the owner can log in once. */
+  createLogInCode: () => Promise<string>;
   log: Logger;
   /** Resolves with one line when another service has taken over writing the traces: this one must be closed. */
   replaced: Promise<string>;
@@ -204,6 +207,7 @@ export async function startService(
       apiKey,
       keyFile: config.apiKey === undefined ? join(config.dataDir, keyFile) : undefined,
       metricsUrl: scrapes && `${scrapes.url}/metrics`,
+      createLogInCode: async () => await ownerLogInCode(control, apiKey),
       log,
       replaced: lease.replaced,
       close,

@@ -4,8 +4,11 @@ import { ConfigError } from "../config/config-error.js";
 import { isSettingName, readConfig } from "../config/config.js";
 import type { Config } from "../config/config.js";
 import { startService } from "../boot/start.js";
+import type { Running } from "../boot/start.js";
 import { UsageError } from "./command.js";
 import type { Command, ServeOptions } from "./command.js";
+import { consoleDirectory } from "../boot/console.js";
+import { logInLink } from "../sessions/owner-log-in.js";
 import { settingsTable } from "./settings-table.js";
 
 /** A stop that takes longer than this is cut off: only requests without a response are lost. */
@@ -36,6 +39,12 @@ function unexpected(arg: string): string {
   return `serve takes no argument "${arg}".${meant}`;
 }
 
+/** Printed on a terminal only, as the key is: other output is kept in logs. */
+async function consoleLink({ url, createLogInCode }: Running, { publicUrl }: Config): Promise<string | undefined> {
+  if (consoleDirectory === undefined || !process.stdout.isTTY) return undefined;
+  return logInLink(publicUrl ?? url, await createLogInCode());
+}
+
 /**
  * Runs until SIGTERM or SIGINT, then finishes the requests it has accepted. Throws {@link ConfigError}
  * when another service has taken over.
@@ -57,6 +66,7 @@ async function serve(config: Config, started: number, options: ServeOptions = {}
         publicUrl: config.publicUrl,
         key: shownKey(running.apiKey, running.keyFile, process.stdout.isTTY),
         metricsUrl: running.metricsUrl,
+        consoleLink: await consoleLink(running, config),
         projectId: `${config.defaultEntity}/demo`,
         readyMs,
       }),

@@ -6,6 +6,8 @@ test("defaults work without any variable", () => {
   expect(readConfig({}, "/home/me")).toEqual({
     host: "127.0.0.1",
     port: 4680,
+    publicUrl: undefined,
+    publicUrls: [],
     dataDir: "/home/me/.heddle",
     modelsDir: "/home/me/.heddle/models",
     trainingConcurrency: 1,

@@ -9,7 +9,11 @@ import { settings, traceSettings } from "./settings.js";
 type Values = ValuesOf<typeof settings>;
 
 /** What the settings say. The fields are those of the table of settings; undefined is what `unset` says there. */
-export interface Config extends Values {
+export interface Config extends Omit<Values, "publicUrls"> {
+  /** Where clients reach the service, without a slash at the end; undefined = as each request says. */
+  publicUrl: string | undefined;
+  /** All places where clients reach the service. */
+  publicUrls: readonly string[];
   /** With a `blobsUrl` of S3. */
   s3: S3Access | undefined;
   observability: ObservabilitySettings;
@@ -55,8 +59,11 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
   const values = readSettings(settings, context);
   checkLimits(values.limits);
   checkRemoteEngine(values.remoteEngine);
+  const { publicUrls = [] } = values;
   return {
     ...values,
+    publicUrl: publicUrls[0],
+    publicUrls,
     s3: values.blobsUrl.startsWith("s3://") ? s3Access(env) : undefined,
     observability: { ...values.observability, traces: tracesOf(context) },
   };

@@ -86,14 +86,19 @@ export const httpUrl = (example: string): Kind<string> => ({
 });
 
 /** Without a slash at the end. */
-export const publicUrl: Kind<string> = {
+export const publicUrls: Kind<string[]> = {
   rule: "an http or https URL without user, query or fragment, for example https://heddle.example.com",
   parse(given) {
-    const url = isHttp(given) ? new URL(given) : undefined;
-    if (url === undefined || url.href !== url.origin + url.pathname || /[?#]/.test(given)) return undefined;
-    return url.href.replace(/(?<!\/)\/+$/, "");
+    const found = given.split(",").map((each) => publicUrl(each.trim()));
+    return found.every((url) => url !== undefined) ? found : undefined;
   },
 };
+
+function publicUrl(given: string): string | undefined {
+  const url = isHttp(given) ? new URL(given) : undefined;
+  if (url === undefined || url.href !== url.origin + url.pathname || /[?#]/.test(given)) return undefined;
+  return url.href.replace(/(?<!\/)\/+$/, "");
+}
 
 /** A wildcard is no origin: every page that a user of the service opens could then use it. */
 export const origins: Kind<string[]> = {

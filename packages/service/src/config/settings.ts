@@ -14,7 +14,7 @@ import {
   origins,
   path,
   providers,
-  publicUrl,
+  publicUrls,
   remoteModels,
   seconds,
   secret,
@@ -38,12 +38,12 @@ export const settings = {
     default: "4680",
     meaning: "port to listen on; 0 picks a free one and prints it",
   },
-  publicUrl: {
+  publicUrls: {
     name: "HEDDLE_PUBLIC_URL",
-    kind: publicUrl,
+    kind: publicUrls,
     unset: "what the header Host of each request says",
     meaning:
-      "where clients reach the service, as https://heddle.example.com or https://example.com/heddle: the URLs that it gives begin so",
+      "where clients reach the service, as https://heddle.example.com or https://example.com/heddle: the URLs that it gives begin so. Several are separated by commas, the first is given; browsers log in under these names, addresses and names of this machine only",
   },
   dataDir: {
     name: "HEDDLE_DATA_DIR",

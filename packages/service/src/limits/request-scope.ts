@@ -4,8 +4,7 @@ import { HeddleError } from "@heddle/errors";
 import type { Loc } from "@heddle/errors";
 import { mainThread } from "@heddle/concurrency";
 import type { FairShare, Release, Sharer } from "@heddle/concurrency";
-import { readCredentials } from "@heddle/server-stub";
-import type { Credentials, Problem } from "@heddle/server-stub";
+import type { HttpRequest, Problem } from "@heddle/server-stub";
 import type { RevocableRequest } from "./revocable-request.js";
 
 /** Smaller amounts of memory are not reserved one by one. */
@@ -39,6 +38,7 @@ export class RequestScope {
   readonly #memory: FairShare;
   readonly #maxBytes: number;
   #sharer: Sharer | undefined;
+  #caller: Caller | undefined;
   #held = 0;
   #responseBytes = 0;
   #reserved = 0;
@@ -60,8 +60,13 @@ export class RequestScope {
     return this.#request.remoteAddress;
   }
 
-  credentials(): Credentials {
-    return readCredentials(this.#request);
+  get request(): HttpRequest {
+    return this.#request;
+  }
+
+  /** Whose key was accepted. */
+  get caller(): Caller | undefined {
+    return this.#caller;
   }
 
   /** The response is sent. */
@@ -73,8 +78,11 @@ export class RequestScope {
     return this.#sharer;
   }
 
-  identify({ key_id, entity }: Caller): void {
-    this.#sharer = { key: key_id, entity };
+  /** A session shares with others as a key does: several people may have sessions of one key. */
+  identify(caller: Caller): void {
+    const { key_id, entity, session } = caller;
+    this.#caller = caller;
+    this.#sharer = { key: session === undefined ? key_id : `session ${session.id}`, entity };
   }
 
   /** Ends the request: its key is not valid any more. */

@@ -1,5 +1,4 @@
 import { toFetch } from "@heddle/server-stub/fetch";
-import { readCredentials } from "@heddle/server-stub";
 import type { HttpRequest, HttpServer } from "@heddle/server-stub";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openTestService } from "../../test/test-service.js";
@@ -22,7 +21,7 @@ const next: HttpServer = async () => ({ status: 418, headers: {} });
 test("metrics of the service's own port are for admin keys that no project limits", async () => {
   const { services } = service;
   const routes = openRoutes([metricsRoute], { metrics: openMetrics("1.2.3") });
-  const authenticateKey = (request: HttpRequest) => authenticate(services.control, readCredentials(request));
+  const authenticateKey = (request: HttpRequest) => authenticate(services, request);
   const turns = openTurns(services.config.limits);
   const send = toFetch(serveRoutes(routes, { authenticate: authenticateKey, onError: problemOf, turns }, next));
   const get = async (secret: string | undefined, init: RequestInit = {}, path = "/metrics") => {

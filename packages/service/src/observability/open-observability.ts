@@ -59,8 +59,8 @@ async function openTraces(
 function requestLog(log: Logger): RequestObserver | undefined {
   if (!log.isLevelEnabled("debug")) return undefined;
   return {
-    onEnd({ sharer }, { status, end, ms }) {
-      const fields = { status, ms: Math.round(ms * 10) / 10, key_id: sharer?.key };
+    onEnd({ caller }, { status, end, ms }) {
+      const fields = { status, ms: Math.round(ms * 10) / 10, key_id: caller?.key_id };
       log.debug(end === "sent" ? fields : { ...fields, end }, "request");
     },
   };

@@ -25,6 +25,7 @@ import { refHandlers } from "./refs.js";
 import { scorerHandlers } from "./scorers.js";
 import { scoreHandlers } from "./scores.js";
 import { serviceHandlers } from "./service.js";
+import { sessionHandlers } from "./sessions.js";
 import { tableHandlers } from "./tables.js";
 import { threadHandlers } from "./threads.js";
 
@@ -56,6 +57,7 @@ export function tracingHandlers(services: Services): TracingHandlers<Caller> {
     scorers: scorerHandlers(services),
     scores: scoreHandlers(services),
     service: serviceHandlers(services),
+    sessions: sessionHandlers(services),
     tables: tableHandlers(services),
     threads: threadHandlers(services),
   };

@@ -3,12 +3,12 @@ import { callerIfAny } from "../access/authenticate.js";
 import { openInferenceLists } from "../providers/inference-lists.js";
 import type { Caller, Services } from "../services.js";
 
-export function inferenceHandlers({ control, providers }: Services): TracingHandlers<Caller>["inference"] {
-  const lists = openInferenceLists(providers);
+export function inferenceHandlers(services: Services): TracingHandlers<Caller>["inference"] {
+  const lists = openInferenceLists(services.providers);
 
   /** Only who has a key makes the service send requests to others. */
   async function models(kind: "analysis-models" | "router-models") {
-    return { data: await lists.models(kind, { remembered: (await callerIfAny(control)) === undefined }) };
+    return { data: await lists.models(kind, { remembered: (await callerIfAny(services)) === undefined }) };
   }
 
   return {

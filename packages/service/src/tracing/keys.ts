@@ -17,6 +17,7 @@ export function keyHandlers({ control }: Services): TracingHandlers<Caller>["key
 
     async keyCreate({ body }, caller) {
       const { user, role, projects, name, entity = caller.entity } = body;
+      await confirm(caller, body.confirm_api_key);
       checkReach(caller, { entity, role, projects });
       await checkEntityName(control, entity);
       const { key, secret } = await keys.create({
@@ -34,11 +35,20 @@ export function keyHandlers({ control }: Services): TracingHandlers<Caller>["key
       return { key: wireKey(await keys.rename(id, body.name)) };
     },
 
-    async keyRevoke({ params }, caller) {
+    async keyRevoke({ params, body }, caller) {
+      await confirm(caller, body.confirm_api_key);
       const { id } = await load(caller, params.key_id);
       return { key: wireKey(await keys.revoke(id)) };
     },
   };
+
+  /** Throws `forbidden` for a session without its key: a page that misuses a session must not get a lasting key by it. */
+  async function confirm({ session, key_id }: Caller, confirmation: string | undefined): Promise<void> {
+    if (session === undefined) return;
+    const confirmed = confirmation === undefined ? undefined : await keys.verify(confirmation);
+    if (confirmed?.key_id === key_id) return;
+    throw new HeddleError("forbidden", "must be the API key of this session", { loc: ["confirm_api_key"] });
+  }
 
   /** Throws `not_found` for an unknown key and, in the same words, for one that reaches further than the caller. */
   async function load(caller: Caller, id: string): Promise<ApiKey> {

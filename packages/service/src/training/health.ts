@@ -55,7 +55,7 @@ export function healthHandlers(services: Services): TrainingHandlers<Caller>["he
       const now = performance.now();
       if (cached === undefined || cached.until < now) cached = { until: now + cacheMs, result: check() };
       // The state of a part that knows the keys is also shown when it does not respond.
-      const [result, caller] = await Promise.all([cached.result, callerIfAny(control).catch(() => undefined)]);
+      const [result, caller] = await Promise.all([cached.result, callerIfAny(services).catch(() => undefined)]);
       const failed = Object.values(result.parts).some(({ status }) => status === "failed");
       return reply(failed ? 503 : 200, caller === undefined ? withoutDetails(result) : result);
     },

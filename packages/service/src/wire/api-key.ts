@@ -19,7 +19,7 @@ export function wireKey(key: ApiKey): ApiKeySchema {
 }
 
 export function wireCaller(caller: Caller, key: { prefix: string; name: string }): MeRes {
-  const { key_id, user_id, user_name, entity, role, projects, owner } = caller;
+  const { key_id, user_id, user_name, entity, role, projects, owner, session } = caller;
   return {
     user: { id: user_id, name: user_name },
     entity,
@@ -27,5 +27,6 @@ export function wireCaller(caller: Caller, key: { prefix: string; name: string }
     ...(projects && { projects: [...projects] }),
     ...(owner && { owner }),
     key: { ...(!owner && { id: key_id }), ...key },
+    ...(session && { session: { expires_at: formatTime(session.expires_at) } }),
   };
 }

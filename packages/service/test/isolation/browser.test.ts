@@ -33,7 +33,8 @@ function expectInert({ status, headers, text }: Sent): void {
   const type = headers.get("content-type");
   if (text !== "") expect(inert).toContain(type);
   if (type === "application/octet-stream") expect(headers.get("content-disposition")).toBe("attachment");
-  expect([...headers.keys()].filter((name) => name.startsWith("access-control-") || name === "set-cookie")).toEqual([]);
+  expect([...headers.keys()].filter((name) => name.startsWith("access-control-"))).toEqual([]);
+  for (const cookie of headers.getSetCookie()) expect(cookie).toMatch(/; HttpOnly; SameSite=Strict;/);
   expect(status).toBeLessThan(500);
 }
 

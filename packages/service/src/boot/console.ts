@@ -1,0 +1,2 @@
+/** The built console; undefined while there is none to serve. */
+export const consoleDirectory: string | undefined = undefined;

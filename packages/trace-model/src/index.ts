@@ -43,6 +43,8 @@ export { isAlias, isObjectId, isTag, parseVersionLabel, type VersionLabel } from
 export { checkFeedback, type CheckedFeedback, type FeedbackClaim, isManyPerCall } from "./feedback/check.js";
 export { modelName, priceNames } from "./usage/model-names.js";
 export { addUsage, reportedUsage, usageOf, type UsageRow } from "./usage/usage.js";
+export { UsageTree, sameUsage, type UsageNode } from "./usage/usage-tree.js";
+export { usageIncludes, type UsageIncludes } from "./usage/usage-includes.js";
 export { rollUpUsage } from "./usage/roll-up.js";
 export type { CastTarget, Comparison, Expression, TypedField, ValueType } from "./query/expression.js";
 export { typeOf } from "./query/expression.js";

@@ -98,7 +98,7 @@ function report(
 function rowOf(prepared: ReturnType<typeof preparePart>): Uint8Array {
   if (!("key" in prepared) || prepared.start === undefined || prepared.end === undefined)
     throw new Error("not complete");
-  return callRow(prepared, prepared.start, prepared.end, 1n);
+  return callRow(prepared, { start: prepared.start, end: prepared.end, own: undefined }, 1n);
 }
 
 function timedInsert(engine: Engine): Engine["insert"] {

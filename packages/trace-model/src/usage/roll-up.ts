@@ -2,8 +2,7 @@ import type { UsageRow } from "./usage.js";
 
 /**
  * Usage of every call plus that of its descendants among the given calls, by model; `add` sums two rows of one model.
- * Nothing is deduplicated: a client that already added its children's usage to its own is counted again. Calls whose
- * parents form a circle keep their own.
+ * The usage of a call is its own, as of `ownUsage`. Calls whose parents form a circle keep their own.
  */
 export function rollUpUsage<Row extends UsageRow>(
   calls: Iterable<{ id: string; parent_id?: string | null; usage: readonly Row[] }>,

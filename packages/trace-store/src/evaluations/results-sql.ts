@@ -7,7 +7,14 @@ import { StatementSql } from "../query/statement-sql.js";
 import type { CallScope } from "../visibility/visible-calls.js";
 import { allRows } from "../schema/read-table.js";
 import type { ResultsPlan, ResultsSort, TrialColumn } from "./results-plan.js";
-import { mayBeAdded, selectPredictions, selectTrialCalls, selectTrials } from "./trial-sql.js";
+import {
+  mayBeAdded,
+  reportedUsage,
+  reportsTokens,
+  selectPredictions,
+  selectTrialCalls,
+  selectTrials,
+} from "./trial-sql.js";
 
 /** What a trial says itself of each field; '' or NULL where it says nothing. */
 const ownColumns: Partial<Record<TrialColumn, string>> = {
@@ -30,7 +37,7 @@ const wholeColumns: Partial<Record<TrialColumn, string>> = {
 };
 
 /** What the usage of a prediction is; NULL when it reported none. */
-const predictionTokens = "if(empty(`usage.model`), NULL, toNullable(arraySum(`usage.total_tokens`)))";
+const predictionTokens = `if(${reportsTokens}, toNullable(arraySum(${reportedUsage("total_tokens")})), NULL)`;
 
 /** SELECT of the trials of runs, with those of their fields that are asked for. */
 export function selectTrialFields(

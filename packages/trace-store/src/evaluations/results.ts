@@ -13,7 +13,7 @@ import type { CallScope } from "../visibility/visible-calls.js";
 import { readRows } from "../tables/rows.js";
 import type { EvaluationResultsQuery, ResultsPlan } from "./results-plan.js";
 import { selectRows } from "./results-sql.js";
-import { selectTrialCalls } from "./trial-sql.js";
+import { reportedUsage, selectTrialCalls } from "./trial-sql.js";
 
 /** What runs did with one row of data. */
 export interface ResultsRow {
@@ -199,8 +199,8 @@ async function readTrialCalls(
       columns: [
         "latency_us AS call_latency",
         "JSONExtractRaw(attributes, 'weave', 'genai_span_ref') AS spans",
-        "`usage.model` AS models",
-        `arrayZip(${usageCounts.map((name) => `\`usage.${name}\``).join(", ")}) AS counts`,
+        `${reportedUsage("model")} AS models`,
+        `arrayZip(${usageCounts.map(reportedUsage).join(", ")}) AS counts`,
       ],
       select: [
         "call_id",

@@ -8,7 +8,7 @@ import type { ResultsSource } from "./results.js";
 import { selectRows, selectTrialFields } from "./results-sql.js";
 import { ScoreSums } from "./score-stats.js";
 import type { ScoreStats } from "./score-stats.js";
-import { selectPredictions, usedTokens } from "./trial-sql.js";
+import { reportedUsage, reportsTokens, selectPredictions } from "./trial-sql.js";
 
 /** Sums and means of one run. */
 export interface RunSummary {
@@ -91,8 +91,8 @@ async function sumTokens(source: ResultsSource, plan: ResultsPlan): Promise<Map<
     const p = new Parameters();
     const predictions = selectPredictions(scope(), p, {
       rare: [p.in("parent_id", "String", plan.runs)],
-      only: [usedTokens],
-      columns: ["arraySum(`usage.total_tokens`) AS tokens"],
+      only: [reportsTokens],
+      columns: [`arraySum(${reportedUsage("total_tokens")}) AS tokens`],
       select: ["run_id", "row_digest", "tokens"],
     });
     const sql = `SELECT run_id, sum(tokens) AS total FROM (${predictions})${ofRows(source, p, plan)} GROUP BY run_id`;
@@ -133,8 +133,11 @@ async function sumCosts(source: ResultsSource, plan: ResultsPlan): Promise<Map<s
     const usage = ["models", ...counts.map((name) => `all_${name}`)];
     const predictions = selectPredictions(scope(), p, {
       rare: [p.in("parent_id", "String", plan.runs)],
-      only: [usedTokens],
-      columns: ["`usage.model` AS models", ...counts.map((name) => `\`usage.${name}\` AS all_${name}`)],
+      only: [reportsTokens],
+      columns: [
+        `${reportedUsage("model")} AS models`,
+        ...counts.map((name) => `${reportedUsage(name)} AS all_${name}`),
+      ],
       select: ["run_id", "row_digest", "call_us", ...usage],
     });
     const sql = `SELECT run_id AS bucket, model_used AS model, ${costs.periodOf(p, "toInt64(call_us)")} AS period, ${tokenSums.join(", ")}

@@ -65,6 +65,12 @@ const smallParts = [
     .join(", ")}`,
 ];
 
+/** What a call reports to have used, where that is not what it used itself; see `derivedColumns`. */
+const reportedUsage = [
+  "ALTER TABLE {DB}.calls {OC} ADD COLUMN IF NOT EXISTS reported_usage String",
+  "ALTER TABLE {DB}.call_parts {OC} ADD COLUMN IF NOT EXISTS reported_usage String ALIAS ''",
+];
+
 /** All steps, in order, numbered from 1 without gaps. */
 export const allMigrations: readonly Migration[] = [
   { version: 1, name: "tracing tables", statements: tracingTables },
@@ -74,4 +80,5 @@ export const allMigrations: readonly Migration[] = [
   { version: 5, name: "rows of evaluations", statements: exampleDigests },
   { version: 6, name: "columns of running calls", statements: runningColumns },
   { version: 7, name: "compression and merges of small parts", statements: smallParts },
+  { version: 8, name: "reported usage", statements: reportedUsage },
 ];

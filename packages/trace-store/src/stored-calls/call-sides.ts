@@ -1,5 +1,5 @@
-import { exampleDigest, findRefs, opKey, statusOf, storable, usageOf } from "@heddle/trace-model";
-import type { CallEnd, CallStart, JsonText } from "@heddle/trace-model";
+import { exampleDigest, findRefs, opKey, statusOf, storable, usageIncludes, usageOf } from "@heddle/trace-model";
+import type { CallEnd, CallStart, CallStatus, JsonText, UsageIncludes, UsageRow } from "@heddle/trace-model";
 import { RowWriter } from "../engine/row-writer.js";
 import { unescaped } from "../engine/tab-separated.js";
 
@@ -26,17 +26,26 @@ export const startColumns = [
 /** The columns an end fills, in the order of {@link EndSide.fields}. */
 export const endColumns = ["run_step_end", "ended_at", "output", "summary", "exception", "output_refs"] as const;
 
-/** What only complete calls have, computed from their end, in the order of {@link EndSide.derived}. */
+/** Counts of a call by model, in the order of their columns. */
+export const usageCounts = [
+  "requests",
+  "prompt_tokens",
+  "completion_tokens",
+  "total_tokens",
+  "cache_read_tokens",
+  "cache_creation_tokens",
+] as const;
+
+/**
+ * What only complete calls have. `usage` is what the call used itself; `reported_usage` is what it reports where that is
+ * something else, as a JSON object with a list for each column of `usage`, else ''.
+ */
 export const derivedColumns = [
   "status",
   "`usage.model`",
-  "`usage.requests`",
-  "`usage.prompt_tokens`",
-  "`usage.completion_tokens`",
-  "`usage.total_tokens`",
-  "`usage.cache_read_tokens`",
-  "`usage.cache_creation_tokens`",
-] as const;
+  ...usageCounts.map((name) => `\`usage.${name}\``),
+  "reported_usage",
+];
 
 /** The original of a text that the engine cannot read. */
 export type ExactText = readonly [column: string, text: JsonText];
@@ -55,12 +64,18 @@ interface Side {
 
 export interface StartSide extends Side {
   trace_id: string;
+  /** '' for a root. */
+  parent_id: string;
   started_at: bigint;
+  /** What the usage of the call is known to include. */
+  includes: UsageIncludes | undefined;
 }
 
 export interface EndSide extends Side {
   ended_at: bigint;
-  derived: Buffer;
+  status: CallStatus;
+  /** As the call reports it, which may include what other calls used. */
+  usage: readonly UsageRow[];
 }
 
 /** A side that waits for the other one, as it is stored. */
@@ -81,15 +96,35 @@ export function startSide(start: CallStart): StartSide {
   const exact: ExactText[] = [];
   let sizeBytes = 0;
   const fields = writer.fieldsOf(() => (sizeBytes = writeStart(writer, start, exact)));
-  return { fields, exact, size_bytes: sizeBytes, trace_id: start.trace_id, started_at: start.started_at };
+  return { fields, exact, size_bytes: sizeBytes, ...startFacts(start) };
 }
 
 export function endSide(end: CallEnd): EndSide {
   const exact: ExactText[] = [];
   let sizeBytes = 0;
   const fields = writer.fieldsOf(() => (sizeBytes = writeEnd(writer, end, exact)));
-  const derived = writer.fieldsOf(() => writeDerived(writer, end));
-  return { fields, exact, size_bytes: sizeBytes, ended_at: end.ended_at, derived };
+  return { fields, exact, size_bytes: sizeBytes, ...endFacts(end) };
+}
+
+/** What is known of a start besides its columns. */
+export function startFacts(start: CallStart): Omit<StartSide, keyof Side> {
+  const { trace_id, parent_id = "", started_at, attributes } = start;
+  return { trace_id, parent_id, started_at, includes: usageIncludes(attributes) };
+}
+
+/** What is known of an end besides its columns. */
+export function endFacts(end: CallEnd): Omit<EndSide, keyof Side> {
+  const usage = end.usage ?? usageOf(end.summary);
+  return {
+    ended_at: end.ended_at,
+    status: statusOf(end),
+    usage: usage.map((row) => ({ ...row, model: copyText(row.model) })),
+  };
+}
+
+/** A slice of a text would keep the memory of its whole request. */
+export function copyText(text: string): string {
+  return Buffer.from(text).toString();
 }
 
 /** Whether two starts, or two ends, are equal. */
@@ -147,17 +182,17 @@ export function writeEnd(out: RowWriter, end: CallEnd, exact: ExactText[]): numb
   return output === "null" ? summaryBytes : outputBytes + summaryBytes;
 }
 
-/** Writes derivedColumns. */
-export function writeDerived(out: RowWriter, end: CallEnd): void {
-  const usage = end.usage ?? usageOf(end.summary);
-  out.text(statusOf(end));
-  out.texts(usage.map(({ model }) => model));
-  out.integers(usage.map(({ requests }) => requests));
-  out.integers(usage.map(({ prompt_tokens }) => prompt_tokens));
-  out.integers(usage.map(({ completion_tokens }) => completion_tokens));
-  out.integers(usage.map(({ total_tokens }) => total_tokens));
-  out.integers(usage.map(({ cache_read_tokens }) => cache_read_tokens));
-  out.integers(usage.map(({ cache_creation_tokens }) => cache_creation_tokens));
+/** Writes derivedColumns of a call that used `own` itself. */
+export function writeDerived(out: RowWriter, { status, usage }: Pick<EndSide, "status" | "usage">, own = usage): void {
+  out.text(status);
+  out.texts(own.map(({ model }) => model));
+  for (const name of usageCounts) out.integers(own.map((row) => row[name]));
+  out.text(own === usage ? "" : usageColumns(usage));
+}
+
+function usageColumns(usage: readonly UsageRow[]): JsonText {
+  const columns = (["model", ...usageCounts] as const).map((name) => [name, usage.map((row) => row[name])] as const);
+  return JSON.stringify(Object.fromEntries(columns));
 }
 
 function writeStep(out: RowWriter, step: number | undefined): void {

@@ -1,6 +1,15 @@
-import type { CallEnd, CallStart } from "@heddle/trace-model";
+import type { CallEnd, CallStart, UsageRow } from "@heddle/trace-model";
 import { RowWriter } from "../engine/row-writer.js";
-import { derivedColumns, endColumns, startColumns, writeDerived, writeEnd, writeStart } from "./call-sides.js";
+import {
+  derivedColumns,
+  endColumns,
+  endFacts,
+  startColumns,
+  startFacts,
+  writeDerived,
+  writeEnd,
+  writeStart,
+} from "./call-sides.js";
 import type { EndSide, ExactText, StartSide } from "./call-sides.js";
 import type { CallKey } from "./call-key.js";
 
@@ -55,7 +64,8 @@ export interface CompleteCallRow {
 export function completeCallRow(key: CallKey, start: CallStart, end: CallEnd): CompleteCallRow {
   const startExact: ExactText[] = [];
   const endExact: ExactText[] = [];
-  let [startFrom, endFrom, endTo, derivedFrom, derivedTo, startSize, endSize] = [0, 0, 0, 0, 0, 0, 0];
+  let [startFrom, endFrom, endTo, startSize, endSize] = [0, 0, 0, 0, 0];
+  const endOf = endFacts(end);
   const bytes = row.rowOf(() => {
     writeKey(key);
     startFrom = row.length;
@@ -64,9 +74,7 @@ export function completeCallRow(key: CallKey, start: CallStart, end: CallEnd): C
     endSize = writeEnd(row, end, endExact);
     endTo = row.length;
     row.integer(end.ended_at - start.started_at);
-    derivedFrom = row.length;
-    writeDerived(row, end);
-    derivedTo = row.length;
+    writeDerived(row, endOf);
     writeLast(both(startExact, endExact), startSize + endSize, noVersion);
   });
   return {
@@ -75,15 +83,13 @@ export function completeCallRow(key: CallKey, start: CallStart, end: CallEnd): C
       fields: bytes.subarray(startFrom, endFrom),
       exact: startExact,
       size_bytes: startSize,
-      trace_id: start.trace_id,
-      started_at: start.started_at,
+      ...startFacts(start),
     },
     end: {
       fields: bytes.subarray(endFrom, endTo),
       exact: endExact,
       size_bytes: endSize,
-      ended_at: end.ended_at,
-      derived: bytes.subarray(derivedFrom, derivedTo),
+      ...endOf,
     },
   };
 }
@@ -96,14 +102,18 @@ export function withVersion(row: Buffer, version: bigint): Uint8Array | undefine
   return row;
 }
 
-/** A row of `calls` whose sides arrived separately. */
-export function callRow(key: CallKey, start: StartSide, end: EndSide, version: bigint): Uint8Array {
+/** A row of `calls` whose sides arrived separately, or whose own usage is not what it reports. */
+export function callRow(
+  key: CallKey,
+  { start, end, own }: { start: StartSide; end: EndSide; own: readonly UsageRow[] | undefined },
+  version: bigint,
+): Uint8Array {
   return row.rowOf(() => {
     writeKey(key);
     row.fields(start.fields);
     row.fields(end.fields);
     row.integer(end.ended_at - start.started_at);
-    row.fields(end.derived);
+    writeDerived(row, end, own);
     writeLast(both(start.exact, end.exact), start.size_bytes + end.size_bytes, version);
   });
 }

@@ -6,7 +6,7 @@ import type { SideName } from "../../stored-calls/rows.js";
 import { hideVersions } from "./hide-versions.js";
 import type { HiddenVersion } from "./hide-versions.js";
 import { hasEnd, hasStart } from "../memory/open-sides.js";
-import { insertTrusted, markForRecoveryOnError } from "./write-calls.js";
+import { insertTrusted, markForRecoveryOnError, writeCalls } from "./write-calls.js";
 import type { IngestContext } from "../context.js";
 import { newestRows } from "../../schema/read-table.js";
 
@@ -37,6 +37,16 @@ export async function deleteCalls(
       state.deleted.set(key, 0n);
       state.known.delete(key);
     }
+    // What the calls above them used no longer is in other calls.
+    const traces = new Set(
+      keys.flatMap(({ id }) => (isBelow(family.get(id), targets) ? (family.get(id)?.trace_id ?? []) : [])),
+    );
+    await writeCalls(
+      context,
+      new Map(),
+      [],
+      Array.from(traces, (traceId) => ({ project_id: projectId, trace_id: traceId })),
+    );
   }
   return { num_deleted: targets.size };
 }
@@ -80,8 +90,14 @@ export async function closeOpenSides(
   state.closedSides += rows.length;
 }
 
+/** Whether a call has a parent that stays. */
+function isBelow(call: Relative | undefined, targets: ReadonlySet<string>): boolean {
+  return call !== undefined && call.parent_id !== "" && !targets.has(call.parent_id);
+}
+
 interface Relative {
   id: string;
+  trace_id: string;
   parent_id: string;
   /** Oldest first, as pairs of version and start time. */
   versions: Array<[version: string, us: string]>;
@@ -99,7 +115,7 @@ async function familyOf(
   const columns = "id, parent_id, trace_id, version, toUnixTimestamp64Micro(started_at) AS us";
   const traces = `SELECT trace_id FROM calls WHERE ${scope} AND ${requested}
     UNION ALL SELECT trace_id FROM ${newestRows("call_parts")} WHERE ${scope} AND closed = 0 AND part = 'start' AND ${requested}`;
-  const sql = `SELECT id, argMax(parent_id, version) AS parent_id, arraySort(groupUniqArray((version, us))) AS versions FROM (
+  const sql = `SELECT id, max(trace_id) AS trace_id, argMax(parent_id, version) AS parent_id, arraySort(groupUniqArray((version, us))) AS versions FROM (
       SELECT ${columns} FROM calls WHERE ${scope} AND trace_id IN (${traces})
       UNION ALL SELECT ${columns} FROM ${newestRows("call_parts")} WHERE ${scope} AND closed = 0 AND part = 'start' AND trace_id IN (${traces})
       UNION ALL SELECT ${columns} FROM ${newestRows("call_parts")} WHERE ${scope} AND closed = 0 AND part = 'end' AND ${requested}

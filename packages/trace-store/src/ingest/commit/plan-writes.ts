@@ -1,3 +1,5 @@
+import type { UsageRow } from "@heddle/trace-model";
+import { sameUsage } from "@heddle/trace-model";
 import { sameSide } from "../../stored-calls/call-sides.js";
 import type { EndSide, StartSide } from "../../stored-calls/call-sides.js";
 import type { CallKey } from "../../stored-calls/call-key.js";
@@ -11,6 +13,13 @@ export interface IncomingCall extends CallKey {
   end?: EndSide;
   /** Holds just these two sides. */
   row?: Buffer;
+}
+
+/** The own usage of a call, once both sides are known. */
+export interface PlannedUsage {
+  own: readonly UsageRow[];
+  /** The stored row has another one. */
+  changed: boolean;
 }
 
 /** What is stored of a call: its complete row, sides that are still open, or both after a crash. */
@@ -34,17 +43,20 @@ export interface CallWrites {
  * Decides what one call needs. A side comes from the newest part that has it; what is equal to what is stored is not
  * written. A replacement is the new row, then a hidden row for the exact old version.
  */
-export function planWrites(call: IncomingCall, stored: StoredState, version: bigint): CallWrites {
-  const start = call.start ?? newest(stored.start, stored.call, "start");
-  const end = call.end ?? newest(stored.end, stored.call, "end");
+export function planWrites(call: IncomingCall, stored: StoredState, version: bigint, usage?: PlannedUsage): CallWrites {
+  const { start, end } = sidesOf(call, stored);
   const parts: Uint8Array[] = [];
   if (start !== undefined && end !== undefined) {
     if (stored.start !== undefined) parts.push(closedRow(call, "start", version));
     if (stored.end !== undefined) parts.push(closedRow(call, "end", version));
     const writes: CallWrites = { parts, after: { started_at: start.started_at } };
     const old = stored.call;
-    if (old !== undefined && sameSide(old.start, start) && sameSide(old.end, end)) return writes;
-    writes.complete = (call.row && withVersion(call.row, version)) ?? callRow(call, start, end, version);
+    const isSame = old !== undefined && sameSide(old.start, start) && sameSide(old.end, end);
+    if (isSame && usage?.changed !== true) return writes;
+    // Equal to what is reported, it is in the row already.
+    const own = usage === undefined || sameUsage(usage.own, end.usage) ? undefined : usage.own;
+    writes.complete =
+      (own === undefined && call.row && withVersion(call.row, version)) || callRow(call, { start, end, own }, version);
     if (old !== undefined) {
       const replaced = { version: old.version, started_at: old.start.started_at };
       writes.hidden = { row: hiddenRow(call, { ...replaced, hidden_by: "" }, version), ...replaced };
@@ -58,6 +70,17 @@ export function planWrites(call: IncomingCall, stored: StoredState, version: big
     parts.push(openEndRow(call, end, version));
   }
   return { parts, after: { start, end } };
+}
+
+/** The sides of a call after a commit. */
+export function sidesOf(
+  call: IncomingCall,
+  stored: StoredState,
+): { start: StartSide | undefined; end: EndSide | undefined } {
+  return {
+    start: call.start ?? newest(stored.start, stored.call, "start"),
+    end: call.end ?? newest(stored.end, stored.call, "end"),
+  };
 }
 
 function newest<Name extends "start" | "end">(

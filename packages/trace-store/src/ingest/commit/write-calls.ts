@@ -7,8 +7,10 @@ import type { CallLookup } from "./find-stored.js";
 import { insertRows } from "./insert-rows.js";
 import type { PendingRow } from "./insert-rows.js";
 import { callRowColumns, hiddenRowColumns, nameRowColumns, nameRow, partRowColumns } from "../../stored-calls/rows.js";
-import { planWrites } from "./plan-writes.js";
-import type { CallWrites, IncomingCall } from "./plan-writes.js";
+import { planWrites, sidesOf } from "./plan-writes.js";
+import type { CallWrites, IncomingCall, StoredState } from "./plan-writes.js";
+import { findOwnUsage } from "./own-usage.js";
+import type { ChangedTrace, SettledCall } from "./own-usage.js";
 import { hasEnd, hasStart } from "../memory/open-sides.js";
 
 export interface NameChange extends CallKey {
@@ -34,15 +36,41 @@ export async function writeCalls(
   context: IngestContext,
   calls: ReadonlyMap<string, IncomingCall & CallLookup>,
   names: readonly NameChange[] = [],
+  changedTraces: readonly ChangedTrace[] = [],
+): Promise<Map<string, string>> {
+  const { state } = context;
+  try {
+    return await writeCommit(context, calls, names, changedTraces);
+  } catch (error) {
+    // What memory knows of usage may be ahead of what is stored.
+    state.usage.forgetAll();
+    throw error;
+  }
+}
+
+async function writeCommit(
+  context: IngestContext,
+  incoming: ReadonlyMap<string, IncomingCall & CallLookup>,
+  names: readonly NameChange[],
+  changedTraces: readonly ChangedTrace[],
 ): Promise<Map<string, string>> {
   const { engine, state } = context;
+  const calls = new Map(incoming);
   const stored = await findStored(engine, state, calls);
+  const usage = await findOwnUsage(context, settledCalls(calls, stored), changedTraces);
+  const above = new Map<string, CallLookup>();
+  for (const [key, { call }] of usage.changed) if (!calls.has(key)) above.set(key, call);
+  if (above.size > 0) {
+    for (const [key, found] of await findStored(engine, state, above)) stored.set(key, found);
+    for (const [key, call] of above) calls.set(key, { project_id: call.project_id, id: call.id });
+  }
   const version = context.clock.next();
   const planned: PlannedCall[] = [];
   const closing: CallKey[] = [];
   for (const [key, call] of calls) {
     const before = stored.get(key) ?? {};
-    const writes = planWrites(call, before, version);
+    const own = usage.own.get(key) ?? usage.changed.get(key)?.own;
+    const writes = planWrites(call, before, version, own && { own, changed: usage.changed.has(key) });
     const plannedCall = { key, project_id: call.project_id, id: call.id, writes };
     planned.push(plannedCall);
     if (writes.complete !== undefined && (before.start !== undefined || before.call !== undefined)) {
@@ -55,7 +83,21 @@ export async function writeCalls(
   const refused = await markForRecoveryOnError(state, insertAll(context, planned, names, version));
   state.endClosing();
   for (const call of planned) if (!refused.has(call.key)) remember(state, call, version);
+  usage.remember(refused);
   return refused;
+}
+
+/** The calls of a commit as they are after it; ends without a start belong to no trace yet. */
+function settledCalls(
+  calls: ReadonlyMap<string, IncomingCall & CallLookup>,
+  stored: ReadonlyMap<string, StoredState>,
+): Map<string, SettledCall> {
+  const settled = new Map<string, SettledCall>();
+  for (const [key, call] of calls) {
+    const { start, end } = sidesOf(call, stored.get(key) ?? {});
+    if (start !== undefined) settled.set(key, { project_id: call.project_id, id: call.id, start, end });
+  }
+  return settled;
 }
 
 async function insertAll(

@@ -1,4 +1,5 @@
 import { keyText } from "../../stored-calls/call-key.js";
+import { copyText } from "../../stored-calls/call-sides.js";
 import type { CallKey } from "../../stored-calls/call-key.js";
 import type { StartSide } from "../../stored-calls/call-sides.js";
 import type { OpenSides } from "../../stored-calls/call-sides.js";
@@ -44,11 +45,16 @@ export class OpenSideCache {
       ...(start && {
         start: {
           ...start,
-          side: { ...start.side, fields: copy(start.side.fields), trace_id: copyText(start.side.trace_id) },
+          side: {
+            ...start.side,
+            fields: copy(start.side.fields),
+            trace_id: copyText(start.side.trace_id),
+            parent_id: copyText(start.side.parent_id),
+          },
         },
       }),
       ...(end && {
-        end: { ...end, side: { ...end.side, fields: copy(end.side.fields), derived: copy(end.side.derived) } },
+        end: { ...end, side: { ...end.side, fields: copy(end.side.fields) } },
       }),
     };
     const bytes = 600 + (start?.side.fields.length ?? 0) + (end?.side.fields.length ?? 0);
@@ -83,11 +89,7 @@ export class OpenSideCache {
 
 const none: ReadonlyMap<string, OpenSide<StartSide>> = new Map();
 
-/** Slices of bytes and of texts would keep the memory of their whole request. */
-function copyText(text: string): string {
-  return Buffer.from(text).toString();
-}
-
+/** A slice of bytes would keep the memory of its whole request. */
 function copy(bytes: Buffer): Buffer {
   const own = Buffer.allocUnsafeSlow(bytes.length);
   bytes.copy(own);

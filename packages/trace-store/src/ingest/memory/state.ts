@@ -10,6 +10,7 @@ import type { OpenSide } from "../../stored-calls/call-sides.js";
 import type { EndWatch, InFlight, WhichCalls } from "../../stored-calls/in-flight.js";
 import { KeyTable } from "./key-table.js";
 import { KnownCalls } from "./known-calls.js";
+import { UsageTrees } from "./usage-trees.js";
 
 /** How much ingest keeps. */
 export interface IngestLimits {
@@ -17,6 +18,8 @@ export interface IngestLimits {
   knownCalls: number;
   /** Bytes of open sides kept with their payloads. */
   openSideCacheBytes: number;
+  /** Calls remembered to tell apart what they and the calls below them used, about 400 bytes each. */
+  usageCalls: number;
   /** How far back `known` reaches at start. */
   horizonUs: bigint;
   /** Names of one project that wait for their calls. */
@@ -28,6 +31,7 @@ export interface IngestLimits {
 export const defaultLimits: IngestLimits = {
   knownCalls: 1_000_000,
   openSideCacheBytes: 64 * 1024 * 1024,
+  usageCalls: 100_000,
   horizonUs: 600_000_000n,
   pendingNames: limits.CallUpdateReq.pending_names,
   pendingNameUs: BigInt(limits.CallUpdateReq.pending_name_hours) * 3_600_000_000n,
@@ -40,6 +44,7 @@ export class IngestState implements InFlight {
   /** Every deleted call: late parts of them are dropped. */
   readonly deleted = new KeyTable();
   readonly cache: OpenSideCache;
+  usage: UsageTrees;
   /** An insert has an unknown outcome: nothing is written before a recovery. */
   needsRecovery = false;
   /** Since the last clean-up of `call_parts`. */
@@ -54,6 +59,7 @@ export class IngestState implements InFlight {
   constructor(readonly limits: IngestLimits) {
     this.known = new KnownCalls(limits.knownCalls, 0n);
     this.cache = new OpenSideCache(limits.openSideCacheBytes);
+    this.usage = new UsageTrees(limits.usageCalls, 0n);
   }
 
   /**

@@ -3,6 +3,7 @@ import { keyText } from "../../stored-calls/call-key.js";
 import type { CallKey } from "../../stored-calls/call-key.js";
 import type { SideName } from "../../stored-calls/rows.js";
 import { hasEnd, hasStart } from "../memory/open-sides.js";
+import { UsageTrees, clockErrorUs } from "../memory/usage-trees.js";
 import type { IngestContext } from "../context.js";
 import { loadRetention } from "../commit/retention.js";
 import { allRows, newestRows } from "../../schema/read-table.js";
@@ -69,10 +70,15 @@ export async function loadState(context: IngestContext): Promise<Leftovers> {
         AND (project_id, id, version) NOT IN (SELECT project_id, id, version FROM ${allRows("call_hidden")} WHERE version > 0 AND started_at >= ${from})
       ORDER BY started_at DESC, version LIMIT ${state.limits.knownCalls}`;
     let rows = 0;
+    let newest = horizon;
+    const latest = now() + clockErrorUs;
     for await (const { us, ...call } of engine.stream<CallKey & { us: string }>({ sql, params })) {
-      state.known.add(keyText(call), BigInt(us));
+      const startedAt = BigInt(us);
+      state.known.add(keyText(call), startedAt);
+      if (startedAt > newest && startedAt <= latest) newest = startedAt;
       rows++;
     }
     if (rows >= state.limits.knownCalls) state.known.forgetOldest();
+    state.usage = new UsageTrees(state.limits.usageCalls, newest);
   }
 }

@@ -1,0 +1,27 @@
+import { memberOf, stringMember } from "../json/members.js";
+import type { JsonText } from "../json/scan.js";
+
+/**
+ * What a client is known to have in the usage of a call besides the tokens of the call itself. `children`: the usage of the
+ * children that the same client made, added up. `descendants`: nothing else, it is that of calls below, or of some of them.
+ */
+export type UsageIncludes = "children" | "descendants";
+
+/** What the usage of a call with these attributes is known to include. */
+export function usageIncludes(attributes: JsonText): UsageIncludes | undefined {
+  // Found by a quick search first: attributes may be long.
+  if (attributes.includes('"weave"') && isWeave(memberOf(attributes, "weave"))) return "children";
+  if (attributes.includes('"ai.') && wrappers.test(stringMember(attributes, "operation") ?? "")) return "descendants";
+  return attributes.includes('"aggregated_usage"') ? "descendants" : undefined;
+}
+
+/** The SDKs for Python and TypeScript name themselves. Python's can be told not to give its version. */
+function isWeave(weave: JsonText | undefined): boolean {
+  if (weave === undefined) return false;
+  return (
+    stringMember(weave, "client_version") !== undefined || stringMember(weave, "source")?.endsWith("-sdk") === true
+  );
+}
+
+/** Operations of the Vercel AI SDK around those that ask a model, which end with `.doGenerate`, `.doStream` and the like. */
+const wrappers = /^ai\.[A-Za-z]+$/;

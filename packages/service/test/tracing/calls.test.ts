@@ -268,12 +268,13 @@ test("statistics and usage", async () => {
   const projectId = newProject();
   const tracing = service.tracing();
   const usage = { m: { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8, requests: 1 } };
+  const less = { m: { prompt_tokens: 2, completion_tokens: 4, total_tokens: 6, requests: 1 } };
   await tracing.callStartBatch({
     batch: [
       { mode: "start", req: { start: startOf(projectId, "p", { trace_id: "t" }) } },
       { mode: "end", req: { end: endOf(projectId, "p", { summary: { usage } }) } },
       { mode: "start", req: { start: startOf(projectId, "k", { trace_id: "t", parent_id: "p" }) } },
-      { mode: "end", req: { end: endOf(projectId, "k", { summary: { usage }, exception: "x" }) } },
+      { mode: "end", req: { end: endOf(projectId, "k", { summary: { usage: less }, exception: "x" }) } },
     ],
   });
   const stats = await tracing.callStats({
@@ -285,7 +286,7 @@ test("statistics and usage", async () => {
   });
   expect(stats).toMatchObject({ granularity: 300, timezone: "UTC" });
   expect(stats.usage_buckets).toEqual([
-    { timestamp: "2026-04-10T09:00:00.000000Z", model: "m", sum_total_tokens: 16, count: 2 },
+    { timestamp: "2026-04-10T09:00:00.000000Z", model: "m", sum_total_tokens: 14, count: 2 },
   ]);
   expect(stats.call_buckets?.[0]).toMatchObject({
     avg_latency_ms: 2000,
@@ -295,12 +296,12 @@ test("statistics and usage", async () => {
   });
 
   expect((await tracing.callsUsage({ project_id: projectId, call_ids: ["p", "gone"] })).call_usage).toMatchObject({
-    p: { m: { total_tokens: 16 } },
+    p: { m: { total_tokens: 14 } },
     gone: {},
   });
   expect((await tracing.traceUsage({ project_id: projectId, filter: { trace_ids: ["t"] } })).call_usage).toMatchObject({
-    p: { m: { total_tokens: 16 } },
-    k: { m: { total_tokens: 8 } },
+    p: { m: { total_tokens: 14 } },
+    k: { m: { total_tokens: 6 } },
   });
 });
 

@@ -26,11 +26,14 @@ const withOnnxruntime = [
   "packages/embedded-engine/src/weights/agreement-*.test.ts",
   "packages/embedded-engine/test/**/*.test.ts",
 ];
-/** Tests that start, kill, fill up or flood whole services, or train until a model has learned: `pnpm test:all` has them. */
+/**
+ * Tests that start, kill, fill up or flood whole services, install packages, or train until a model has learned:
+ * `pnpm test:all` has them.
+ */
 const deep = [
   "packages/embedded-engine/src/processes/{faults,warm-trainer}.test.ts",
   "packages/embedded-engine/test/learning.test.ts",
-  "packages/service/test/{attacks,faults}/**/*.test.ts",
+  "packages/service/test/{attacks,faults,integrations}/**/*.test.ts",
   "packages/service/test/{command-line,one-writer,remote-backends,stories}.test.ts",
   "packages/service/test/conformance/conformance.test.ts",
   "packages/service/test/hostile/{computing,values}.test.ts",

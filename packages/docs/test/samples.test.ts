@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { readModel } from "@heddle/tools/model";
 import { operationSamples } from "@heddle/tools/samples";
 import { expect, onTestFinished, test } from "vitest";
@@ -23,13 +23,18 @@ function referenceSamples(): Record<string, string> {
   return Object.fromEntries(programs);
 }
 
+/** Paths of the guides. */
+const guides = readdirSync(join(docs, "guides"), { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".md"))
+  .map((name) => join(docs, "guides", name));
+
 /** Every TypeScript block of the guides that is not a file of its own, as `<guide>-<number>.ts`. */
 function guideSamples(): Record<string, string> {
   const found: Record<string, string> = {};
-  for (const guide of readdirSync(join(docs, "guides")).filter((name) => name.endsWith(".md"))) {
-    const text = readFileSync(join(docs, "guides", guide), "utf8");
+  for (const guide of guides) {
+    const text = readFileSync(guide, "utf8");
     const blocks = [...text.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, code]) => code!);
-    for (const [index, code] of blocks.entries()) found[`${guide.replace(".md", "")}-${index + 1}.ts`] = code;
+    for (const [index, code] of blocks.entries()) found[`${basename(guide, ".md")}-${index + 1}.ts`] = code;
   }
   return found;
 }
@@ -64,9 +69,9 @@ await createTracingClient({ baseUrl: "http://x" }).callRead({ project: "acme/dem
 }, 120_000);
 
 test("a fence shows a file that exists", () => {
-  const fences = readdirSync(join(docs, "guides"))
-    .filter((name) => name.endsWith(".md"))
-    .flatMap((name) => [...readFileSync(join(docs, "guides", name), "utf8").matchAll(/^```ts file=(\S+)$/gm)]);
+  const fences = guides.flatMap((guide) =>
+    [...readFileSync(guide, "utf8").matchAll(/^```\w+ file=(\S+)$/gm)].map(([, file]) => join(dirname(guide), file!)),
+  );
   expect(fences.length).toBeGreaterThan(0);
-  for (const [, file] of fences) expect(readFileSync(join(docs, "guides", file!), "utf8")).not.toBe("");
+  for (const file of fences) expect(readFileSync(file, "utf8")).not.toBe("");
 });

@@ -137,6 +137,22 @@ describe("pages", () => {
   });
 });
 
+test("guides of one subject are a group of the menu, of which the landing page has the first", () => {
+  const page = read("guides/integrations/openai.html");
+  expect(page).toMatch(/<details open><summary>Integrations<\/summary>[^]*?href="litellm.html"/);
+  expect(page).toContain('href="../opentelemetry.html"');
+  expect(read("guides/opentelemetry.html")).toContain('href="integrations/openai.html"');
+  expect(read("index.html")).toContain('href="guides/integrations/index.html"');
+  expect(read("index.html")).not.toContain('href="guides/integrations/openai.html"');
+});
+
+test("the overview of the integrations links each", () => {
+  const overview = read("guides/integrations/index.md");
+  const names = files.filter((file) => /^guides\/integrations\/.*\.md$/.test(file)).map((file) => posix.basename(file));
+  expect(names.length).toBeGreaterThan(5);
+  for (const name of names) if (name !== "index.md") expect(overview).toContain(`](${name})`);
+});
+
 describe("search", () => {
   let index: MiniSearch<SearchEntry>;
   beforeAll(() => {

@@ -8,7 +8,7 @@ import { readExactExamples } from "../samples/exact-examples.js";
 import { bundleScripts } from "./assets.js";
 import { changelogMarkdown } from "./changelog.js";
 import { readGuides } from "./guides.js";
-import type { Guide } from "./guides.js";
+import type { Guide, GuideGroup } from "./guides.js";
 import { createCodeHighlighter } from "./highlight.js";
 import type { Highlighter } from "./highlight.js";
 import { llmsText } from "./llms.js";
@@ -64,9 +64,17 @@ export async function buildDocs({ spec, contract, docs, output, policy, ...kept 
   await writeSite(output, files);
 }
 
-function guidesSection(guides: readonly Guide[]): Section {
-  const pages = guides.map(({ name, ...guide }) => ({ path: `guides/${name}`, ...guide }));
-  return { title: "Guides", menu: pages.map(({ title, path }) => ({ title, path })), pages };
+function guidesSection(guides: readonly (Guide | GuideGroup)[]): Section {
+  const path = ({ name }: Guide) => `guides/${name}`;
+  const entry = (guide: Guide) => ({ title: guide.title, path: path(guide) });
+  const all = guides.flatMap((guide) => ("guides" in guide ? guide.guides : [guide]));
+  return {
+    title: "Guides",
+    menu: guides.map((guide) =>
+      "guides" in guide ? { title: guide.title, entries: guide.guides.map(entry) } : entry(guide),
+    ),
+    pages: all.map((guide) => ({ ...guide, path: path(guide) })),
+  };
 }
 
 /** A section of one page. */

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { plainText } from "./page/markdown-text.js";
 
 export interface Guide {
-  /** File name without extension; its address on the site. */
+  /** Path of the file below `guides/`, without extension; its address on the site. */
   name: string;
   title: string;
   /** The first paragraph, for lists of guides. */
@@ -12,18 +12,33 @@ export interface Guide {
   markdown: string;
 }
 
-/** Reads `guides/*.md` in the order of `guides/order.json`, which has to name each of them. */
-export function readGuides(docs: string): Guide[] {
-  const directory = join(docs, "guides");
-  const order = JSON.parse(readFileSync(join(directory, "order.json"), "utf8")) as string[];
-  const files = readdirSync(directory).filter((file) => file.endsWith(".md"));
-  const forgotten = files.filter((file) => !order.includes(file.slice(0, -3)));
-  if (forgotten.length > 0) throw new Error(`guides/order.json does not name ${forgotten.join(", ")}`);
-  return order.map((name) => parseGuide(name, readFileSync(join(directory, `${name}.md`), "utf8"), directory));
+/** Guides of one subject, under a title of their own in the menu. */
+export interface GuideGroup {
+  title: string;
+  guides: Guide[];
 }
 
-function parseGuide(name: string, source: string, directory: string): Guide {
-  const markdown = inlineExamples(source, directory);
+/** Reads the guides below `guides/` in the order of `guides/order.json`, which has to name each of them. */
+export function readGuides(docs: string): (Guide | GuideGroup)[] {
+  const directory = join(docs, "guides");
+  const order = JSON.parse(readFileSync(join(directory, "order.json"), "utf8")) as (string | GroupOrder)[];
+  const files = readdirSync(directory, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".md"));
+  const named = new Set(order.flatMap((entry) => (typeof entry === "string" ? [entry] : entry.guides)));
+  const forgotten = files.filter((file) => !named.has(file.slice(0, -3)));
+  if (forgotten.length > 0) throw new Error(`guides/order.json does not name ${forgotten.join(", ")}`);
+  const guide = (name: string) => parseGuide(name, join(directory, `${name}.md`));
+  return order.map((entry) =>
+    typeof entry === "string" ? guide(entry) : { title: entry.title, guides: entry.guides.map(guide) },
+  );
+}
+
+interface GroupOrder {
+  title: string;
+  guides: string[];
+}
+
+function parseGuide(name: string, file: string): Guide {
+  const markdown = inlineExamples(readFileSync(file, "utf8"), dirname(file));
   const [, title, description] = /^# (.+)\n\n([^\n#|-][^]*?)\n\n/.exec(markdown) ?? [];
   if (!title || !description) throw new Error(`guides/${name}.md: begin with a # title and one paragraph`);
   return { name, title, description: plainText(description), markdown };

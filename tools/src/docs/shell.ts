@@ -116,9 +116,10 @@ function neighboursHtml({ pages }: Section, page: Page): string {
   return link(pages[index - 1], "prev", "Previous") + link(pages[index + 1], "next", "Next");
 }
 
-/** The landing page between header and end of the page. */
+/** The landing page between header and end of the page. Of guides that form a group it has the first. */
 export function landingHtml(template: string, sections: readonly Section[], commands: string): string {
   const [guides, ...others] = sections;
+  const leading = new Set(guides?.menu.map(firstPath));
   const cards = (pages: readonly Page[]) =>
     pages.map(
       ({ path, title, description }) =>
@@ -131,7 +132,7 @@ export function landingHtml(template: string, sections: readonly Section[], comm
   )({
     picture: readFileSync(join(template, "picture.svg"), "utf8"),
     commands,
-    guides: cards(guides?.pages ?? []).join("\n"),
+    guides: cards((guides?.pages ?? []).filter(({ path }) => leading.has(path))).join("\n"),
     references: cards(references).join("\n"),
   });
 }

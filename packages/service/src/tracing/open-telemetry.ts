@@ -69,7 +69,7 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
       await services.store.yieldToCommits();
       const scanned = scanTraces(body.bytes, body.mediaType, exportLimits);
       const access = new ItemAccess(services.control, caller);
-      const fallback = headers.project_id ?? onlyProjectOf(caller);
+      const fallback = projectInHeader(headers.project_id) ?? onlyProjectOf(caller);
       const { allowed, rejected, refusal } = withoutRefused(scanned, fallback, access);
       if (refusal !== undefined && allowed.resources.length === 0) throw refusal;
       await currentScope()?.hold(memoryOf(allowed, body.bytes));
@@ -89,6 +89,11 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
       return reply(200, response.bytes, { "content-type": response.mediaType });
     },
   };
+}
+
+/** Exporters that do not decode `OTEL_EXPORTER_OTLP_HEADERS` send the slash as it may stand there: `acme%2Fdemo`. */
+function projectInHeader(value: string | undefined): string | undefined {
+  return value?.replace(/^([^/%]*)%2f/i, "$1/");
 }
 
 /** The project of a key that is limited to one. */

@@ -136,6 +136,17 @@ test.each(["logs", "metrics"])(
   },
 );
 
+test("the header of the project may have the slash as exporters are set up with it", async () => {
+  const projectId = newProject();
+  const headers = { "wandb-api-key": service.owner_key, project_id: projectId.replace("/", "%2F") };
+  const exporter = new ProtobufExporter({ url: `${url}/v1/traces`, headers });
+  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+  provider.getTracer("test").startSpan("only").end();
+  await provider.forceFlush();
+  await provider.shutdown();
+  expect(await service.tracing().callsQueryStats({ project_id: projectId })).toMatchObject({ count: 1 });
+});
+
 test("spans without any project are refused with both ways to name one", async () => {
   const answer = await fetch(`${url}/otel/v1/traces`, {
     method: "POST",

@@ -148,6 +148,8 @@ export const senderAttributes = {
       "embedding.model_name",
       "reranker.model_name",
       "request_data.model",
+      // Agents of Pydantic AI
+      "model_name",
     ],
     provider: ["gen_ai.provider.name", "llm.provider", "ai.model.provider"],
     model_parameters: ["langfuse.observation.model.parameters", "gen_ai.request", "llm.invocation_parameters"],

@@ -90,7 +90,8 @@ function endStoppedHost(pid: number): boolean {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     // The state follows the command, which is in parentheses and may contain some itself.
     if (stat[stat.lastIndexOf(")") + 2] !== "T") return false;
-    if (!/embedded-clickhouse.*host\.[jt]s/.test(readFileSync(`/proc/${pid}/cmdline`, "utf8"))) return false;
+    const command = readFileSync(`/proc/${pid}/cmdline`, "utf8");
+    if (!command.includes("embedded-clickhouse") || !/host\.[jt]s/.test(command)) return false;
     return process.kill(pid, "SIGKILL");
   } catch {
     return false;

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 
 /** How a process starts with a module. */
 export interface EntryModule {
@@ -26,7 +26,9 @@ export function entryModule(source: URL): EntryModule {
 
 function compiledModule(source: URL): URL | undefined {
   const directory = process.env["HEDDLE_COMPILED"];
-  const [, name, path] = /[\\/]packages[\\/]([^\\/]+)[\\/]src[\\/](.+)\.ts$/.exec(fileURLToPath(source)) ?? [];
-  if (!directory || name === undefined) return undefined;
-  return new URL(`@heddle/${name}/dist/${path?.replaceAll("\\", "/")}.js`, `${pathToFileURL(directory).href}/`);
+  const parts = source.pathname.split("/");
+  const at = parts.lastIndexOf("packages");
+  if (!directory || at < 0 || parts[at + 2] !== "src") return undefined;
+  const path = parts.slice(at + 3).join("/");
+  return new URL(`@heddle/${parts[at + 1]}/dist/${path.replace(/ts$/, "js")}`, `${pathToFileURL(directory).href}/`);
 }

@@ -23,7 +23,7 @@ export class RawJson {
   }
 }
 
-const stringOrBare = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/g;
+const stringOrBare = /"(?:[^"\\]|\\.)*"?|-?Infinity|NaN/g;
 
 /** `rawJson('{"x": 1.0}')`: text that is known to be one JSON document. It is not checked again. */
 export function rawJson(text: string): RawJson {

@@ -58,3 +58,17 @@ test("more than can wait is reported", async () => {
   recorder.record({ ...call, start: { ...call.start, inputs: " ".repeat(65 * 1024 * 1024) } });
   expect(lost).toMatchObject([{ code: "busy" }]);
 });
+
+test("what waits of one entity leaves room for the calls of others", async () => {
+  const { recorder, stored, lost } = recorderOf();
+  const large = { ...call, start: { ...call.start, inputs: " ".repeat(20 * 1024 * 1024) } };
+  for (let n = 0; n < 3; n++) recorder.record(large);
+  expect(lost).toMatchObject([{ code: "busy" }, { code: "busy" }]);
+  recorder.record({ ...large, start: { ...large.start, project_id: "rival/demo" } });
+  await recorder.close();
+  expect(lost).toHaveLength(2);
+  expect(stored.map((part) => "start" in part && part.start.project_id)).toEqual(["acme/demo", "rival/demo"]);
+  recorder.record(large);
+  await recorder.close();
+  expect(lost).toHaveLength(2);
+});

@@ -14,8 +14,9 @@ export interface RecorderOptions {
   onLost: (error: unknown) => void;
 }
 
-/** Characters of calls that wait to be stored; what comes beyond them is lost. */
+/** Characters of calls that wait to be stored, of all entities and of one; what comes beyond them is lost. */
 const mostWaiting = 64 * 1024 * 1024;
+const mostOfEntity = mostWaiting / 2;
 const firstPauseMs = 250;
 const longestPauseMs = 10_000;
 /** A store that does not work for so long, or while the service stops, loses what waits. */
@@ -30,6 +31,7 @@ export class CompletionRecorder {
   readonly #running = new Set<Promise<void>>();
   readonly #closing = new AbortController();
   #waiting = 0;
+  readonly #waitingByEntity = new Map<string, number>();
 
   constructor(options: RecorderOptions) {
     this.#options = options;
@@ -45,15 +47,17 @@ export class CompletionRecorder {
 
   record(call: CompletePart): void {
     const length = call.start.inputs.length + (call.end.output?.length ?? 0);
-    if (this.#waiting + length > mostWaiting) {
+    const entity = splitProject(call.start.project_id)?.entity ?? "";
+    const ofEntity = this.#waitingByEntity.get(entity) ?? 0;
+    if (this.#waiting + length > mostWaiting || ofEntity + length > mostOfEntity) {
       this.#options.onLost(new HeddleError("busy", "too many completions wait to be stored"));
       return;
     }
-    this.#waiting += length;
+    this.#wait(entity, length);
     const storing = this.#store(call)
       .catch(this.#options.onLost)
       .finally(() => {
-        this.#waiting -= length;
+        this.#wait(entity, -length);
         this.#running.delete(storing);
       });
     this.#running.add(storing);
@@ -63,6 +67,13 @@ export class CompletionRecorder {
   async close(): Promise<void> {
     this.#closing.abort();
     while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+
+  #wait(entity: string, length: number): void {
+    this.#waiting += length;
+    const ofEntity = (this.#waitingByEntity.get(entity) ?? 0) + length;
+    if (ofEntity === 0) this.#waitingByEntity.delete(entity);
+    else this.#waitingByEntity.set(entity, ofEntity);
   }
 
   async #store(call: CompletePart): Promise<void> {

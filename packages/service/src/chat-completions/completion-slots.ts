@@ -13,13 +13,13 @@ const longestWaitMs = 600_000;
 /** The text that clients of other services know. */
 const reached = "Concurrency limit reached for requests";
 
-/** Choices that are generated at the same time: one key has at most three quarters of them. */
+/** Choices that are generated at the same time: one key has at most half of them, one entity three quarters. */
 export function openCompletionSlots({ slots, waitingPerKey }: SlotLimits): FairShare {
-  const perKey = Math.max(1, Math.ceil(slots * 0.75));
+  const perKey = Math.max(1, Math.floor(slots / 2));
   return new FairShare({
     capacity: slots,
     perKey,
-    perEntity: Math.max(perKey, Math.ceil(slots * 0.875)),
+    perEntity: Math.max(1, Math.floor(slots * 0.75)),
     waitingPerKey,
     timeoutMs: longestWaitMs,
     messages: {

@@ -241,7 +241,7 @@ export const settings = {
       kind: wholeNumber(1, 10_000),
       default: "64",
       meaning:
-        "choices of chat completions that are generated at the same time; one key has three quarters of them, further requests wait",
+        "choices of chat completions that are generated at the same time; one key has half of them, one entity three quarters, further requests wait",
     },
     waitingPerKey: {
       name: "HEDDLE_COMPLETIONS_WAITING",

@@ -32,7 +32,9 @@ test("an entity and a key get no more than three quarters of the slots", () => {
       Array.from({ length: 6 }, () => job("ann", 0)),
     ).fullEntities(),
   ).toEqual(["acme"]);
-  expect(sharesOf(1, [job("ann", 0)]).fullEntities()).toEqual(["acme"]);
+  for (const slots of [1, 2]) expect(sharesOf(slots, [job("ann", 0)]).fullEntities()).toEqual(["acme"]);
+  expect(sharesOf(3, [job("ann", 0)]).fullEntities()).toEqual([]);
+  expect(sharesOf(3, [job("ann", 0), job("bob", 0)]).fullEntities()).toEqual(["acme"]);
 });
 
 test("after its slice a job gives its slot to one who has fewer, the oldest first", () => {

@@ -8,8 +8,8 @@ export interface JobOwner {
 /** The counts of a level, and the name of one there. */
 type Level = [counts: Map<string, number>, name: string];
 
-/** Slots that an entity, or one of its keys, has at most: something is left for the others. */
-const most = (slots: number): number => Math.ceil(slots * 0.75);
+/** Slots that an entity, or one of its keys, has at most: where there are several, one is left for the others. */
+const most = (slots: number): number => Math.max(1, Math.min(Math.ceil(slots * 0.75), slots - 1));
 /** Of an entity, and of a key of it: what is beyond that is given back as soon as another one waits. */
 const entityShare = (slots: number): number => Math.max(1, Math.floor(slots * 0.75));
 const keyShare = (slots: number): number => Math.max(1, Math.floor(slots / 2));

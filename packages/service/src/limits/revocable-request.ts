@@ -65,9 +65,14 @@ export class RevocableRequest implements HttpRequest {
   }
 
   async *stream(limit: number): AsyncGenerator<Uint8Array> {
+    let read = 0;
     for await (const chunk of this.#request.stream(limit)) {
       this.#check();
       yield chunk;
+      read += chunk.length;
+      if (read < fewBytes) continue;
+      read = 0;
+      await mainThread.giveWay(this.#sharer());
     }
   }
 

@@ -106,7 +106,7 @@ class PartReader {
   #located(problem: Problem, loc: Loc): Problem {
     const base = ["body", "trajectory_groups", this.#group, ...loc];
     if (problem.details === undefined) {
-      const message = problem.message.replace(/ at position .*$/, "");
+      const [message = ""] = problem.message.split(" at position ", 1);
       return new Problem(problem.status, `${base.slice(1).join(".")}: ${message}`);
     }
     const details = problem.details.map((detail: Detail) => ({

@@ -12,8 +12,8 @@ export function corruptData(number: number, message: string, cause: unknown): He
   if (!corruptErrors.has(number) && !/corrupted data/i.test(message)) return undefined;
   const path = corruptPath(message);
   if (path === undefined) return undefined;
-  const name = /(?:^|\/)([^/]+)\/$/.exec(path)?.[1] ?? path;
-  const table = / in table [^ .]+\.([A-Za-z_]\w*) \(/.exec(message)?.[1];
+  const name = (path.endsWith("/") && path.split("/").at(-2)) || path;
+  const table = between(message, " in table ", " (")?.split(".")[1];
   const where = table === undefined ? `the part ${name}` : `the table ${table}, part ${name},`;
   return new HeddleError("corrupt", `The stored data of ${where} cannot be read: an operator has to restore it`, {
     cause,
@@ -22,7 +22,14 @@ export function corruptData(number: number, message: string, cause: unknown): He
 
 /** The directory of the part that a statement could not read, with a slash at the end. */
 export function corruptPath(message: string): string | undefined {
-  const part = /while reading from part (\/.+?\/) in table /.exec(message)?.[1];
-  const file = /While reading or decompressing (\/.+?) \(position: /.exec(message)?.[1];
+  const part = between(message, "while reading from part ", " in table ");
+  const file = between(message, "While reading or decompressing ", " (position: ");
   return part ?? (file && `${dirname(file)}/`);
+}
+
+/** The text between the first `before` and the next `after`. */
+function between(text: string, before: string, after: string): string | undefined {
+  const start = text.indexOf(before);
+  const end = start < 0 ? -1 : text.indexOf(after, start + before.length);
+  return end < 0 ? undefined : text.slice(start + before.length, end);
 }

@@ -75,6 +75,11 @@ export class FairShare {
     return { capacity: this.#capacity, held: this.#held, waiting: this.#waiting.size };
   }
 
+  /** What all keys of the entity of a sharer hold. */
+  heldByEntity({ entity }: Sharer): number {
+    return this.#heldByEntity.get(entity) ?? 0;
+  }
+
   /** What one key may hold at most. */
   get perKey(): number {
     return this.#perKey;

@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { openBlobStore } from "@heddle/blob-store";
 import { openControlPlane } from "@heddle/control-plane";
@@ -125,7 +126,7 @@ export async function startService(
       mayWrite: () => lease.mayWrite(),
       prices,
       onLoss: (lost) => losses.report("traces", lost),
-      shares: engineShares(config.limits),
+      shares: engineShares(config.limits, engine && availableParallelism()),
       ...(observability.store && { observer: observability.store }),
     });
     store = opened;

@@ -32,10 +32,11 @@ export function openTurns({ readsPerKey, readsPerEntity }: Limits): FairShare {
   });
 }
 
-/** How requests share the engine of the traces. */
-export function engineShares({ readsPerKey, readsPerEntity }: Limits): EngineShares {
+/** How requests share the engine of the traces; `cores` are those of an engine on this machine. */
+export function engineShares({ readsPerKey, readsPerEntity }: Limits, cores?: number): EngineShares {
   return {
     sharer: currentSharer,
+    cores,
     readsPerKey,
     readsPerEntity,
     messages: {

@@ -21,6 +21,8 @@ export interface EngineShares {
   readsPerEntity: number;
   /** Why a read is refused that has waited too long for its key or its entity. */
   messages: { key: string; entity: string };
+  /** Cores of the engine, where it runs on this machine: the reads of an entity divide them among themselves. */
+  cores?: number | undefined;
 }
 
 /** The engine as each kind of work may use it. */
@@ -34,6 +36,7 @@ export function shareEngine(
   shares: EngineShares | undefined,
 ): { engines: SharedEngine; load: () => Record<SlotPool, ShareLoad> } {
   const sharer = shares?.sharer;
+  const cores = shares?.cores;
   const reads = { all: "Too many reads at once", ...(shares?.messages ?? unshared) };
   const writes = { all: "Too many writes at once", key: tooManyWrites, entity: tooManyWrites };
   const slots = {
@@ -49,9 +52,9 @@ export function shareEngine(
   };
   return {
     engines: {
-      reads: withSlots(engine, slots.reads, sharer),
-      lookups: withSlots(engine, slots.lookups, sharer),
-      writes: withSlots(engine, slots.writes, sharer),
+      reads: withSlots(engine, slots.reads, { sharer, cores }),
+      lookups: withSlots(engine, slots.lookups, { sharer }),
+      writes: withSlots(engine, slots.writes, { sharer }),
       commits: withSlots(engine, slots.commits),
     },
     load: () => ({

@@ -1,11 +1,11 @@
-import type { JsonText } from "@heddle/trace-model";
+import type { JsonSchema } from "./schema-value.js";
 
-const count = { type: "integer", minimum: 1 };
-const number = { type: "number" };
-const objects = { type: "array", items: { type: "object" } };
+const count = { type: "integer", minimum: 1 } as const;
+const number = { type: "number" } as const;
+const objects = { type: "array", items: { type: "object" } } as const;
 
 /** What an object of class `LLMStructuredCompletionModel` may say. Members with the value null are absent. */
-export const modelSchema: JsonText = JSON.stringify({
+export const modelSchema = {
   type: "object",
   required: ["llm_model_id"],
   properties: {
@@ -38,4 +38,4 @@ export const modelSchema: JsonText = JSON.stringify({
       },
     },
   },
-});
+} as const satisfies JsonSchema;

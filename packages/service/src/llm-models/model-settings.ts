@@ -1,10 +1,10 @@
 import { HeddleError } from "@heddle/errors";
 import { jsonType } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/trace-model";
-import { schemaFault } from "./json-schema.js";
 import { isMembers } from "./members.js";
 import type { Members } from "./members.js";
 import { modelSchema } from "./model-schema.js";
+import { fitting } from "./schema-value.js";
 
 export const modelClass = "LLMStructuredCompletionModel";
 
@@ -21,19 +21,6 @@ export interface ModelSettings {
   parameters: JsonText;
 }
 
-interface StoredModel {
-  name?: unknown;
-  llm_model_id: string;
-  default_params?: StoredParameters;
-}
-
-interface StoredParameters {
-  messages_template?: readonly Members[];
-  prompt?: string;
-  response_format?: string | Members;
-  [parameter: string]: unknown;
-}
-
 /** Throws `invalid` for a value that is no model object, with the member and the reason. */
 export function modelSettings(val: JsonText): ModelSettings {
   if (jsonType(val) !== "object") throw new HeddleError("invalid", `a value of class ${modelClass} must be an object`);
@@ -48,9 +35,7 @@ export function modelSettings(val: JsonText): ModelSettings {
     }
     stored["default_params"] = params;
   }
-  const fault = schemaFault(modelSchema, JSON.stringify(stored));
-  if (fault !== undefined) throw new HeddleError("invalid", fault);
-  const { name, llm_model_id: modelId, default_params = {} } = stored as unknown as StoredModel;
+  const { name, llm_model_id: modelId, default_params = noParameters } = fitting(modelSchema, stored);
   if (modelId.startsWith("weave:///")) {
     const text =
       'llm_model_id must be text as "<provider>/<model>": the operator configures providers (HEDDLE_PROVIDERS)';
@@ -66,6 +51,8 @@ export function modelSettings(val: JsonText): ModelSettings {
     parameters: JSON.stringify(Object.fromEntries(Object.entries(parameters).filter(isSent))),
   };
 }
+
+const noParameters = fitting(modelSchema.properties.default_params, {});
 
 const classMembers = new Set(["_type", "_class_name", "_bases"]);
 

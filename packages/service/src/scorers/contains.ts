@@ -3,19 +3,13 @@ import { arrayItems, jsonType } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/trace-model";
 import { textOf } from "../llm-models/variables.js";
 import { containsText } from "./contains-text.js";
-import type { ScorerClass } from "./scorer-class.js";
-
-interface ContainsParameters {
-  values?: readonly string[];
-  require: "all" | "any" | "none";
-  ignore_case: boolean;
-}
+import { scorerClass } from "./scorer-class.js";
 
 const maxValues = 1000;
 const maxListed = 5;
 const maxListedLength = 60;
 
-export const contains: ScorerClass = {
+export const contains = scorerClass({
   name: "ContainsScorer",
   description: "Passes when the output contains texts.",
   reads: ["output", "expected"],
@@ -39,8 +33,7 @@ export const contains: ScorerClass = {
     score: "the share of the texts that the output contains, 0 to 1",
     reason: "which texts are missing or, with `none`, were found; absent when it passes",
   },
-  open(parameters) {
-    const { values, require, ignore_case } = parameters as unknown as ContainsParameters;
+  open({ values, require, ignore_case }) {
     const cased = (text: string) => (ignore_case ? text.toLowerCase() : text);
     return (variables) => {
       const output = cased(textOf(variables.need("output", "the scorer")));
@@ -53,7 +46,7 @@ export const contains: ScorerClass = {
       return { passed, score: found.length / texts.length, ...(!passed && { reason }) };
     };
   },
-};
+});
 
 function textsOf(expected: JsonText): string[] {
   const texts = (jsonType(expected) === "array" ? arrayItems(expected) : [expected]).map(textOf);

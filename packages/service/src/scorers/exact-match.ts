@@ -1,13 +1,8 @@
 import { stringValue } from "@heddle/trace-model";
 import { sameJson } from "./same-json.js";
-import type { ScorerClass } from "./scorer-class.js";
+import { scorerClass } from "./scorer-class.js";
 
-interface ExactMatchParameters {
-  ignore_case: boolean;
-  ignore_whitespace: boolean;
-}
-
-export const exactMatch: ScorerClass = {
+export const exactMatch = scorerClass({
   name: "ExactMatchScorer",
   description: "Passes when the output and the expected value are the same JSON value.",
   reads: ["output", "expected"],
@@ -24,8 +19,7 @@ export const exactMatch: ScorerClass = {
     },
   },
   result: { passed: "whether the values are the same" },
-  open(parameters) {
-    const options = parameters as unknown as ExactMatchParameters;
+  open(options) {
     return (variables) => {
       const output = variables.need("output", "the scorer");
       const expected = variables.need("expected", "the scorer");
@@ -34,9 +28,12 @@ export const exactMatch: ScorerClass = {
       return { passed: normalized(one, options) === normalized(other, options) };
     };
   },
-};
+});
 
-function normalized(text: string, { ignore_case, ignore_whitespace }: ExactMatchParameters): string {
+function normalized(
+  text: string,
+  { ignore_case, ignore_whitespace }: { ignore_case: boolean; ignore_whitespace: boolean },
+): string {
   const cased = ignore_case ? text.toLowerCase() : text;
   return ignore_whitespace ? cased.trim().replaceAll(/\s+/g, " ") : cased;
 }

@@ -3,19 +3,19 @@ import type { JsonText } from "@heddle/trace-model";
 import { withPrefix } from "../error-prefix.js";
 import { schemaFault } from "../llm-models/json-schema.js";
 import { jsonIn } from "../llm-models/variables.js";
-import type { ScorerClass } from "./scorer-class.js";
+import { scorerClass } from "./scorer-class.js";
 
-export const jsonSchemaMatch: ScorerClass = {
+export const jsonSchemaMatch = scorerClass({
   name: "JsonSchemaScorer",
   description: "Passes when the output fits a JSON schema; a text is parsed as JSON first.",
   reads: ["output"],
   parameters: {
     schema: {
+      isRequired: true,
       type: "object",
       description: "A JSON schema of draft 2020-12, at most 64 KiB. Refs lead to its own definitions only.",
     },
   },
-  required: ["schema"],
   result: {
     passed: "whether the output fits",
     reason: "the path and what does not fit; absent when it passes",
@@ -33,7 +33,7 @@ export const jsonSchemaMatch: ScorerClass = {
       return reason === undefined ? { passed: true } : { passed: false, reason };
     };
   },
-};
+});
 
 function faultOf(schema: unknown, value: JsonText): string | undefined {
   return withPrefix("schema", () => schemaFault(JSON.stringify(schema), value));

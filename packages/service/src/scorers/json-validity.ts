@@ -1,8 +1,8 @@
 import { stringValue } from "@heddle/trace-model";
 import { jsonIn } from "../llm-models/variables.js";
-import type { ScorerClass } from "./scorer-class.js";
+import { scorerClass } from "./scorer-class.js";
 
-export const jsonValidity: ScorerClass = {
+export const jsonValidity = scorerClass({
   name: "JsonValidityScorer",
   description: "Passes when the output is a text that holds JSON, or a JSON value other than a text.",
   reads: ["output"],
@@ -14,4 +14,4 @@ export const jsonValidity: ScorerClass = {
       return { passed: text === undefined || jsonIn(text) !== undefined };
     };
   },
-};
+});

@@ -1,24 +1,17 @@
 import { HeddleError } from "@heddle/errors";
 import { schemaFault } from "../llm-models/json-schema.js";
 import { withPrefix } from "../error-prefix.js";
-import type { Members } from "../llm-models/members.js";
 import { modelClass, modelSettings } from "../llm-models/model-settings.js";
-import type { ScorerClass } from "./scorer-class.js";
-
-interface JudgeParameters {
-  model: string | Members;
-  scoring_prompt?: string;
-  scoring_prompt_ref?: string;
-  response_schema?: Members;
-}
+import { scorerClass } from "./scorer-class.js";
 
 /** `open-judge.ts` makes scorers of it. */
-export const llmJudge: ScorerClass = {
+export const llmJudge = scorerClass({
   name: "LLMAsAJudgeScorer",
   description: "Asks a model to judge, with a prompt that is filled from the row, the inputs and the output.",
   reads: ["output", "inputs", "every column"],
   parameters: {
     model: {
+      isRequired: true,
       type: ["string", "object"],
       description: `Ref of a model object of class \`${modelClass}\`, or the value of one.`,
     },
@@ -39,14 +32,12 @@ export const llmJudge: ScorerClass = {
         "A JSON schema of draft 2020-12 for the judgement. The model is asked for it, and a judgement that does not fit is an error.",
     },
   },
-  required: ["model"],
   result: {
     "the judgement":
       "with `response_schema`, or when the model object asks for JSON, the JSON value as the model wrote it; otherwise its text",
   },
   isSdkClass: true,
-  check(parameters) {
-    const { model, scoring_prompt, scoring_prompt_ref, response_schema } = parameters as unknown as JudgeParameters;
+  check({ model, scoring_prompt, scoring_prompt_ref, response_schema }) {
     if (scoring_prompt === undefined && scoring_prompt_ref === undefined) {
       throw new HeddleError("invalid", "scoring_prompt or scoring_prompt_ref is required");
     }
@@ -55,4 +46,4 @@ export const llmJudge: ScorerClass = {
       withPrefix("response_schema", () => schemaFault(JSON.stringify(response_schema), "null"));
     }
   },
-};
+});

@@ -2,20 +2,15 @@ import { HeddleError } from "@heddle/errors";
 import { stringValue } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/trace-model";
 import { limitedText } from "./limited-text.js";
-import type { ScorerClass } from "./scorer-class.js";
+import { scorerClass } from "./scorer-class.js";
 
-interface NumericParameters {
-  absolute: number;
-  relative: number;
-  find: Find;
-}
 type Find = "whole" | "first" | "last";
 
 const maxText = 1_000_000;
 const numbers = /[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?/g;
 const wholeNumber = new RegExp(`^${numbers.source}$`);
 
-export const numericTolerance: ScorerClass = {
+export const numericTolerance = scorerClass({
   name: "NumericToleranceScorer",
   description: "Passes when the output and the expected value are numbers that differ by no more than a tolerance.",
   reads: ["output", "expected"],
@@ -40,8 +35,7 @@ export const numericTolerance: ScorerClass = {
     difference: "output minus expected; absent when the output has no number",
     reason: "absent when the output has a number",
   },
-  open(parameters) {
-    const { absolute, relative, find } = parameters as unknown as NumericParameters;
+  open({ absolute, relative, find }) {
     return (variables) => {
       const expected = numberIn(limitedText(variables.need("expected", "the scorer"), maxText, "expected"), "whole");
       if (expected === undefined) throw new HeddleError("invalid", '"expected" must be a number');
@@ -51,7 +45,7 @@ export const numericTolerance: ScorerClass = {
       return { passed: Math.abs(difference) <= Math.max(absolute, relative * Math.abs(expected)), difference };
     };
   },
-};
+});
 
 /** Undefined for what is no number, or none that a double can hold. */
 function numberIn(value: JsonText, find: Find): number | undefined {

@@ -2,24 +2,19 @@ import { HeddleError } from "@heddle/errors";
 import { RE2JS } from "re2js";
 import { textOf } from "../llm-models/variables.js";
 import { limitedText } from "./limited-text.js";
-import type { Parameters, ScorerClass } from "./scorer-class.js";
-
-interface RegexParameters {
-  pattern: string;
-  ignore_case: boolean;
-  full_match: boolean;
-}
+import { scorerClass } from "./scorer-class.js";
 
 const maxPattern = 1000;
 const maxText = 1_000_000;
 const maxMatch = 200;
 
-export const regularExpression: ScorerClass = {
+export const regularExpression = scorerClass({
   name: "RegexScorer",
   description: "Passes when the output matches a regular expression.",
   reads: ["output"],
   parameters: {
     pattern: {
+      isRequired: true,
       type: "string",
       minLength: 1,
       maxLength: maxPattern,
@@ -32,7 +27,6 @@ export const regularExpression: ScorerClass = {
       description: "Whether the whole output must match, and not a part of it.",
     },
   },
-  required: ["pattern"],
   result: {
     passed: "whether the output matches",
     match: `the first ${maxMatch} characters of the part that matched; absent when none did`,
@@ -41,19 +35,17 @@ export const regularExpression: ScorerClass = {
     compiled(parameters);
   },
   open(parameters) {
-    const { full_match } = parameters as unknown as RegexParameters;
     return (variables) => {
       const text = limitedText(textOf(variables.need("output", "the scorer")), maxText, "output");
       // Compiled anew each time: one that was stopped keeps a state that is not sound.
       const matcher = compiled(parameters).matcher(text);
-      const match = (full_match ? matcher.matches() : matcher.find()) ? (matcher.group() ?? "") : undefined;
+      const match = (parameters.full_match ? matcher.matches() : matcher.find()) ? (matcher.group() ?? "") : undefined;
       return match === undefined ? { passed: false } : { passed: true, match: match.slice(0, maxMatch) };
     };
   },
-};
+});
 
-function compiled(parameters: Parameters): RE2JS {
-  const { pattern, ignore_case } = parameters as unknown as RegexParameters;
+function compiled({ pattern, ignore_case }: { pattern: string; ignore_case: boolean }): RE2JS {
   try {
     return RE2JS.compile(pattern, ignore_case ? RE2JS.CASE_INSENSITIVE : 0);
   } catch (error) {

@@ -52,7 +52,7 @@ export function scorerSettings(scorerClass: ScorerClass, val: JsonText): ScorerS
   }
   const schema = {
     type: "object",
-    required: scorerClass.required ?? [],
+    required: Object.keys(schemas).filter((key) => schemas[key]?.isRequired),
     properties: { ...commonSchemas, ...schemas },
   };
   const fault = schemaFault(JSON.stringify(schema), JSON.stringify(members));

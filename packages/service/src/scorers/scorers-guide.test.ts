@@ -7,10 +7,9 @@ import { scorerClasses } from "./scorer-classes.js";
 const path = join(import.meta.dirname, "../../../docs/guides/scorers.md");
 const [begin, end] = ["<!-- classes -->\n", "<!-- end of classes -->"];
 
-function described({ name, description, reads, parameters, required = [], result }: ScorerClass): string {
+function described({ name, description, reads, parameters, result }: ScorerClass): string {
   const rows = Object.entries(parameters).map(
-    ([key, schema]) =>
-      `| \`${key}\` | ${typeOf(schema)} | ${defaultOf(schema, required.includes(key))} | ${schema.description} |`,
+    ([key, schema]) => `| \`${key}\` | ${typeOf(schema)} | ${defaultOf(schema)} | ${schema.description} |`,
   );
   const results = Object.entries(result).map(([key, text]) => `- ${/^\w+$/.test(key) ? `\`${key}\`` : key}: ${text}`);
   return [
@@ -29,8 +28,8 @@ function typeOf({ type, enum: values, items }: ParameterSchema): string {
   return (typeof type === "string" ? [type] : type).join(" or ").replace("string", "text");
 }
 
-const defaultOf = ({ default: value }: ParameterSchema, isRequired: boolean) =>
-  isRequired
+const defaultOf = ({ default: value, isRequired }: ParameterSchema) =>
+  isRequired === true
     ? "required"
     : value === undefined
       ? "none"

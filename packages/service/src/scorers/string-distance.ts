@@ -1,18 +1,13 @@
 import { distance } from "fastest-levenshtein";
 import { textOf } from "../llm-models/variables.js";
 import { limitedText } from "./limited-text.js";
-import type { ScorerClass } from "./scorer-class.js";
+import { scorerClass } from "./scorer-class.js";
 import { thresholdParameter, thresholdResult, withPassed } from "./threshold.js";
-
-interface DistanceParameters {
-  ignore_case: boolean;
-  threshold?: number;
-}
 
 /** The time grows with the product of both lengths. */
 const maxText = 10_000;
 
-export const stringDistance: ScorerClass = {
+export const stringDistance = scorerClass({
   name: "StringDistanceScorer",
   description: "Compares the output with the expected text by the number of edits between them (Levenshtein).",
   reads: ["output", "expected"],
@@ -25,8 +20,7 @@ export const stringDistance: ScorerClass = {
     distance: `insertions, deletions and replacements of UTF-16 units; texts may have ${maxText.toLocaleString("en")}`,
     ...thresholdResult,
   },
-  open(parameters) {
-    const { ignore_case, threshold } = parameters as unknown as DistanceParameters;
+  open({ ignore_case, threshold }) {
     return (variables) => {
       const [output = "", expected = ""] = ["output", "expected"].map((name) => {
         const text = limitedText(textOf(variables.need(name, "the scorer")), maxText, name);
@@ -37,4 +31,4 @@ export const stringDistance: ScorerClass = {
       return { ...withPassed(score, threshold), distance: edits };
     };
   },
-};
+});

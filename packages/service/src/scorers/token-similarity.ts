@@ -1,17 +1,12 @@
 import { textOf } from "../llm-models/variables.js";
 import { commonSubsequence } from "./common-subsequence.js";
 import { limitedText } from "./limited-text.js";
-import type { ScorerClass } from "./scorer-class.js";
+import { scorerClass } from "./scorer-class.js";
 import { thresholdParameter, thresholdResult, withPassed } from "./threshold.js";
-
-interface SimilarityParameters {
-  measure: keyof typeof measures;
-  threshold?: number;
-}
 
 const maxText = 20_000;
 
-export const tokenSimilarity: ScorerClass = {
+export const tokenSimilarity = scorerClass({
   name: "TokenSimilarityScorer",
   description:
     "Compares the words of the output with those of the expected text, upper and lower case and punctuation aside.",
@@ -30,8 +25,7 @@ export const tokenSimilarity: ScorerClass = {
     score: `similarity, 0 to 1; texts may have ${maxText.toLocaleString("en")} characters`,
     ...thresholdResult,
   },
-  open(parameters) {
-    const { measure, threshold } = parameters as unknown as SimilarityParameters;
+  open({ measure, threshold }) {
     return (variables) => {
       const [output = [], expected = []] = ["output", "expected"].map((name) =>
         wordsOf(limitedText(textOf(variables.need(name, "the scorer")), maxText, name)),
@@ -41,7 +35,7 @@ export const tokenSimilarity: ScorerClass = {
       return withPassed(score, threshold);
     };
   },
-};
+});
 
 const segmenter = new Intl.Segmenter("en", { granularity: "word" });
 

@@ -1,17 +1,16 @@
 import { HeddleError } from "@heddle/errors";
 import { jsonIn } from "../llm-models/variables.js";
 import { commonSubsequence } from "./common-subsequence.js";
-import type { ScorerClass } from "./scorer-class.js";
+import { scorerClass } from "./scorer-class.js";
 import { isSameCall, toolCallsIn } from "./tool-calls.js";
 import type { ArgumentsRule, ToolCall } from "./tool-calls.js";
 
-interface ToolCallParameters {
+interface Rules {
   arguments: ArgumentsRule;
   order: "any" | "same";
-  allow_extra: boolean;
 }
 
-export const toolCallMatch: ScorerClass = {
+export const toolCallMatch = scorerClass({
   name: "ToolCallScorer",
   description: "Passes when the output calls the expected tools with the expected arguments.",
   reads: ["output", "expected"],
@@ -41,8 +40,7 @@ export const toolCallMatch: ScorerClass = {
       "matched calls divided by the larger of both numbers of calls, or with `allow_extra` by the expected ones, 0 to 1",
     reason: "how many calls matched; absent when it passes",
   },
-  open(parameters) {
-    const rules = parameters as unknown as ToolCallParameters;
+  open(rules) {
     return (variables) => {
       const output = toolCallsIn(parsed(variables.need("output", "the scorer")));
       const expected = expectedCalls(parsed(variables.need("expected", "the scorer")));
@@ -54,7 +52,7 @@ export const toolCallMatch: ScorerClass = {
       return { passed, score: total === 0 ? 1 : matched / total, ...(!passed && { reason }) };
     };
   },
-};
+});
 
 /** A text that holds JSON counts as the JSON. */
 function parsed(json: string): unknown {
@@ -70,7 +68,7 @@ function expectedCalls(value: unknown): ToolCall[] {
   throw new HeddleError("invalid", '"expected" must be calls of tools: {"name": …, "arguments": {…}}, a list, or []');
 }
 
-function matchedCalls(output: readonly ToolCall[], expected: readonly ToolCall[], rules: ToolCallParameters): number {
+function matchedCalls(output: readonly ToolCall[], expected: readonly ToolCall[], rules: Rules): number {
   const isMatch = expected.map((call) => output.map((made) => isSameCall(made, call, rules.arguments)));
   if (rules.order === "same") {
     return commonSubsequence(expected.length, output.length, (i, j) => isMatch[i]?.[j] === true);

@@ -39,7 +39,13 @@ const main = fileURLToPath(new URL("../dist/main.js", import.meta.url));
 export async function startServiceProcess({ env, nodeArguments = [] }: ServiceOptions = {}): Promise<ServiceProcess> {
   const directory = mkdtempSync(join(tmpdir(), "heddle-bench-"));
   const child = spawn(process.execPath, ["--max-semi-space-size=64", ...nodeArguments, main, "serve"], {
-    env: { PATH: process.env["PATH"], HEDDLE_DATA_DIR: directory, HEDDLE_PORT: "0", ...env },
+    env: {
+      PATH: process.env["PATH"],
+      HEDDLE_DATA_DIR: directory,
+      HEDDLE_PORT: "0",
+      HEDDLE_OTLP_GRPC_PORT: "off",
+      ...env,
+    },
     stdio: ["ignore", "pipe", "inherit"],
   });
   const pid = child.pid ?? 0;

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { isSettingName } from "../src/config/config.js";
 import { settings } from "../src/config/settings.js";
+import { collectorMethods, usualGrpcPort } from "../src/otlp/collector.js";
 
 // What the files of `deploy/` say of the rest of the repository. `pnpm proxies` runs the proxies.
 const root = join(import.meta.dirname, "../../..");
@@ -41,6 +42,9 @@ test("the image is built from files that exist, with the package manager and a N
   expect(argumentsOf("FROM").every((text) => text.startsWith("${NODE_IMAGE}"))).toBe(true);
 });
 
+/** Of HTTP, and of OpenTelemetry over gRPC. */
+const ports = [settings.port.default, String(usualGrpcPort)];
+
 test("the image runs what pnpm start runs, as a user that is not root, and keeps data in the volume", () => {
   const [entry = ""] = argumentsOf("ENTRYPOINT");
   const { bin } = manifest(root, "packages/service");
@@ -50,7 +54,7 @@ test("the image runs what pnpm start runs, as a user that is not root, and keeps
   expect(argumentsOf("USER")).toEqual(["1000:1000"]);
   expect(argumentsOf("VOLUME")).toEqual(["/data"]);
   expect(argumentsOf("ENV").at(-1)).toMatch(/HEDDLE_HOST=0\.0\.0\.0 +HEDDLE_DATA_DIR=\/data$/);
-  expect(argumentsOf("EXPOSE")).toEqual([settings.port.default]);
+  expect(argumentsOf("EXPOSE")).toEqual([ports.join(" ")]);
   expect(argumentsOf("HEALTHCHECK")[0]).toContain(`HEDDLE_PORT || ${settings.port.default}}/health\``);
 
   const unit = read(deploy, "heddle.service");
@@ -73,6 +77,7 @@ interface Compose {
     string,
     {
       build?: { context: string; dockerfile: string };
+      ports?: string[];
       volumes?: string[];
       configs?: Array<{ source: string; target: string }>;
       depends_on?: Record<string, unknown>;
@@ -92,6 +97,7 @@ test.each(["compose.yaml", "compose.remote-stores.yaml"])("%s builds the image a
   expect(context).toBe(root);
   expect(resolve(context, heddle?.build?.dockerfile ?? "")).toBe(join(deploy, "Dockerfile"));
   expect(heddle).toMatchObject({ read_only: true, init: true });
+  expect(heddle?.ports).toEqual(ports.map((port) => `127.0.0.1:${port}:${port}`));
   // The driver of Docker that Podman has, too. It keeps everything unless limited.
   expect(heddle?.logging).toMatchObject({ driver: "json-file", options: { "max-size": expect.any(String) } });
   expect(parseInt(heddle?.stop_grace_period ?? "")).toBeGreaterThan(10);
@@ -108,6 +114,17 @@ test("the example of the environment has every variable that the compose file re
   );
   const given = [...read(deploy, "compose.env.example").matchAll(/^(\w+)=/gm)].map(([, name]) => name);
   expect(new Set(given)).toEqual(required);
+});
+
+test("the proxies pass calls of gRPC on to its port", () => {
+  const methods = Object.keys(collectorMethods);
+  const [, nginxPrefix = "", nginxPort] =
+    /location (\S+) {\s+grpc_pass grpc:\/\/127\.0\.0\.1:(\d+);/.exec(read(deploy, "nginx.conf")) ?? [];
+  const [, caddyPrefix = "", caddyPort] =
+    /@grpc path (\S+)\*\s+reverse_proxy @grpc h2c:\/\/127\.0\.0\.1:(\d+)/.exec(read(deploy, "Caddyfile")) ?? [];
+  expect([nginxPort, caddyPort]).toEqual([ports[1], ports[1]]);
+  for (const method of methods)
+    expect([method.startsWith(nginxPrefix), method.startsWith(caddyPrefix)]).toEqual([true, true]);
 });
 
 test("the unit of systemd waits longer for the end than the service takes", () => {
@@ -164,8 +181,10 @@ test("the Kubernetes manifests fit together: one writer, its volume, its service
   expect(pod.enableServiceLinks).toBe(false);
   expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(10);
   expect(`${pod.securityContext.runAsUser}:${pod.securityContext.runAsUser}`).toBe(argumentsOf("USER")[0]);
-  expect(container.ports).toEqual([{ name: "http", containerPort: Number(settings.port.default) }]);
-  expect(service.spec.ports.map(({ targetPort }) => targetPort)).toEqual(["http"]);
+  expect(container.ports.map(({ containerPort }) => String(containerPort))).toEqual(ports);
+  const portNames = container.ports.map(({ name }) => name);
+  expect(portNames).toEqual(["http", "otlp-grpc"]);
+  expect(service.spec.ports.map(({ targetPort }) => targetPort)).toEqual(portNames);
   const { paths } = JSON.parse(read(root, "spec/dist/tracing.json")) as { paths: Record<string, { get?: object }> };
   for (const probe of [container.startupProbe, container.livenessProbe, container.readinessProbe]) {
     expect(paths[probe.httpGet.path]?.get).toMatchObject({ security: [] });

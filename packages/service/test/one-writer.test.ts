@@ -50,6 +50,7 @@ describe.each(ends)("services that share a control plane on %s", { timeout: 60_0
     const settings = {
       HEDDLE_DATA_DIR: join(root, `${end}-${name}`),
       HEDDLE_PORT: "0",
+      HEDDLE_OTLP_GRPC_PORT: "off",
       HEDDLE_API_KEY: ownerKey,
       HEDDLE_CLICKHOUSE_URL: clickhouse.href,
     };

@@ -30,7 +30,13 @@ const s3Settings = () => ({
   AWS_ENDPOINT_URL: s3.access.endpoint ?? "",
 });
 function settings(env: Record<string, string>) {
-  return readConfig({ HEDDLE_DATA_DIR: directory, HEDDLE_PORT: "0", ...s3Settings(), ...env });
+  return readConfig({
+    HEDDLE_DATA_DIR: directory,
+    HEDDLE_PORT: "0",
+    HEDDLE_OTLP_GRPC_PORT: "off",
+    ...s3Settings(),
+    ...env,
+  });
 }
 const writeLog = () => {};
 

@@ -18,7 +18,7 @@ const data = mkdtempSync(join(tmpdir(), "heddle-start-"));
 afterAll(() => rmSync(data, { recursive: true, force: true }));
 
 const heddle = (args: string[], env: Record<string, string> = {}): Child =>
-  spawnHeddle(args, { HEDDLE_DATA_DIR: data, HEDDLE_PORT: "0", ...env });
+  spawnHeddle(args, { HEDDLE_DATA_DIR: data, HEDDLE_PORT: "0", HEDDLE_OTLP_GRPC_PORT: "off", ...env });
 
 /** Resolves with what was printed once the last line of the banner is there. */
 async function ready(child: Child): Promise<string> {
@@ -70,10 +70,34 @@ test("a port in use is one clear line", async () => {
   const address = taken.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
   const other = mkdtempSync(join(tmpdir(), "heddle-port-"));
-  const config = readConfig({ HEDDLE_PORT: String(port), HEDDLE_DATA_DIR: other });
+  const config = readConfig({ HEDDLE_PORT: String(port), HEDDLE_OTLP_GRPC_PORT: "off", HEDDLE_DATA_DIR: other });
   await expect(startService(config, { writeLog: () => {} })).rejects.toThrow(
     new ConfigError(`port ${port} on 127.0.0.1 is in use. Set HEDDLE_PORT (0 picks a free one).`),
   );
+  taken.close();
+  rmSync(other, { recursive: true, force: true });
+});
+
+test("the port for gRPC: its default gives way to another program, a set one does not, and the banner names it", async () => {
+  const other = mkdtempSync(join(tmpdir(), "heddle-grpc-"));
+  const lines: string[] = [];
+  const start = async (setting: string) => {
+    const settings = { HEDDLE_PORT: "0", HEDDLE_DATA_DIR: other, HEDDLE_OTLP_GRPC_PORT: setting };
+    const running = await startService(readConfig(settings), { writeLog: (line) => lines.push(line) });
+    await running.close();
+    return running.otlpGrpcUrl;
+  };
+  expect(await start("0")).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+  // Another program may listen there already.
+  const port = 4317;
+  const taken = createServer()
+    .on("error", () => undefined)
+    .listen(port, "127.0.0.1");
+  await delay(100);
+  expect(await start("")).toBeUndefined();
+  const reason = `port ${port} on 127.0.0.1 is in use. Set HEDDLE_OTLP_GRPC_PORT (0 picks a free one).`;
+  expect(lines.join("")).toContain(`OpenTelemetry over gRPC is not served: ${reason}`);
+  await expect(start(String(port))).rejects.toThrow(new ConfigError(reason));
   taken.close();
   rmSync(other, { recursive: true, force: true });
 });

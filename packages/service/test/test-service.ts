@@ -9,7 +9,7 @@ import { openControlPlane } from "@heddle/control-plane";
 import type { NewApiKey } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import { toFetch } from "@heddle/server-stub/fetch";
-import { listen } from "@heddle/server-stub/node";
+import { BodiesInFlight, listen } from "@heddle/server-stub/node";
 import { testDatabase } from "@heddle/trace-store/testing";
 import { createApp } from "../src/boot/app.js";
 import { openCompletions } from "../src/chat-completions/open-completions.js";
@@ -21,6 +21,9 @@ import { openLossLog } from "../src/operations/losses/loss-log.js";
 import { engineShares, openWorkingMemory } from "../src/limits/shares.js";
 import { withScope } from "../src/limits/with-scope.js";
 import { openMetrics } from "../src/observability/metrics.js";
+import { listenForGrpc } from "../src/otlp/listen-grpc.js";
+import type { GrpcOptions } from "../src/otlp/listen-grpc.js";
+import { collectorMethods } from "../src/otlp/collector.js";
 import { openProviders } from "../src/providers/providers.js";
 import { outageLog } from "../src/operations/outages.js";
 import { providerKinds } from "../src/config/provider-settings.js";
@@ -121,6 +124,17 @@ export async function openTestService(
     },
     async listen(): Promise<string> {
       const listening = await listen(app, { stallMs: config.limits.responseStallMs });
+      closing.push(() => listening.close(0));
+      return listening.url;
+    },
+    /** Takes traces over gRPC as the service does; returns the URL. */
+    async listenGrpc(limits: Partial<GrpcOptions> = {}): Promise<string> {
+      const defaults = { host: "127.0.0.1", port: 0, maxConnections: 64, maxCalls: 64, headersMs: 5000, stallMs: 5000 };
+      const bodies = new BodiesInFlight({
+        maxBodyBytesInFlight: config.bodyMemoryBytes,
+        bodyStallMs: config.bodyTimeoutMs,
+      });
+      const listening = await listenForGrpc(app, { ...defaults, methods: collectorMethods, bodies, ...limits });
       closing.push(() => listening.close(0));
       return listening.url;
     },

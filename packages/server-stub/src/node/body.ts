@@ -1,4 +1,5 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
+import type { Readable } from "node:stream";
 import { promisify } from "node:util";
 import { gunzip, inflate, inflateRaw } from "node:zlib";
 import type { BodiesInFlight, Body } from "./bodies-in-flight.js";
@@ -6,16 +7,19 @@ import { BodyTooLarge, ClientDisconnected } from "../http.js";
 import type { BodyForm, Encoding } from "../http.js";
 import { isAlreadyRead, keptBody } from "./kept-body.js";
 
+/** A request of `node:http`, or of the same interface of `node:http2`. */
+export type IncomingBody = Readable & { headers: IncomingHttpHeaders };
+
 /** The body of one request, as it arrives and is inflated. Its memory counts until it is released. */
 export class NodeBody {
-  readonly #incoming: IncomingMessage;
-  readonly #outgoing: ServerResponse;
+  readonly #incoming: IncomingBody;
+  readonly #outgoing: { writeContinue?: () => void };
   readonly #bodies: BodiesInFlight;
   /** A framework has read the body, and what it has kept is inflated. */
   readonly isAlreadyRead: boolean;
   #body: Body | undefined;
 
-  constructor(incoming: IncomingMessage, outgoing: ServerResponse, bodies: BodiesInFlight) {
+  constructor(incoming: IncomingBody, outgoing: { writeContinue?: () => void }, bodies: BodiesInFlight) {
     this.#incoming = incoming;
     this.#outgoing = outgoing;
     this.#bodies = bodies;
@@ -30,7 +34,7 @@ export class NodeBody {
       // Its events have gone by.
       if (incoming.destroyed) return reject(disconnected());
       if (Number(incoming.headers["content-length"] ?? 0) > limit) return reject(new BodyTooLarge());
-      if (incoming.headers.expect?.toLowerCase() === "100-continue") this.#outgoing.writeContinue();
+      if (incoming.headers.expect?.toLowerCase() === "100-continue") this.#outgoing.writeContinue?.();
       let chunks: Buffer[] | undefined = [];
       const drop = (reason: Error): void => {
         chunks = undefined;
@@ -73,7 +77,7 @@ export class NodeBody {
       return;
     }
     if (Number(incoming.headers["content-length"] ?? 0) > limit) throw new BodyTooLarge();
-    if (incoming.headers.expect?.toLowerCase() === "100-continue") this.#outgoing.writeContinue();
+    if (incoming.headers.expect?.toLowerCase() === "100-continue") this.#outgoing.writeContinue?.();
     const chunks: AsyncIterator<Uint8Array, undefined> = incoming.iterator({ destroyOnReturn: false });
     let size = 0;
     try {

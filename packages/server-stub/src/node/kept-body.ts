@@ -1,4 +1,5 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
+import type { Readable } from "node:stream";
 import { BodyAlreadyRead } from "../http.js";
 import type { BodyForm } from "../http.js";
 
@@ -9,8 +10,12 @@ interface Parsed {
   body?: unknown;
 }
 
+interface WithHeaders {
+  headers: IncomingHttpHeaders;
+}
+
 /** Whether something else has begun to read the body: its bytes will not come again. */
-export function isAlreadyRead(incoming: IncomingMessage): boolean {
+export function isAlreadyRead(incoming: Readable): boolean {
   return incoming.readableDidRead || incoming.readableEnded;
 }
 
@@ -18,7 +23,7 @@ export function isAlreadyRead(incoming: IncomingMessage): boolean {
  * The body of a request that a framework has read, from what it has kept of it: bytes and text as they were sent, a parsed
  * JSON value only where `form` allows it. What it has kept is inflated. Throws `BodyAlreadyRead`.
  */
-export function keptBody(incoming: IncomingMessage & Parsed, form: BodyForm): Uint8Array {
+export function keptBody(incoming: Readable & WithHeaders & Parsed, form: BodyForm): Uint8Array {
   const { rawBody, body } = incoming;
   for (const kept of [rawBody, body]) if (kept instanceof Uint8Array) return kept;
   if (!incoming.readableDidRead) return new Uint8Array();
@@ -31,6 +36,6 @@ export function keptBody(incoming: IncomingMessage & Parsed, form: BodyForm): Ui
   );
 }
 
-function isJson(incoming: IncomingMessage): boolean {
+function isJson(incoming: WithHeaders): boolean {
   return /^application\/([^/;]+\+)?json\b/i.test(incoming.headers["content-type"] ?? "");
 }

@@ -4,18 +4,19 @@ import type { AddressInfo, Socket } from "node:net";
 import { BodiesInFlight } from "./bodies-in-flight.js";
 import type { BodyLimits } from "./bodies-in-flight.js";
 import { Connections } from "./connections.js";
-import { ClientDisconnected } from "../http.js";
-import type { BodyForm, Encoding, HttpResponse, HttpServer, StreamBody } from "../http.js";
-import { withSignal } from "../lazy-signal.js";
-import { NodeBody } from "./body.js";
+import type { HttpResponse, HttpServer, StreamBody } from "../http.js";
+import { openNodeRequest } from "./request.js";
 import { closeInOrder } from "./close.js";
 import { refusalOf, refusalResponse, refuseUnreadable } from "./refusals.js";
 import type { Refusal, RefusedRequest } from "./refusals.js";
 import { NodeSink } from "./sink.js";
-import { requestIdHeader, requestIdOf, withId } from "../request-id.js";
+import { withId } from "../request-id.js";
 import { cutOnStall, defaultStallMs } from "./stall-deadline.js";
 import { piecesBody } from "../response/write-slices.js";
 
+export { BodiesInFlight } from "./bodies-in-flight.js";
+export { openNodeRequest } from "./request.js";
+export type { NodeRequest, NodeResponse, OpenedRequest } from "./request.js";
 export type { RefusedRequest } from "./refusals.js";
 
 export interface NodeOptions extends BodyLimits {
@@ -27,6 +28,8 @@ export interface NodeOptions extends BodyLimits {
 }
 
 export interface ListenOptions extends NodeOptions {
+  /** The memory of bodies, where servers share it; {@link BodyLimits} are then its own. */
+  bodies?: BodiesInFlight;
   /**
    * Most connections at once; default 4096. Beyond it those without a request in progress are closed, and new requests
    * get 503, on up to twice as many connections more. Choose a sixth of the files that the process may open.
@@ -67,10 +70,11 @@ export async function listen(
     connectionsSetting = "maxConnections",
     stallMs = defaultStallMs,
     onRefused,
+    bodies: shared,
     ...options
   }: ListenOptions = {},
 ): Promise<Listening> {
-  const bodies = new BodiesInFlight(options);
+  const bodies = shared ?? new BodiesInFlight(options);
   const respondTo = nodeListener(server, bodies, stallMs);
   const tooMany: Refusal = {
     status: 503,
@@ -152,46 +156,14 @@ type NodeListener = (request: IncomingMessage, response: ServerResponse) => void
 
 function nodeListener(server: HttpServer, bodies: BodiesInFlight, stallMs: number): NodeListener {
   return (incoming, outgoing) => {
-    const body = new NodeBody(incoming, outgoing, bodies);
-    const request = requestOf(incoming, outgoing, body);
+    const { request, release } = openNodeRequest(incoming, outgoing, bodies);
     server(request)
-      .finally(() => body.release())
+      .finally(release)
       .then(
         (response) => respond(incoming, outgoing, withId(response, request.id), stallMs),
         () => outgoing.destroy(),
       );
   };
-}
-
-function requestOf(incoming: IncomingMessage, outgoing: ServerResponse, body: NodeBody) {
-  let controller: AbortController | undefined;
-  const header = (name: string) => {
-    const value = incoming.headers[name];
-    return Array.isArray(value) ? value.join(", ") : value;
-  };
-  const request = {
-    id: requestIdOf(header(requestIdHeader)),
-    method: incoming.method ?? "GET",
-    target: incoming.url ?? "/",
-    // An IPv4 peer of a socket for both families is shown as such.
-    remoteAddress: incoming.socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/, ""),
-    header: (name: string) => (body.isAlreadyRead && name === "content-encoding" ? undefined : header(name)),
-    bytes: (limit: number, form?: BodyForm) => body.read(limit, form),
-    stream: (limit: number) => body.stream(limit),
-    inflate: (encoding: Encoding, bytes: Uint8Array, limit: number) => body.inflate(encoding, bytes, limit),
-    parsed: (bytes: number) => body.parsed(bytes),
-  };
-  return withSignal(request, () => (controller ??= abortWithClient(outgoing)).signal);
-}
-
-function abortWithClient(outgoing: ServerResponse): AbortController {
-  const controller = new AbortController();
-  const abort = () => {
-    if (!outgoing.writableFinished) controller.abort(new ClientDisconnected("the client disconnected"));
-  };
-  if (outgoing.closed) abort();
-  else outgoing.once("close", abort);
-  return controller;
 }
 
 function respond(

@@ -18,4 +18,6 @@ test("a start says where clients reach the service, when the settings say it", (
   );
   expect(banner(shown)).toContain("\n  docs          http://127.0.0.1:4680/docs\n");
   expect(banner(shown)).not.toContain("reached at");
+  const everything = banner({ ...shown, metricsUrl: "http://m/metrics", otlpGrpcUrl: "http://127.0.0.1:4317" });
+  expect(everything).toContain("/docs\n  metrics       http://m/metrics\n  OTLP/gRPC     http://127.0.0.1:4317\n");
 });

@@ -8,6 +8,8 @@ export interface ReadyBanner {
   metricsUrl?: string | undefined;
   /** The link by which the owner logs in once; undefined where no console is served. */
   consoleLink?: string | undefined;
+  /** Where traces of OpenTelemetry are taken over gRPC; undefined where they are not. */
+  otlpGrpcUrl?: string | undefined;
   /** A project that the pasteable lines write into. */
   projectId: string;
   readyMs: number;
@@ -31,7 +33,16 @@ export function shownKey(apiKey: string, file: string | undefined, isTerminal: b
 }
 
 /** What a start prints: where it listens, the key, and three lines that work when pasted into a shell. */
-export function banner({ url, publicUrl, key, metricsUrl, consoleLink, projectId, readyMs }: ReadyBanner): string {
+export function banner({
+  url,
+  publicUrl,
+  key,
+  metricsUrl,
+  consoleLink,
+  otlpGrpcUrl,
+  projectId,
+  readyMs,
+}: ReadyBanner): string {
   const curl = `curl -s -u "api:${key.shell}" ${url}`;
   const call = JSON.stringify({
     batch: [
@@ -65,14 +76,9 @@ export function banner({ url, publicUrl, key, metricsUrl, consoleLink, projectId
   });
   return `Heddle is ready (${(readyMs / 1000).toFixed(1)} s)
 
-  listening on  ${url}${publicUrl === undefined ? "" : `\n  reached at    ${publicUrl}`}
-  API key       ${key.text}${
-    consoleLink === undefined
-      ? ""
-      : `
-  console       ${consoleLink}`
-  }
-  docs          ${publicUrl ?? url}/docs${metricsUrl === undefined ? "" : `\n  metrics       ${metricsUrl}`}
+  listening on  ${url}${optional("reached at", publicUrl)}
+  API key       ${key.text}${optional("console", consoleLink)}
+  docs          ${publicUrl ?? url}/docs${optional("metrics", metricsUrl)}${optional("OTLP/gRPC", otlpGrpcUrl)}
 
 Send a trace, read it back, open the docs:
 
@@ -80,4 +86,8 @@ ${curl}/call/upsert_batch -d '${call}'
 ${curl}/calls/stream_query -d '${JSON.stringify({ project_id: projectId })}'
 ${process.platform === "darwin" ? "open" : "xdg-open"} ${url}/docs
 `;
+}
+
+function optional(name: string, value: string | undefined): string {
+  return value === undefined ? "" : `\n  ${name.padEnd(14)}${value}`;
 }

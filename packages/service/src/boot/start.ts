@@ -6,6 +6,7 @@ import { startEngineHost } from "@heddle/embedded-clickhouse";
 import type { EngineHost } from "@heddle/embedded-clickhouse";
 import { HeddleError } from "@heddle/errors";
 import { onThreadOutput } from "@heddle/concurrency";
+import { BodiesInFlight } from "@heddle/server-stub/node";
 import { openTraceStore } from "@heddle/trace-store";
 import type { TraceStore } from "@heddle/trace-store";
 import { watchKeys } from "../access/watch-keys.js";
@@ -18,7 +19,7 @@ import { controlPlaneUrl } from "../config/config.js";
 import type { Config } from "../config/config.js";
 import { keyFile, openDataDirectory, ownerKey } from "../operations/data-directory.js";
 import { drainable } from "./draining.js";
-import { listenForRequests, listenForScrapes } from "./listening.js";
+import { listenForOtlpGrpc, listenForRequests, listenForScrapes } from "./listening.js";
 import { findLosses } from "../operations/losses/find-losses.js";
 import { openLossLog } from "../operations/losses/loss-log.js";
 import { checkControlPlaneExists } from "../operations/losses/missing-control-plane.js";
@@ -54,6 +55,8 @@ export interface Running {
   metricsUrl: string | undefined;
   /** Makes a code by which the owner can log in once. */
   createLogInCode: () => Promise<string>;
+  /** Where traces are taken over gRPC; undefined where they are not. */
+  otlpGrpcUrl: string | undefined;
   log: Logger;
   /** Resolves with one line when another service has taken over writing the traces: this one must be closed. */
   replaced: Promise<string>;
@@ -186,11 +189,13 @@ export async function startService(
     const keys = watchKeys(control);
     closing.push(() => keys.stop());
     const observers = [keys, ...observability.requests];
-    const server = await listenForRequests(
-      withScope(app.server, { memory, maxBytes: config.limits.maxResponseBytes, observers }),
-      config,
-      observability.onRefused,
-    );
+    const served = withScope(app.server, { memory, maxBytes: config.limits.maxResponseBytes, observers });
+    const bodies = new BodiesInFlight({
+      maxBodyBytesInFlight: config.bodyMemoryBytes,
+      bodyStallMs: config.bodyTimeoutMs,
+    });
+    const server = await listenForRequests(served, config, { bodies, onRefused: observability.onRefused });
+    const grpc = await listenForOtlpGrpc(served, config, { bodies, log: warn });
     await clearLeftovers(services);
     jobs.start(jobKinds(services, onUnexpected));
     const purge = purgeLeftovers(services, onUnexpected);
@@ -201,7 +206,7 @@ export async function startService(
       await observability.flush();
       await Promise.all([app.drain(drainMs), jobs.stop()]);
       await completions.close();
-      await server.close(cutMs);
+      await Promise.all([server.close(cutMs), grpc?.close(cutMs)]);
     });
     return {
       url: server.url,
@@ -209,6 +214,7 @@ export async function startService(
       keyFile: config.apiKey === undefined ? join(config.dataDir, keyFile) : undefined,
       metricsUrl: scrapes && `${scrapes.url}/metrics`,
       createLogInCode: async () => await ownerLogInCode(control, apiKey),
+      otlpGrpcUrl: grpc?.url,
       log,
       replaced: lease.replaced,
       close,

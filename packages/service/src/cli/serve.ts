@@ -54,9 +54,15 @@ async function serve(config: Config, started: number, options: ServeOptions = {}
   const { log } = running;
   const readyMs = performance.now() - started;
   if (config.observability.log.format === "json") {
-    const { url, metricsUrl } = running;
+    const { url, metricsUrl, otlpGrpcUrl } = running;
     log.info(
-      { url, public_url: config.publicUrl, metrics_url: metricsUrl, ready_ms: Math.round(readyMs) },
+      {
+        url,
+        public_url: config.publicUrl,
+        metrics_url: metricsUrl,
+        otlp_grpc_url: otlpGrpcUrl,
+        ready_ms: Math.round(readyMs),
+      },
       "Heddle is ready",
     );
   } else {
@@ -67,6 +73,7 @@ async function serve(config: Config, started: number, options: ServeOptions = {}
         key: shownKey(running.apiKey, running.keyFile, process.stdout.isTTY),
         metricsUrl: running.metricsUrl,
         consoleLink: await consoleLink(running, config),
+        otlpGrpcUrl: running.otlpGrpcUrl,
         projectId: `${config.defaultEntity}/demo`,
         readyMs,
       }),

@@ -23,6 +23,7 @@ test("defaults work without any variable", () => {
     engineMemoryBytes: undefined,
     databaseUrl: undefined,
     completions: { slots: 64, waitingPerKey: 1000, record: true },
+    otlpGrpcPort: undefined,
     otlpSessionThreads: true,
     limits: {
       maxExportSpans: 20_000,
@@ -161,6 +162,7 @@ test.each([
   [{ HEDDLE_PROT: "1" }, /HEDDLE_PROT is not a setting/],
   [{ HEDDLE_PORT: "http" }, /HEDDLE_PORT must be a whole number/],
   [{ HEDDLE_PORT: "70000" }, /HEDDLE_PORT/],
+  [{ HEDDLE_OTLP_GRPC_PORT: "on" }, /HEDDLE_OTLP_GRPC_PORT must be a whole number/],
   [{ HEDDLE_API_KEY: "short" }, /at least 40/],
   [{ HEDDLE_API_KEY: `${"a".repeat(40)}-` }, /at least 40/],
   [{ HEDDLE_DEFAULT_ENTITY: "a/b" }, /HEDDLE_DEFAULT_ENTITY/],
@@ -202,4 +204,9 @@ test.each([
 ])("%o is refused with one clear line", (env, message) => {
   expect(() => readConfig(env)).toThrow(ConfigError);
   expect(() => readConfig(env)).toThrow(message);
+});
+
+test("the port for gRPC may be free, taken or closed", () => {
+  const read = (port: string) => readConfig({ HEDDLE_OTLP_GRPC_PORT: port }).otlpGrpcPort;
+  expect([read("0"), read("4318"), read("off"), read("")]).toEqual([0, 4318, "off", undefined]);
 });

@@ -137,6 +137,14 @@ export const metricsPort: Kind<"off" | "on" | { host: string; port: number }> = 
   },
 };
 
+const anyPort = wholeNumber(0, 65_535);
+
+/** A port, or none. */
+export const portOrOff: Kind<number | "off"> = {
+  rule: "a whole number from 0 to 65535, or off",
+  parse: (given, context) => (given === "off" ? given : anyPort.parse(given, context)),
+};
+
 /** `name=value,name=value`, the values percent-encoded. */
 export const headers: Kind<Record<string, string>> = {
   rule: "name=value pairs with percent-encoded values, separated by commas",

@@ -13,6 +13,7 @@ import {
   onOrOff,
   origins,
   path,
+  portOrOff,
   providers,
   publicUrls,
   remoteModels,
@@ -119,6 +120,13 @@ export const settings = {
     unset: "SQLite in the data directory",
     meaning:
       "postgres: URL of a database, or file: URL of another SQLite file, that keeps keys, users, projects, annotation queues and jobs",
+  },
+  otlpGrpcPort: {
+    name: "HEDDLE_OTLP_GRPC_PORT",
+    kind: portOrOff,
+    unset: "4317, unless another program listens there",
+    meaning:
+      "port that takes traces of OpenTelemetry over gRPC, at the address of HEDDLE_HOST; 0 picks a free one and prints it, off closes it",
   },
   otlpSessionThreads: {
     name: "HEDDLE_OTLP_SESSION_THREADS",

@@ -6,7 +6,7 @@ type Signal = "logs" | "metrics";
 const bases = ["/otel", "/agents/otel", "/traces", "/traces/otel", "/traces/agents/otel"];
 
 /** Tells exporters of a signal that is not stored what to set. */
-export const unstoredSignal = (signal: Signal): string =>
+const unstoredSignal = (signal: Signal): string =>
   `Heddle stores traces and no ${signal}: switch their export off with OTEL_${signal.toUpperCase()}_EXPORTER=none`;
 
 /**

@@ -63,7 +63,7 @@ export function heddle(args: readonly string[], env: Record<string, string>, opt
   const command = [process.execPath, ...programOf(dist, args, serveOptions)];
   const limit = openFiles === undefined ? "" : `ulimit -n ${openFiles}; `;
   return spawn("sh", ["-c", `${limit}exec "$@"`, "sh", ...command], {
-    env: { PATH: process.env["PATH"], ...env },
+    env: { PATH: process.env["PATH"], HEDDLE_OTLP_GRPC_PORT: "off", ...env },
     stdio: ["ignore", "pipe", "pipe"],
     uid,
   });

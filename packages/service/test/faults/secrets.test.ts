@@ -18,7 +18,7 @@ function heddleWith(umask: string, args: string[], data: string): Child {
   const main = join(inject("compiled"), "@heddle/service/dist/main.js");
   const script = `umask ${umask}; exec "$@"`;
   return spawn("sh", ["-c", script, "sh", process.execPath, main, ...args], {
-    env: { PATH: process.env["PATH"], HEDDLE_DATA_DIR: data, HEDDLE_PORT: "0" },
+    env: { PATH: process.env["PATH"], HEDDLE_DATA_DIR: data, HEDDLE_PORT: "0", HEDDLE_OTLP_GRPC_PORT: "off" },
     stdio: ["ignore", "pipe", "pipe"],
   });
 }

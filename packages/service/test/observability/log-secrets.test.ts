@@ -21,6 +21,7 @@ test.each(["text", "json"])("the %s log has neither keys nor payloads at its mos
   const child = heddle(["serve"], {
     HEDDLE_DATA_DIR: join(directory, format),
     HEDDLE_PORT: "0",
+    HEDDLE_OTLP_GRPC_PORT: "off",
     HEDDLE_API_KEY: ownerKey,
     HEDDLE_LOG: format,
     HEDDLE_LOG_LEVEL: "debug",

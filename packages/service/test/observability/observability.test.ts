@@ -25,6 +25,7 @@ beforeAll(async () => {
   const config = readConfig({
     HEDDLE_DATA_DIR: directory,
     HEDDLE_PORT: "0",
+    HEDDLE_OTLP_GRPC_PORT: "off",
     HEDDLE_API_KEY: ownerKey,
     HEDDLE_LOG: "json",
     HEDDLE_LOG_LEVEL: "debug",

@@ -18,6 +18,7 @@ beforeAll(async () => {
   const config = readConfig({
     HEDDLE_DATA_DIR: directory,
     HEDDLE_PORT: String(port),
+    HEDDLE_OTLP_GRPC_PORT: "off",
     HEDDLE_API_KEY: ownerKey,
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}/otel`,
     OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${ownerKey},project_id=local%2Fheddle`,

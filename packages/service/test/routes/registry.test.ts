@@ -35,6 +35,7 @@ const servers = [
   "http/serve-routes.ts",
   "limits/with-scope.ts",
   "observability/metrics-route.ts",
+  "otlp/listen-grpc.ts",
 ];
 
 test("no other file of the service can respond to a path: a route is in the registry", () => {

@@ -8,7 +8,7 @@ import { readManifest } from "../manifests.js";
 
 const { project } = inject("installed");
 const command = join(project, "node_modules/.bin/heddle");
-const env = { PATH: process.env["PATH"], HEDDLE_PORT: "0" };
+const env = { PATH: process.env["PATH"], HEDDLE_PORT: "0", HEDDLE_OTLP_GRPC_PORT: "off" };
 
 test("heddle --version prints the version of the package", () => {
   const { version } = readManifest(join(project, "node_modules/@heddle/service"));

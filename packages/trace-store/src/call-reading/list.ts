@@ -259,7 +259,7 @@ function compileList(
   const scope = scopeNow();
   const compiled = compileSortedCalls(plan, scope, p, byId);
   const order = compiled.order.orderBy;
-  const duplicates = slack + scope.inFlight.closing(scope.project_id).length;
+  const duplicates = slack + scope.inFlight.closing(scope.project_id).size;
   const isUnion = only === undefined && readsRunning(scope, compiled.conditions);
   const hidden = dropsHidden === true && !isUnion && only !== "running" ? hiddenToDrop(scope) : undefined;
   const selection = {

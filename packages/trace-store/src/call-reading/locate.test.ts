@@ -23,7 +23,8 @@ describe.each([
   afterAll(() => db.drop());
 
   const old = newId(Date.now() - 400 * dayMs);
-  const recent = newId();
+  const recentMs = Date.now();
+  const recent = newId(recentMs);
   /** Started long before its id was made. */
   const imported = newId();
   const running = newId();
@@ -32,7 +33,7 @@ describe.each([
     const longAgo = BigInt(Date.now() - 400 * dayMs) * 1000n;
     await store.ingest([
       completePart({ project_id: projectId, id: old, started_at: longAgo }),
-      completePart({ project_id: projectId, id: recent }),
+      completePart({ project_id: projectId, id: recent, started_at: BigInt(recentMs) * 1000n }),
       completePart({ project_id: projectId, id: imported, started_at: longAgo - 100n * BigInt(dayMs) * 1000n }),
       completePart({ project_id: projectId, id: "0123456789abcdef" }),
       startPart({ project_id: projectId, id: running }),

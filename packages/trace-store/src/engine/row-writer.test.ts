@@ -132,6 +132,12 @@ test("a row that could not be written whole leaves nothing in the next", () => {
   expect(row.rowOf(() => row.text("whole")).toString()).toBe("whole\n");
 });
 
+test("a row is not begun within another one", () => {
+  const nested = () => row.rowOf(() => row.fields(row.fieldsOf(() => row.text("inner"))));
+  expect(nested).toThrow("in the middle of other fields");
+  expect(row.rowOf(() => row.text("whole")).toString()).toBe("whole\n");
+});
+
 test("bytes that were handed out stay as they are", () => {
   const rows = Array.from({ length: 2000 }, (_, index) => row.rowOf(() => row.text(String(index).repeat(100))));
   for (const [index, bytes] of rows.entries()) expect(bytes.toString()).toBe(`${String(index).repeat(100)}\n`);

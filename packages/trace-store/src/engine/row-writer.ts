@@ -22,11 +22,21 @@ export class RowWriter {
   #bytes = Buffer.allocUnsafeSlow(firstSlabBytes);
   #from = 0;
   #at = 0;
+  #isWriting = false;
 
-  /** The fields that `write` writes, for `fields` of this or another writer. Nothing remains of a `write` that threw. */
+  /**
+   * The fields that `write` writes, for `fields` of this or another writer. Nothing remains of a `write` that threw. Throws
+   * within another `write` of this writer: their fields would mix.
+   */
   fieldsOf(write: () => void): Buffer {
+    if (this.#isWriting) throw new Error("The writer is in the middle of other fields");
+    this.#isWriting = true;
     this.#from = this.#at;
-    write();
+    try {
+      write();
+    } finally {
+      this.#isWriting = false;
+    }
     return this.#bytes.subarray(this.#from, this.#at);
   }
 

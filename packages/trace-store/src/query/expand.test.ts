@@ -6,7 +6,7 @@ const scope = {
   project_id: "e/p",
   now: 0n,
   inFlight: {
-    closing: () => [],
+    closing: () => new Set<string>(),
     runningStarts: () => undefined,
     watchEnds: () => ({ stop: () => false }),
     mayRun: () => true,

@@ -24,7 +24,7 @@ export interface InFlight {
    * Filled before the first insert of a commit and emptied after the last one, so the complete row may or may not be
    * there yet: leave out the open start, or the older version, only when the same statement finds a newer row in `calls`.
    */
-  closing(projectId: string): readonly string[];
+  closing(projectId: string): ReadonlySet<string>;
   /**
    * Watches whether calls of the project end, which moves them from one table to the other; undefined while some are
    * ending, or another process may end them.

@@ -6,7 +6,7 @@ import { Parameters } from "../engine/parameters.js";
 import { visibleCalls } from "./visible-calls.js";
 
 const quiet: InFlight = {
-  closing: () => [],
+  closing: () => new Set<string>(),
   runningStarts: () => undefined,
   watchEnds: () => ({ stop: () => false }),
   mayRun: () => true,
@@ -73,7 +73,7 @@ it("asks only for what can concern the ids it is about", () => {
 });
 
 it("leaves out what a commit is replacing only when the new row is there", () => {
-  const sql = build({ closing: () => ["a"] });
+  const sql = build({ closing: () => new Set(["a"]) });
   const written =
     "SELECT id FROM calls WHERE project_id = {p0:String} AND version >= {p2:UInt64} AND id IN ({p1:Array(String)})";
   expect(sql).toContain(`NOT (id IN ({p1:Array(String)}) AND id IN (${written})) AND`);

@@ -143,7 +143,7 @@ const commitUs = 300_000_000n;
  * Both are conditions on rows of calls that are being written, one for open starts, one for complete rows.
  */
 function beingWritten(scope: CallScope, p: Parameters, project: string): { starts: string[]; replaced: string[] } {
-  const ids = scope.inFlight.closing(scope.project_id);
+  const ids = [...scope.inFlight.closing(scope.project_id)];
   if (ids.length === 0) return { starts: [], replaced: [] };
   const these = p.in("id", "String", ids);
   const recent = `version >= ${p.bind("UInt64", scope.now > commitUs ? scope.now - commitUs : 0n)}`;

@@ -3,6 +3,7 @@ import { RowWriter } from "../../engine/row-writer.js";
 import { newestRows } from "../../schema/read-table.js";
 import { insertTrusted, markForRecoveryOnError } from "./write-calls.js";
 import type { IngestContext } from "../context.js";
+import { copyText } from "../../stored-calls/call-sides.js";
 
 const dayUs = 86_400_000_000n;
 
@@ -40,5 +41,5 @@ export async function storeRetention(
   await markForRecoveryOnError(state, insertTrusted(engine, "retention", columns, [setting]));
   const us = retentionUsOf(days);
   if (us === undefined) state.retention.delete(projectId);
-  else state.retention.set(projectId, us);
+  else state.retention.set(copyText(projectId), us);
 }

@@ -1,5 +1,6 @@
 import type { Engine } from "../../engine/engine.js";
 import type { IngestContext } from "../context.js";
+import { copyText } from "../../stored-calls/call-sides.js";
 import type { IngestState } from "../memory/state.js";
 import type { CallKey } from "../../stored-calls/call-key.js";
 import { findStored } from "./find-stored.js";
@@ -77,7 +78,9 @@ async function writeCommit(
       closing.push(plannedCall);
     }
   }
-  for (const { project_id } of names) state.projectsWithNames.add(project_id);
+  for (const { project_id } of names) {
+    if (!state.projectsWithNames.has(project_id)) state.projectsWithNames.add(copyText(project_id));
+  }
 
   state.beginClosing(closing);
   const refused = await markForRecoveryOnError(state, insertAll(context, planned, names, version));

@@ -1,5 +1,6 @@
 import type { Engine } from "../../engine/engine.js";
 import { newestRows } from "../../schema/read-table.js";
+import { copyText } from "../../stored-calls/call-sides.js";
 import { everyVersion } from "../../stored-calls/hidden-call.js";
 import type { HiddenCall } from "../../stored-calls/hidden-call.js";
 import type { CallKey } from "../../stored-calls/call-key.js";
@@ -45,11 +46,11 @@ export class HiddenCalls {
   }
 
   #add({ project_id, id }: CallKey, more: HiddenCall): void {
-    if (!this.#projects.has(project_id)) this.#projects.set(project_id, new Map());
+    if (!this.#projects.has(project_id)) this.#projects.set(copyText(project_id), new Map());
     const calls = this.#projects.get(project_id);
     if (calls === undefined) return;
     const before = calls.get(id);
-    calls.set(id, before === undefined ? more : both(before, more));
+    calls.set(before === undefined ? copyText(id) : id, before === undefined ? more : both(before, more));
     if (calls.size > maxListed) this.#projects.set(project_id, undefined);
   }
 }

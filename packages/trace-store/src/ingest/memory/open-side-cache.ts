@@ -1,9 +1,7 @@
 import { keyText } from "../../stored-calls/call-key.js";
-import { copyText } from "../../stored-calls/call-sides.js";
 import type { CallKey } from "../../stored-calls/call-key.js";
-import type { StartSide } from "../../stored-calls/call-sides.js";
-import type { OpenSides } from "../../stored-calls/call-sides.js";
-import type { OpenSide } from "../../stored-calls/call-sides.js";
+import type { EndSide, ExactText, OpenSide, OpenSides, StartSide } from "../../stored-calls/call-sides.js";
+import { copyText } from "../../stored-calls/call-sides.js";
 
 interface Entry {
   call: CallKey;
@@ -37,7 +35,7 @@ export class OpenSideCache {
   }
 
   set({ project_id, id }: CallKey, sides: OpenSides): void {
-    const call = { project_id, id };
+    const call = { project_id: copyText(project_id), id: copyText(id) };
     const key = keyText(call);
     this.delete(key);
     const { start, end } = sides;
@@ -46,22 +44,19 @@ export class OpenSideCache {
         start: {
           ...start,
           side: {
-            ...start.side,
-            fields: copy(start.side.fields),
+            ...copySide(start.side),
             trace_id: copyText(start.side.trace_id),
             parent_id: copyText(start.side.parent_id),
           },
         },
       }),
-      ...(end && {
-        end: { ...end, side: { ...end.side, fields: copy(end.side.fields) } },
-      }),
+      ...(end && { end: { ...end, side: copySide(end.side) } }),
     };
-    const bytes = 600 + (start?.side.fields.length ?? 0) + (end?.side.fields.length ?? 0);
+    const bytes = entryBytes + sizeOf(kept.start?.side) + sizeOf(kept.end?.side);
     this.#entries.set(key, { call, sides: kept, bytes });
     if (kept.start !== undefined) {
-      const starts = this.#starts.get(project_id) ?? new Map<string, OpenSide<StartSide>>();
-      this.#starts.set(project_id, starts.set(id, kept.start));
+      const starts = this.#starts.get(call.project_id) ?? new Map<string, OpenSide<StartSide>>();
+      this.#starts.set(call.project_id, starts.set(call.id, kept.start));
     }
     this.#bytes += bytes;
     for (const [oldest] of this.#entries) {
@@ -88,6 +83,19 @@ export class OpenSideCache {
 }
 
 const none: ReadonlyMap<string, OpenSide<StartSide>> = new Map();
+
+/** About the memory of an entry without its sides. */
+const entryBytes = 600;
+
+function sizeOf(side: StartSide | EndSide | undefined): number {
+  if (side === undefined) return 0;
+  return side.exact.reduce((bytes, [, text]) => bytes + text.length, side.fields.length);
+}
+
+function copySide<Side extends StartSide | EndSide>(side: Side): Side {
+  const exact = side.exact.map(([column, text]): ExactText => [column, copyText(text)]);
+  return { ...side, fields: copy(side.fields), exact };
+}
 
 /** A slice of bytes would keep the memory of its whole request. */
 function copy(bytes: Buffer): Buffer {

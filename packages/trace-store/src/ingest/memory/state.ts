@@ -53,7 +53,7 @@ export class IngestState implements InFlight {
   projectsWithNames = new Set<string>();
   /** Microseconds for which a project keeps its calls; projects without a limit are absent. */
   retention = new Map<string, bigint>();
-  readonly #closing = new Map<string, string[]>();
+  readonly #closing = new Map<string, Set<string>>();
   readonly #watches = new Set<{ projectId: string; ended: boolean }>();
 
   constructor(readonly limits: IngestLimits) {
@@ -76,8 +76,8 @@ export class IngestState implements InFlight {
   beginClosing(keys: Iterable<CallKey>): void {
     for (const { project_id, id } of keys) {
       const ids = this.#closing.get(project_id);
-      if (ids === undefined) this.#closing.set(project_id, [id]);
-      else ids.push(id);
+      if (ids === undefined) this.#closing.set(project_id, new Set([id]));
+      else ids.add(id);
     }
     for (const watch of this.#watches) watch.ended ||= this.#closing.has(watch.projectId);
   }
@@ -86,8 +86,8 @@ export class IngestState implements InFlight {
     this.#closing.clear();
   }
 
-  closing(projectId: string): readonly string[] {
-    return this.#closing.get(projectId) ?? [];
+  closing(projectId: string): ReadonlySet<string> {
+    return this.#closing.get(projectId) ?? none;
   }
 
   watchEnds(projectId: string): EndWatch | undefined {
@@ -103,7 +103,7 @@ export class IngestState implements InFlight {
   }
 
   startedAt(call: CallKey): bigint | undefined {
-    return this.closing(call.project_id).includes(call.id) ? undefined : this.known.startedAt(keyText(call));
+    return this.closing(call.project_id).has(call.id) ? undefined : this.known.startedAt(keyText(call));
   }
 
   hidden(projectId: string): ReadonlyMap<string, HiddenCall> | undefined {
@@ -115,7 +115,7 @@ export class IngestState implements InFlight {
   }
 
   running(projectId: string): number | undefined {
-    return this.closing(projectId).length === 0 ? this.openSides.running(projectId) : undefined;
+    return this.closing(projectId).size === 0 ? this.openSides.running(projectId) : undefined;
   }
 
   runningStarts(projectId: string): ReadonlyMap<string, OpenSide<StartSide>> | undefined {
@@ -131,3 +131,5 @@ export class IngestState implements InFlight {
     return this.retention.get(projectId);
   }
 }
+
+const none: ReadonlySet<string> = new Set();

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdir, open } from "node:fs/promises";
+import { mkdir, open, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 
 export interface WrittenFile {
@@ -19,6 +19,23 @@ export async function writeDurableFile(path: string, content: string | Uint8Arra
     await handle.close();
   }
   return { bytes: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") };
+}
+
+/**
+ * Replaces a file, or makes it, for its owner alone. After a crash or a power loss the file is the old or the new one, and the
+ * new one once this has resolved.
+ */
+export async function replaceDurableFile(path: string, content: string): Promise<void> {
+  const draft = `${path}.tmp`;
+  const handle = await open(draft, "w", 0o600);
+  try {
+    await handle.writeFile(content);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(draft, path);
+  await syncDirectory(dirname(path));
 }
 
 /** Syncs a file that is written to disk. */

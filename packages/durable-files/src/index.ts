@@ -1,4 +1,11 @@
-export { digestFile, makeDurableDirectory, syncDirectory, syncFile, writeDurableFile } from "./durable-file.js";
+export {
+  digestFile,
+  makeDurableDirectory,
+  replaceDurableFile,
+  syncDirectory,
+  syncFile,
+  writeDurableFile,
+} from "./durable-file.js";
 export type { WrittenFile } from "./durable-file.js";
 export { readStored, systemReason, withFileErrors } from "./file-errors.js";
 export { ifExists, isMissing } from "./if-exists.js";

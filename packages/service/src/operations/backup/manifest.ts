@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
-import { open, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { isMissing } from "@heddle/durable-files";
+import { isMissing, replaceDurableFile } from "@heddle/durable-files";
 import { ConfigError } from "../../config/config-error.js";
 
 /** What a backup holds. It is written last: a directory without it is no backup. */
@@ -20,15 +19,7 @@ export type Part = "traces" | "files" | "control-plane";
 const name = "manifest.json";
 
 export async function writeManifest(directory: string, manifest: Manifest): Promise<void> {
-  const draft = join(directory, `${name}.tmp`);
-  const file = await open(draft, "w", 0o600);
-  try {
-    await file.writeFile(`${JSON.stringify(manifest, undefined, 2)}\n`);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(draft, join(directory, name));
+  await replaceDurableFile(join(directory, name), `${JSON.stringify(manifest, undefined, 2)}\n`);
 }
 
 /** Throws a {@link ConfigError} for what is no backup, or one of a format that this version does not know. */

@@ -1,7 +1,7 @@
-import { open, readFile, rename } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { mutex } from "@heddle/concurrency";
-import { ifExists, syncDirectory } from "@heddle/durable-files";
+import { ifExists, replaceDurableFile } from "@heddle/durable-files";
 import type { StoredPart, TraceStore } from "@heddle/trace-store";
 
 const fileName = "trace-parts.json";
@@ -19,16 +19,7 @@ export async function readInventory(dataDir: string): Promise<StoredPart[] | und
 }
 
 export async function writeInventory(dataDir: string, parts: readonly StoredPart[]): Promise<void> {
-  const draft = join(dataDir, `${fileName}.tmp`);
-  const file = await open(draft, "w", 0o600);
-  try {
-    await file.writeFile(JSON.stringify(parts));
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(draft, join(dataDir, fileName));
-  await syncDirectory(dataDir);
+  await replaceDurableFile(join(dataDir, fileName), JSON.stringify(parts));
 }
 
 /** Keeps the inventory up to date, and once more when it is stopped. */

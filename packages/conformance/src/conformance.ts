@@ -18,8 +18,8 @@ import { prepare } from "./prepare.js";
 import { summaryOf } from "./report.js";
 import type { CheckReport, ConformanceReport, OperationReport } from "./report.js";
 import { runStory } from "./run-story.js";
-import { createWorld } from "./world.js";
-import type { World } from "./world.js";
+import { createWorld } from "./fixture.js";
+import type { Fixture } from "./fixture.js";
 
 export interface ConformanceOptions {
   /** Address of the server, without a path of an operation. */
@@ -86,14 +86,14 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
   const baseUrl = options.baseUrl.replace(/(?<!\/)\/+$/, "");
   const target = { baseUrl, fetch, timeoutMs: options.timeoutMs ?? 30_000 };
   const { apiKey, otherApiKey, entity } = options;
-  const world = createWorld({ target, contract, apiKey, otherApiKey, entity });
+  const fixture = createWorld({ target, contract, apiKey, otherApiKey, entity });
   options.onProgress?.({ done: 0, total: judged.length });
-  await probe(world, baseUrl, entity);
-  await prepare(world, judged);
+  await probe(fixture, baseUrl, entity);
+  await prepare(fixture, judged);
   const reports = new Map<string, OperationReport>();
   const judgeAll = async (waiting: Iterator<Operation>) => {
     for (let next = waiting.next(); next.done !== true; next = waiting.next()) {
-      const report = await judge(next.value, world);
+      const report = await judge(next.value, fixture);
       reports.set(next.value.id, report);
       options.onProgress?.({ done: reports.size, total: judged.length, operation: report });
     }
@@ -102,7 +102,7 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
   const reads = judged.filter((operation) => !writes(operation)).values();
   await Promise.all(Array.from({ length: concurrency }, () => judgeAll(reads)));
   await judgeAll(writesInOrder(judged).values());
-  await judgeStories(world, reports);
+  await judgeStories(fixture, reports);
   const operations = judged.flatMap(({ id }) => reports.get(id) ?? []);
   return {
     base_url: baseUrl,
@@ -115,11 +115,11 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
 }
 
 /** Throws `UnusableTarget` where every check would fail for the same reason. */
-async function probe(world: World, baseUrl: string, entity: string): Promise<void> {
-  const operation = world.contract.operations.find((one) => writes(one) && typeof one.access?.project === "object");
+async function probe(fixture: Fixture, baseUrl: string, entity: string): Promise<void> {
+  const operation = fixture.contract.operations.find((one) => writes(one) && typeof one.access?.project === "object");
   if (operation === undefined) return;
   // Names nothing that exists, so that nothing is changed.
-  const response = await world.send(operation, world.missing.request(operation)).catch((error: unknown) => {
+  const response = await fixture.send(operation, fixture.missing.request(operation)).catch((error: unknown) => {
     throw new UnusableTarget(`${baseUrl}: ${error instanceof Error ? error.message : String(error)}`);
   });
   if (response.status === 401) throw new UnusableTarget(`${baseUrl} refuses the API key`);
@@ -141,13 +141,13 @@ function writesInOrder(operations: readonly Operation[]): Operation[] {
   ];
 }
 
-async function judge(operation: Operation, world: World): Promise<OperationReport> {
+async function judge(operation: Operation, fixture: Fixture): Promise<OperationReport> {
   const { id, method, path, plan } = operation;
   const report = { operation: id, interface: plan.interface, method, path };
-  if (world.unserved.has(id)) return { ...report, outcome: "not_implemented", checks: [] };
+  if (fixture.unserved.has(id)) return { ...report, outcome: "not_implemented", checks: [] };
   const found: CheckReport[] = [];
   for (const check of checks) {
-    const cases = check(operation, world);
+    const cases = check(operation, fixture);
     // Requests that are refused do not affect each other.
     const isRefused = check === validationCases || check === bodyCases || check === accessCases;
     const batch = isRefused ? concurrency : 1;
@@ -189,11 +189,11 @@ function failureReport(error: unknown): Omit<CheckReport, "name" | "duration_ms"
 }
 
 /** Each step is a check of its operation. Stories of which no operation is judged are left out. */
-async function judgeStories(world: World, reports: Map<string, OperationReport>): Promise<void> {
-  for (const story of world.contract.stories) {
+async function judgeStories(fixture: Fixture, reports: Map<string, OperationReport>): Promise<void> {
+  for (const story of fixture.contract.stories) {
     if (!story.steps.some(({ operationId }) => reports.has(operationId))) continue;
     const started = performance.now();
-    const results = await runStory(story, world);
+    const results = await runStory(story, fixture);
     for (const { operationId, name, failure } of results) {
       const report = reports.get(operationId);
       if (report === undefined || report.outcome === "not_implemented") continue;

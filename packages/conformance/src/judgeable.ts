@@ -1,10 +1,10 @@
 import type { Operation } from "./contract.js";
 import { CheckSkipped } from "./exchange.js";
 import type { Exchange } from "./exchange.js";
-import type { World } from "./world.js";
+import type { Fixture } from "./fixture.js";
 
 /** Returns the response to an example. Throws `CheckSkipped` for one that says nothing about the operation. */
-export function judgeable(exchange: Exchange, operation: Operation, { unserved }: World): Exchange {
+export function judgeable(exchange: Exchange, operation: Operation, { unserved }: Fixture): Exchange {
   const { status, text } = exchange;
   if (status === 503) throw new CheckSkipped(`the server cannot serve it now: ${text.slice(0, 120)}`);
   if (status === 400 && operation.needsProvider) {

@@ -4,28 +4,28 @@ import { CheckFailure } from "./exchange.js";
 import { storeMore, storeRatedCall, storeRunnable } from "./prerequisites.js";
 import { createTenant } from "./tenant.js";
 import type { Tenant } from "./tenant.js";
-import type { World } from "./world.js";
+import type { Fixture } from "./fixture.js";
 
 /**
  * Fills projects of the run with everything that the examples make. What a server responds to it is judged later, by the
  * checks; here only what it says of ids is read.
  */
-export async function prepare(world: World, judged: readonly Operation[]): Promise<void> {
-  const seeds = seedsOf(world.contract.operations, judged);
+export async function prepare(fixture: Fixture, judged: readonly Operation[]): Promise<void> {
+  const seeds = seedsOf(fixture.contract.operations, judged);
   const groups = new Set([...judged, ...seeds].map(({ group }) => group));
   const fill = async (tenant: Tenant) => {
-    if (groups.has("evaluationService")) await attempt(() => storeRunnable(world, tenant));
-    if (groups.has("traceToTraining")) await attempt(() => storeRatedCall(world, tenant.projectId));
-    await sendAll(world, seeds, tenant);
+    if (groups.has("evaluationService")) await attempt(() => storeRunnable(fixture, tenant));
+    if (groups.has("traceToTraining")) await attempt(() => storeRatedCall(fixture, tenant.projectId));
+    await sendAll(fixture, seeds, tenant);
   };
-  await Promise.all([fill(world.own), fill(world.neighbour)]);
-  await attempt(() => storeMore(world, groups));
+  await Promise.all([fill(fixture.own), fill(fixture.neighbour)]);
+  await attempt(() => storeMore(fixture, groups));
   // A project comes into being with the first write to it.
   await Promise.all(
-    Object.values(world.empty).flatMap((projectId) =>
+    Object.values(fixture.empty).flatMap((projectId) =>
       ["objCreate", "callStart"].map(async (id) => {
-        const seed = world.operation(id);
-        await attempt(() => world.send(seed, createTenant({ projectId }).request(seed)));
+        const seed = fixture.operation(id);
+        await attempt(() => fixture.send(seed, createTenant({ projectId }).request(seed)));
       }),
     ),
   );
@@ -44,12 +44,12 @@ async function attempt(work: () => Promise<unknown>): Promise<void> {
  * Sends the example of each operation. Digests follow from content, and some ids are the server's: they are learned from
  * responses, so that the second round finds what the first made.
  */
-async function sendAll(world: World, seeds: readonly Operation[], tenant: Tenant): Promise<void> {
+async function sendAll(fixture: Fixture, seeds: readonly Operation[], tenant: Tenant): Promise<void> {
   for (const seed of [...seeds, ...seeds]) {
-    if (world.unserved.has(seed.id)) continue;
+    if (fixture.unserved.has(seed.id)) continue;
     await attempt(async () => {
-      const { status, text } = await world.send(seed, tenant.request(seed));
-      if (status === 501) world.unserved.add(seed.id);
+      const { status, text } = await fixture.send(seed, tenant.request(seed));
+      if (status === 501) fixture.unserved.add(seed.id);
       else if (status === seed.success && text.startsWith("{")) tenant.learn(seed.response, JSON.parse(text));
     });
   }

@@ -1,20 +1,20 @@
 import { randomUUID } from "node:crypto";
 import { withValueAt } from "./expressions.js";
 import type { Tenant } from "./tenant.js";
-import type { World } from "./world.js";
+import type { Fixture } from "./fixture.js";
 
 // What examples name and no example makes.
 
 /** Stores objects that the evaluation service can run, under the names that its examples have for them. */
-export async function storeRunnable(world: World, tenant: Tenant): Promise<void> {
+export async function storeRunnable(fixture: Fixture, tenant: Tenant): Promise<void> {
   const { projectId } = tenant;
   const named = (operationId: string, member: string) => {
-    const text = JSON.stringify(world.operation(operationId).body?.examples[0]?.value);
+    const text = JSON.stringify(fixture.operation(operationId).body?.examples[0]?.value);
     const ref = new RegExp(`"${member}":\\[?"weave:///[^/]+/[^/]+/object/([^:"]+):(\\w+)"`).exec(text);
     return { name: tenant.renamed(ref?.[1] ?? ""), digest: ref?.[2] ?? "" };
   };
   const create = async (name: string, val: unknown, builtin?: string) =>
-    digestOf(world, "objCreate", {
+    digestOf(fixture, "objCreate", {
       obj: { project_id: projectId, object_id: name, val, builtin_object_class: builtin },
     });
   const store = async (operationId: string, member: string, val: unknown, builtin?: string) => {
@@ -25,7 +25,7 @@ export async function storeRunnable(world: World, tenant: Tenant): Promise<void>
   };
   const classOf = (name: string) => ({ _type: name, _class_name: name, _bases: ["Object", "BaseModel"] });
 
-  const table = await digestOf(world, "tableCreate", { table: { project_id: projectId, rows: [] } });
+  const table = await digestOf(fixture, "tableCreate", { table: { project_id: projectId, rows: [] } });
   const rows = { ...classOf("Dataset"), rows: `weave:///${projectId}/table/${table}` };
   const dataset = await create("no-rows", rows);
   const scorer = await store("callsScore", "scorer_refs", { values: ["warp"] }, "ContainsScorer");
@@ -38,7 +38,7 @@ export async function storeRunnable(world: World, tenant: Tenant): Promise<void>
 }
 
 /** Stores what the examples of training on calls select: a rated chat completion. */
-export async function storeRatedCall(world: World, projectId: string): Promise<void> {
+export async function storeRatedCall(fixture: Fixture, projectId: string): Promise<void> {
   const id = randomUUID();
   const call = { project_id: projectId, id };
   const choice = {
@@ -49,12 +49,12 @@ export async function storeRatedCall(world: World, projectId: string): Promise<v
   };
   const inputs = { messages: [{ role: "user", content: "Is the shop open?" }] };
   const start = { ...call, op_name: "heddle.chat.completions", trace_id: id, started_at: "2026-04-10T09:00:00Z" };
-  await send(world, "callStart", { start: { ...start, attributes: {}, inputs } });
+  await send(fixture, "callStart", { start: { ...start, attributes: {}, inputs } });
   const end = { ...call, ended_at: "2026-04-10T09:00:01Z", summary: {}, output: { choices: [choice] } };
-  await send(world, "callEnd", { end });
+  await send(fixture, "callEnd", { end });
   const weaveRef = `weave:///${projectId}/call/${id}`;
   const rating = { project_id: projectId, weave_ref: weaveRef, feedback_type: "quality", payload: { value: 1 } };
-  await send(world, "feedbackCreate", rating);
+  await send(fixture, "feedbackCreate", rating);
 }
 
 /** Lists of which the examples make one item, and how a further one is made. */
@@ -71,33 +71,33 @@ const variants: readonly { operationId: string; pointer: string; values: readonl
 const aboutCalls = ["calls", "threads", "annotationQueues"];
 
 /** Stores further items of lists in the project that most checks use, so that they have several pages. */
-export async function storeMore(world: World, groups: ReadonlySet<string>): Promise<void> {
+export async function storeMore(fixture: Fixture, groups: ReadonlySet<string>): Promise<void> {
   for (const { operationId, pointer, values } of variants) {
-    const operation = world.operation(operationId);
+    const operation = fixture.operation(operationId);
     if (!groups.has(operation.group)) continue;
-    const { params = {}, body } = world.own.request(operation);
-    for (const value of values) await world.send(operation, { params, body: withValueAt(body, pointer, value) });
+    const { params = {}, body } = fixture.own.request(operation);
+    for (const value of values) await fixture.send(operation, { params, body: withValueAt(body, pointer, value) });
   }
   if (!aboutCalls.some((group) => groups.has(group))) return;
-  const [ids, queues] = [[randomUUID(), randomUUID()], world.operation("annotationQueueAddCalls")];
+  const [ids, queues] = [[randomUUID(), randomUUID()], fixture.operation("annotationQueueAddCalls")];
   for (const id of ids) {
-    const call = { project_id: world.own.projectId, id, trace_id: id, thread_id: id, turn_id: id };
+    const call = { project_id: fixture.own.projectId, id, trace_id: id, thread_id: id, turn_id: id };
     const start = { ...call, op_name: "turn", started_at: "2026-04-10T09:00:00Z", attributes: {}, inputs: {} };
-    await send(world, "callStart", { start });
+    await send(fixture, "callStart", { start });
     // A thread is listed once a turn has ended.
-    const end = { project_id: world.own.projectId, id, ended_at: "2026-04-10T09:00:01Z", summary: {} };
-    await send(world, "callEnd", { end });
+    const end = { project_id: fixture.own.projectId, id, ended_at: "2026-04-10T09:00:01Z", summary: {} };
+    await send(fixture, "callEnd", { end });
   }
-  const { params = {}, body } = world.own.request(queues);
-  await world.send(queues, { params, body: withValueAt(body, "/call_ids", ids) });
+  const { params = {}, body } = fixture.own.request(queues);
+  await fixture.send(queues, { params, body: withValueAt(body, "/call_ids", ids) });
 }
 
-async function digestOf(world: World, operationId: string, body: unknown): Promise<string | undefined> {
-  const { status, text } = await send(world, operationId, body);
-  if (status !== world.operation(operationId).success) return undefined;
+async function digestOf(fixture: Fixture, operationId: string, body: unknown): Promise<string | undefined> {
+  const { status, text } = await send(fixture, operationId, body);
+  if (status !== fixture.operation(operationId).success) return undefined;
   return (JSON.parse(text) as { digest?: string }).digest;
 }
 
-function send(world: World, operationId: string, body: unknown) {
-  return world.send(world.operation(operationId), { body });
+function send(fixture: Fixture, operationId: string, body: unknown) {
+  return fixture.send(fixture.operation(operationId), { body });
 }

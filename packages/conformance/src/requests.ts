@@ -59,7 +59,7 @@ function preferredType(mediaTypes: readonly string[]): string {
   return mediaTypes.find((type) => type === "application/json") ?? mediaTypes[0] ?? "application/octet-stream";
 }
 
-/** A parameter as text; what is no scalar goes as JSON. */
+/** A parameter as text; what is not a scalar goes as JSON. */
 function textOf(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }

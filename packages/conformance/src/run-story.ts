@@ -4,7 +4,7 @@ import { evaluate, substitute } from "./expressions.js";
 import type { ExpressionScope } from "./expressions.js";
 import type { Story, StoryStep } from "./plan.js";
 import { checkResponse } from "./response-check.js";
-import type { World } from "./world.js";
+import type { Fixture } from "./fixture.js";
 
 export interface StoryResult {
   operationId: string;
@@ -17,15 +17,15 @@ export interface StoryResult {
  * Runs the steps of a story one after the other, each response checked against the spec as well. The first step that
  * fails ends it: the ones after build on it.
  */
-export async function runStory(story: Story, world: World): Promise<StoryResult[]> {
-  const [entity = "", name = ""] = world.storyProject.split("/");
-  const inputs = { project: world.storyProject, entity, name, api_key: world.apiKey };
+export async function runStory(story: Story, fixture: Fixture): Promise<StoryResult[]> {
+  const [entity = "", name = ""] = fixture.storyProject.split("/");
+  const inputs = { project: fixture.storyProject, entity, name, api_key: fixture.apiKey };
   const steps: Record<string, Record<string, unknown>> = {};
   const results: StoryResult[] = [];
   for (const step of story.steps) {
     const result = { operationId: step.operationId, name: `story ${story.id}/${step.id}` };
     try {
-      steps[step.id] = await runStep(step, { inputs, steps }, world);
+      steps[step.id] = await runStep(step, { inputs, steps }, fixture);
       results.push(result);
     } catch (failure) {
       results.push({ ...result, failure });
@@ -35,11 +35,11 @@ export async function runStory(story: Story, world: World): Promise<StoryResult[
   return results;
 }
 
-async function runStep(step: StoryStep, given: ExpressionScope, world: World): Promise<Record<string, unknown>> {
-  const operation = world.operation(step.operationId);
+async function runStep(step: StoryStep, given: ExpressionScope, fixture: Fixture): Promise<Record<string, unknown>> {
+  const operation = fixture.operation(step.operationId);
   const params = substitute(step.params, given) as Record<string, unknown>;
   const body = substitute(step.payload, given);
-  const exchange = await world.send(operation, { params, body });
+  const exchange = await fixture.send(operation, { params, body });
   const response = checkResponse(operation, exchange, operation.schemas);
   const scope = { ...given, params, body, status: exchange.status, response };
   for (const condition of step.conditions) expectCondition(condition, scope, exchange);

@@ -109,7 +109,7 @@ function stateJson(
 /**
  * Reads the description of a checkpoint directory.
  *
- * @throws HeddleError `not_found` when the directory is no checkpoint, `corrupt` when its description cannot be read.
+ * @throws HeddleError `not_found` when the directory is not a checkpoint, `corrupt` when its description cannot be read.
  */
 export async function readCheckpointDirectory(directory: string): Promise<CheckpointDescription> {
   const state = await readStored(() => readJsonFile(directory, stateFile));

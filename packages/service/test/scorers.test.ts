@@ -216,7 +216,7 @@ describe("a scorer that only an SDK can run says what works", () => {
     const ref = await stored({ _type: "CustomWeaveType", weave_type: { type: "Op" }, files: {} });
     const [code, message] = await failure(load(ref.replace("/object/", "/op/")));
     expect([code, message]).toEqual(["invalid", expect.stringMatching(/is an op, which only an SDK can run/)]);
-    // An op is no object of that name.
+    // An op is not an object of that name.
     expect(await failure(load(ref))).toEqual(["not_found", expect.stringMatching(/^Object object-\d+:\w+ not found/)]);
   });
 });

@@ -69,7 +69,7 @@ export function toRequest(
   return [`http://in-process${target}${query}`, init];
 }
 
-/** A parameter as text; what is no scalar goes as JSON. */
+/** A parameter as text; what is not a scalar goes as JSON. */
 function textOf(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -57,7 +57,7 @@ async function compare(writers: number): Promise<void> {
     await spread(batches, writers, async (batch) => {
       ours.push(await timed(() => store.ingest(batch)));
     });
-    // Making the rows is timed by stage and is no part of the bare insert.
+    // Making the rows is timed by stage and is not a part of the bare insert.
     const inserts = batches.map((batch) => {
       const start = performance.now();
       const prepared = batch.map((part, index) => preparePart(part, index));

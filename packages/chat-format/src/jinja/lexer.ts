@@ -26,7 +26,7 @@ const code: [TokenType | undefined, RegExp][] = [
 
 /**
  * Splits a template into tokens by the rules of Jinja, with `trim_blocks` and `lstrip_blocks` as `transformers` sets
- * them. Throws a `TemplateError` for text that is no template.
+ * them. Throws a `TemplateError` for text that is not a template.
  */
 export function tokenize(template: string): Token[] {
   const source = template.replaceAll(/\r\n?/g, "\n").replace(/\n$/, "");

@@ -15,7 +15,7 @@ export interface ToolCallOptions {
 }
 
 /**
- * Parses the tool calls in a text. White space next to a call is removed from the remaining text. A block that is no call
+ * Parses the tool calls in a text. White space next to a call is removed from the remaining text. A block that is not a call
  * remains text. The last block may lack its end tag.
  */
 export function parseToolCalls(text: string, options?: ToolCallOptions): { content: string; toolCalls: ToolCall[] } {

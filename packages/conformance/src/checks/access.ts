@@ -1,35 +1,39 @@
 import { CheckFailure } from "../exchange.js";
 import type { Operation } from "../contract.js";
 import { checkError, checkResponse } from "../response-check.js";
-import { secret } from "../world.js";
-import type { World } from "../world.js";
+import { secret } from "../fixture.js";
+import type { Fixture } from "../fixture.js";
 import type { Case } from "./check.js";
 
 /** What an operation does for requests without a key, with a wrong one, with one for other projects, and in each form. */
-export function accessCases(operation: Operation, world: World): Case[] {
+export function accessCases(operation: Operation, fixture: Fixture): Case[] {
   const { schemas, plan, access } = operation;
   if (access === undefined) {
     const run = async () =>
-      void checkResponse(operation, await world.send(operation, world.own.request(operation), { key: null }), schemas);
+      void checkResponse(
+        operation,
+        await fixture.send(operation, fixture.own.request(operation), { key: null }),
+        schemas,
+      );
     return [{ name: "without a key", run: async () => accepted(run) }];
   }
   const unauthorized = (name: string, key: string | null): Case => ({
     name,
     run: async () => {
-      const exchange = await world.send(operation, world.own.request(operation), { key });
+      const exchange = await fixture.send(operation, fixture.own.request(operation), { key });
       checkError(operation, exchange, schemas, 401);
       if (exchange.headers.has("www-authenticate")) return;
       throw new CheckFailure("no header www-authenticate", { expected: "www-authenticate with a 401", exchange });
     },
   });
   const cases = [unauthorized("without a key", null), unauthorized("with a wrong key", "w".repeat(40))];
-  if (world.otherApiKey !== undefined) cases.push(...otherKeyCases(operation, world, world.otherApiKey));
+  if (fixture.otherApiKey !== undefined) cases.push(...otherKeyCases(operation, fixture, fixture.otherApiKey));
   // All operations share how a key is read: the first one shows it.
   if (operation.id !== plan.operations.find((one) => one.access !== undefined)?.id) return cases;
   for (const { scheme, name } of plan.security) {
     const run = async () => {
-      const headers = credentials(scheme, name, world.apiKey);
-      const exchange = await world.send(operation, world.own.request(operation), { key: null, headers });
+      const headers = credentials(scheme, name, fixture.apiKey);
+      const exchange = await fixture.send(operation, fixture.own.request(operation), { key: null, headers });
       if (exchange.status === 401 || exchange.status === 403) {
         throw new CheckFailure(`status ${exchange.status}`, { expected: "the key to be accepted", exchange });
       }
@@ -46,13 +50,13 @@ function credentials(scheme: string, name: string | undefined, key: string): Rec
 }
 
 /** A key that may not use a project learns nothing of it. */
-function otherKeyCases(operation: Operation, world: World, key: string): Case[] {
+function otherKeyCases(operation: Operation, fixture: Fixture, key: string): Case[] {
   const { access, schemas } = operation;
   const name = "with a key of another project";
   if (access === undefined || access.project === "none") return [];
   if (access.project === "items" || access.project === "several") {
     const run = async () => {
-      const exchange = await world.send(operation, world.neighbour.request(operation), { key });
+      const exchange = await fixture.send(operation, fixture.neighbour.request(operation), { key });
       checkResponse(operation, exchange, schemas);
       if (exchange.text.includes(secret)) {
         throw new CheckFailure("content of the project", { expected: "nothing of the project", exchange });
@@ -62,7 +66,7 @@ function otherKeyCases(operation: Operation, world: World, key: string): Case[] 
   }
   const status = access.project === "record" ? 404 : 403;
   const run = async () =>
-    void checkError(operation, await world.send(operation, world.own.request(operation), { key }), schemas, status);
+    void checkError(operation, await fixture.send(operation, fixture.own.request(operation), { key }), schemas, status);
   return [{ name, run }];
 }
 

@@ -3,18 +3,18 @@ import { writes } from "../contract.js";
 import type { Operation } from "../contract.js";
 import { toHttp } from "../requests.js";
 import { checkError, checkResponse } from "../response-check.js";
-import type { World } from "../world.js";
+import type { Fixture } from "../fixture.js";
 import type { Case } from "./check.js";
 
 /** Bodies that are no JSON are refused with the reason, and compressed ones are read. */
-export function bodyCases(operation: Operation, world: World): Case[] {
+export function bodyCases(operation: Operation, fixture: Fixture): Case[] {
   const { body, schemas } = operation;
   if (body?.kind !== "json" || body.streamed) return [];
-  const request = () => world.own.request(operation);
+  const request = () => fixture.own.request(operation);
   const refused = (name: string, status: number, text: string): Case => ({
     name,
     run: async () =>
-      void checkError(operation, await world.send(operation, { ...request(), body: text }), schemas, status),
+      void checkError(operation, await fixture.send(operation, { ...request(), body: text }), schemas, status),
   });
   const cases = [refused("body that is no JSON", 400, '{"a": ')];
   if (body.required) cases.push(refused("body missing", 422, ""));
@@ -22,7 +22,10 @@ export function bodyCases(operation: Operation, world: World): Case[] {
   const run = async () => {
     const { body: text, ...parts } = toHttp(operation, request());
     const compressed = new Uint8Array(gzipSync(text as string));
-    const exchange = await world.sendHttp({ ...parts, body: compressed }, { headers: { "content-encoding": "gzip" } });
+    const exchange = await fixture.sendHttp(
+      { ...parts, body: compressed },
+      { headers: { "content-encoding": "gzip" } },
+    );
     if (exchange.status === 404 || exchange.status === 503) checkResponse(operation, exchange, schemas);
     else checkResponse(operation, exchange, schemas, [operation.success]);
   };

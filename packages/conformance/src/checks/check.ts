@@ -1,5 +1,5 @@
 import type { Operation } from "../contract.js";
-import type { World } from "../world.js";
+import type { Fixture } from "../fixture.js";
 
 /** One thing that is checked of an operation. */
 export interface Case {
@@ -9,4 +9,4 @@ export interface Case {
 }
 
 /** Returns what one subject has to check of an operation. */
-export type Check = (operation: Operation, world: World) => Case[];
+export type Check = (operation: Operation, fixture: Fixture) => Case[];

@@ -3,19 +3,20 @@ import type { Exchange } from "../exchange.js";
 import type { Operation } from "../contract.js";
 import { judgeable } from "../judgeable.js";
 import { checkResponse } from "../response-check.js";
-import type { World } from "../world.js";
+import type { Fixture } from "../fixture.js";
 import type { Case } from "./check.js";
 
 /** The examples of an operation have the success response that is described, under every path and as a stream. */
-export function exampleCases(operation: Operation, world: World): Case[] {
+export function exampleCases(operation: Operation, fixture: Fixture): Case[] {
   const { body, stream, streamOptional, aliases, schemas } = operation;
-  const request = () => world.own.request(operation);
-  const success = (exchange: Exchange) => void checkResponse(operation, judgeable(exchange, operation, world), schemas);
+  const request = () => fixture.own.request(operation);
+  const success = (exchange: Exchange) =>
+    void checkResponse(operation, judgeable(exchange, operation, fixture), schemas);
   const cases: Case[] = [
     {
       name: "example",
       run: async () => {
-        const exchange = judgeable(await world.send(operation, request()), operation, world);
+        const exchange = judgeable(await fixture.send(operation, request()), operation, fixture);
         checkResponse(operation, exchange, schemas, [operation.success]);
       },
     },
@@ -23,21 +24,21 @@ export function exampleCases(operation: Operation, world: World): Case[] {
   // Further examples may show refused items and the like: any described response will do.
   for (const { name, mediaType, value } of body?.examples.slice(1) ?? []) {
     const run = async () =>
-      success(await world.send(operation, { ...request(), body: world.own.renamed(value), mediaType }));
+      success(await fixture.send(operation, { ...request(), body: fixture.own.renamed(value), mediaType }));
     cases.push({ name: `example ${name}`, run });
   }
   for (const alias of aliases) {
     const run = async () => {
-      const exchange = await world.send({ ...operation, path: alias }, request());
-      checkResponse(operation, judgeable(exchange, operation, world), schemas, [operation.success]);
+      const exchange = await fixture.send({ ...operation, path: alias }, request());
+      checkResponse(operation, judgeable(exchange, operation, fixture), schemas, [operation.success]);
     };
     cases.push({ name: `path ${alias}`, run });
   }
   if (stream !== undefined && streamOptional) {
     const run = async () => {
       const { params, body: example } = request();
-      const exchange = await world.send(operation, { params, body: { ...(example as object), stream: true } });
-      const value = checkResponse(operation, judgeable(exchange, operation, world), schemas, [operation.success]);
+      const exchange = await fixture.send(operation, { params, body: { ...(example as object), stream: true } });
+      const value = checkResponse(operation, judgeable(exchange, operation, fixture), schemas, [operation.success]);
       if (!Array.isArray(value)) throw new CheckSkipped("no stream although one was requested");
     };
     cases.push({ name: "example as a stream", run });

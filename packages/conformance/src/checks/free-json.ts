@@ -3,7 +3,7 @@ import { CheckFailure, CheckSkipped } from "../exchange.js";
 import type { Operation } from "../contract.js";
 import { evaluate, valueAt, withValueAt } from "../expressions.js";
 import { checkError, checkResponse } from "../response-check.js";
-import type { World } from "../world.js";
+import type { Fixture } from "../fixture.js";
 import type { Case } from "./check.js";
 
 /** What `JSON.parse` and `JSON.stringify` would change. */
@@ -21,7 +21,7 @@ const changes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 /** Free JSON is read as the text that was written. */
-export function freeJsonCases(operation: Operation, world: World): Case[] {
+export function freeJsonCases(operation: Operation, fixture: Fixture): Case[] {
   const { readBack, body } = operation;
   if (readBack === undefined || body?.kind !== "json") return [];
   return readBack["x-heddle-shows"]
@@ -29,44 +29,44 @@ export function freeJsonCases(operation: Operation, world: World): Case[] {
     .flatMap((shown) => {
       const pointer = (shown.split("#")[1] ?? "").replaceAll("/*", "/0");
       const name = pointer.slice(1);
-      const exactText = { name: `exact text of ${name}`, run: async () => readExact(operation, world, pointer) };
+      const exactText = { name: `exact text of ${name}`, run: async () => readExact(operation, fixture, pointer) };
       // An item of a batch is refused on its own, each batch with an error of its own form.
       if (shown.includes("/*")) return [exactText];
       const nested = {
         name: `${name} that nests too deeply`,
-        run: async () => refuseNested(operation, world, pointer),
+        run: async () => refuseNested(operation, fixture, pointer),
       };
       return [exactText, nested];
     });
 }
 
-async function refuseNested(operation: Operation, world: World, pointer: string): Promise<void> {
-  const { text } = written(operation, world, pointer, tooDeep);
-  const exchange = await world.send(operation, { ...world.own.request(operation), body: text });
+async function refuseNested(operation: Operation, fixture: Fixture, pointer: string): Promise<void> {
+  const { text } = written(operation, fixture, pointer, tooDeep);
+  const exchange = await fixture.send(operation, { ...fixture.own.request(operation), body: text });
   checkError(operation, exchange, operation.schemas, 413);
 }
 
 /** A request body with this text at a pointer. */
-function written({ id }: Operation, world: World, pointer: string, json: string): { body: unknown; text: string } {
-  const operation = world.operation(id);
+function written({ id }: Operation, fixture: Fixture, pointer: string, json: string): { body: unknown; text: string } {
+  const operation = fixture.operation(id);
   const hole = randomUUID();
-  let body = withValueAt(withFreshIds(world.own.request(operation).body), pointer, hole);
+  let body = withValueAt(withFreshIds(fixture.own.request(operation).body), pointer, hole);
   for (const [at, value] of Object.entries(changes[id] ?? {})) body = withValueAt(body, at, value);
   return { body, text: JSON.stringify(body).replace(`"${hole}"`, () => json) };
 }
 
-async function readExact(operation: Operation, world: World, pointer: string): Promise<void> {
+async function readExact(operation: Operation, fixture: Fixture, pointer: string): Promise<void> {
   const { readBack, schemas } = operation;
-  const request = world.own.request(operation);
+  const request = fixture.own.request(operation);
   if (valueAt(request.body, pointer) === undefined) throw new CheckSkipped("the example has no such value");
   // Different each time, so that what an earlier run stored is not found.
   const json = exact.replace("{", `{"run": "${randomUUID()}", `);
-  const { body, text } = written(operation, world, pointer, json);
-  const response = checkResponse(operation, await world.send(operation, { ...request, body: text }), schemas, [
+  const { body, text } = written(operation, fixture, pointer, json);
+  const response = checkResponse(operation, await fixture.send(operation, { ...request, body: text }), schemas, [
     operation.success,
   ]);
   const scope = { params: request.params ?? {}, body, response };
-  const reader = world.operation(readBack?.operationId ?? "");
+  const reader = fixture.operation(readBack?.operationId ?? "");
   const entries = Object.entries(readBack?.requestBody ?? {}).map(([name, expression]) => {
     const first = expression.replaceAll("/*", "/0");
     const value = first.includes("{")
@@ -74,7 +74,7 @@ async function readExact(operation: Operation, world: World, pointer: string): P
       : evaluate(first, scope);
     return [name, value];
   });
-  const exchange = await world.send(reader, { body: Object.fromEntries(entries) });
+  const exchange = await fixture.send(reader, { body: Object.fromEntries(entries) });
   checkResponse(reader, exchange, reader.schemas, [reader.success]);
   if (!exchange.text.includes(json)) {
     throw new CheckFailure("another text than was written", { expected: `exactly ${json}`, exchange });

@@ -4,17 +4,17 @@ import { writes } from "../contract.js";
 import type { Operation } from "../contract.js";
 import { checkError, checkResponse } from "../response-check.js";
 import { withoutNames } from "../tenant.js";
-import { secret } from "../world.js";
-import type { World } from "../world.js";
+import { secret } from "../fixture.js";
+import type { Fixture } from "../fixture.js";
 import type { Case } from "./check.js";
 
 /** In one project the ids of another look like ids that nothing has. */
-export function isolationCases(operation: Operation, world: World): Case[] {
+export function isolationCases(operation: Operation, fixture: Fixture): Case[] {
   const { access, schemas } = operation;
   if (access === undefined || access.project === "none" || access.project === "several") return [];
   let first: Promise<Exchange> | undefined;
   // Both checks of a read look at the same response.
-  const toUnknown = () => (first ??= world.send(operation, world.missing.request(operation, world.empty.reads)));
+  const toUnknown = () => (first ??= fixture.send(operation, fixture.missing.request(operation, fixture.empty.reads)));
   const unknown: Case = {
     name: "unknown ids",
     run: async () => {
@@ -26,16 +26,16 @@ export function isolationCases(operation: Operation, world: World): Case[] {
   };
   // The id of a record alone names its project: the key of this run may read both.
   if (access.project === "record") return writes(operation) ? [] : [unknown];
-  const target = writes(operation) ? world.empty.writes : world.empty.reads;
+  const target = writes(operation) ? fixture.empty.writes : fixture.empty.reads;
   const foreign: Case = {
     name: "ids of another project",
     run: async () => {
-      const readers = operation.destructive ? readersOf(operation, world) : [];
-      const before = await contentOf(world, readers);
-      const exchange = await world.send(operation, world.neighbour.request(operation, target));
+      const readers = operation.destructive ? readersOf(operation, fixture) : [];
+      const before = await contentOf(fixture, readers);
+      const exchange = await fixture.send(operation, fixture.neighbour.request(operation, target));
       expectNothingOf(exchange);
       checkResponse(operation, exchange, schemas);
-      if ((await contentOf(world, readers)) !== before) {
+      if ((await contentOf(fixture, readers)) !== before) {
         throw new CheckFailure("the other project has changed", { expected: "the other project as before", exchange });
       }
       if (writes(operation)) return;
@@ -52,7 +52,7 @@ export function isolationCases(operation: Operation, world: World): Case[] {
 }
 
 /** Operations that read one thing of the same group. */
-function readersOf({ group, plan }: Operation, { contract }: World): Operation[] {
+function readersOf({ group, plan }: Operation, { contract }: Fixture): Operation[] {
   return contract.operations.filter((other) => other.plan === plan && other.group === group && readsOne(other));
 }
 
@@ -61,9 +61,9 @@ function readsOne(operation: Operation): boolean {
 }
 
 /** What the neighbour's project has. */
-async function contentOf(world: World, readers: readonly Operation[]): Promise<string> {
+async function contentOf(fixture: Fixture, readers: readonly Operation[]): Promise<string> {
   const responses = await Promise.all(
-    readers.map(async (reader) => world.send(reader, world.neighbour.request(reader))),
+    readers.map(async (reader) => fixture.send(reader, fixture.neighbour.request(reader))),
   );
   return JSON.stringify(responses.map(({ status, text }) => [status, text]));
 }

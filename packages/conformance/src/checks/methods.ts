@@ -2,11 +2,11 @@ import { CheckFailure } from "../exchange.js";
 import type { Operation } from "../contract.js";
 import { toHttp } from "../requests.js";
 import { checkPathError } from "../response-check.js";
-import type { World } from "../world.js";
+import type { Fixture } from "../fixture.js";
 import type { Case } from "./check.js";
 
 /** Other methods on the path of an operation. */
-export function methodCases(operation: Operation, world: World): Case[] {
+export function methodCases(operation: Operation, fixture: Fixture): Case[] {
   const { method, path, plan } = operation;
   const taken = new Set(plan.operations.filter((other) => other.path === path).map((other) => other.method));
   // Not DELETE, which would delete where a server takes it for another operation.
@@ -15,8 +15,8 @@ export function methodCases(operation: Operation, world: World): Case[] {
     {
       name: `method ${unused}`,
       run: async () => {
-        const { target } = toHttp(operation, world.missing.request(operation));
-        const exchange = await world.sendHttp({ method: unused, target, headers: {} });
+        const { target } = toHttp(operation, fixture.missing.request(operation));
+        const exchange = await fixture.sendHttp({ method: unused, target, headers: {} });
         checkPathError(operation, exchange, 405);
         const allow =
           exchange.headers
@@ -30,9 +30,9 @@ export function methodCases(operation: Operation, world: World): Case[] {
   ];
   if (method !== "GET") return cases;
   const run = async () => {
-    const parts = toHttp(operation, world.own.request(operation));
-    const get = await world.sendHttp(parts);
-    const exchange = await world.sendHttp({ ...parts, method: "HEAD" });
+    const parts = toHttp(operation, fixture.own.request(operation));
+    const get = await fixture.sendHttp(parts);
+    const exchange = await fixture.sendHttp({ ...parts, method: "HEAD" });
     for (const [what, found, expected] of [
       ["status", exchange.status, get.status],
       ["content-type", exchange.headers.get("content-type"), get.headers.get("content-type")],

@@ -5,7 +5,7 @@ import type { Exchange } from "../exchange.js";
 import type { Operation } from "../contract.js";
 import { encodeSpan } from "../otlp-protobuf.js";
 import { checkError, checkResponse } from "../response-check.js";
-import type { World } from "../world.js";
+import type { Fixture } from "../fixture.js";
 import type { Case } from "./check.js";
 
 const json = "application/json";
@@ -20,13 +20,13 @@ interface Export {
 }
 
 /** Exports in each encoding of the OpenTelemetry protocol are stored, and what cannot be is reported. */
-export function otlpCases(operation: Operation, world: World): Case[] {
+export function otlpCases(operation: Operation, fixture: Fixture): Case[] {
   if (operation.id !== "exportTrace") return [];
   const { schemas } = operation;
-  const { projectId } = world.own;
+  const { projectId } = fixture.own;
   const newTrace = () => randomBytes(16).toString("hex");
   const send = ({ body, type, headers = {}, project }: Export) =>
-    world.send(operation, { body, mediaType: type, params: { project_id: project } }, { headers });
+    fixture.send(operation, { body, mediaType: type, params: { project_id: project } }, { headers });
   const stored = (name: string, build: (traceId: string) => Export): Case => ({
     name,
     run: async () => {
@@ -36,7 +36,7 @@ export function otlpCases(operation: Operation, world: World): Case[] {
       const value = checkResponse(operation, exchange, schemas, [200]);
       expectMediaType(exchange, sent.type);
       if (sent.type === json) expectRejected(value, exchange, 0);
-      await expectStored(world, traceId, exchange);
+      await expectStored(fixture, traceId, exchange);
     },
   });
   const refused = (name: string, status: number, sent: Export): Case => ({
@@ -63,7 +63,7 @@ export function otlpCases(operation: Operation, world: World): Case[] {
         const spans = [spanOf(traceId), { ...spanOf(newTrace()), spanId: "0".repeat(16) }];
         const exchange = await send({ body: JSON.stringify(exportOf(projectId, spans)), type: json });
         expectRejected(checkResponse(operation, exchange, schemas, [200]), exchange, 1);
-        await expectStored(world, traceId, exchange);
+        await expectStored(fixture, traceId, exchange);
       },
     },
     refused("OTLP without a project", 400, { body: text(newTrace(), ""), type: json }),
@@ -113,10 +113,10 @@ function expectRejected(value: unknown, exchange: Exchange, expected: number): v
   throw new CheckFailure(`rejectedSpans ${rejected}`, { expected: `rejectedSpans ${expected}`, exchange });
 }
 
-async function expectStored(world: World, traceId: string, exchange: Exchange): Promise<void> {
-  const reader = world.operation("callsQuery");
-  const reading = await world.send(reader, {
-    body: { project_id: world.own.projectId, filter: { trace_ids: [traceId] } },
+async function expectStored(fixture: Fixture, traceId: string, exchange: Exchange): Promise<void> {
+  const reader = fixture.operation("callsQuery");
+  const reading = await fixture.send(reader, {
+    body: { project_id: fixture.own.projectId, filter: { trace_ids: [traceId] } },
   });
   const { calls } = checkResponse(reader, reading, reader.schemas, [reader.success]) as { calls: unknown[] };
   if (calls.length === 1) return;

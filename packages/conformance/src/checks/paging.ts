@@ -4,7 +4,7 @@ import type { Exchange } from "../exchange.js";
 import type { Operation } from "../contract.js";
 import type { RequestParts } from "../requests.js";
 import { checkResponse } from "../response-check.js";
-import type { World } from "../world.js";
+import type { Fixture } from "../fixture.js";
 import type { Case } from "./check.js";
 
 interface Page {
@@ -25,17 +25,17 @@ const pages = 4;
 const keptFilters = new Set(["evaluation_call_ids", "evaluation_run_ids"]);
 
 /** Pages hold all items of a list exactly once, in its order. */
-export function pagingCases(operation: Operation, world: World): Case[] {
+export function pagingCases(operation: Operation, fixture: Fixture): Case[] {
   const style = styleOf(operation);
   if (style === undefined) return [];
   const run = async () => {
     for (let attempt = 1; ; attempt++) {
-      const before = await readGrown(operation, world, style);
+      const before = await readGrown(operation, fixture, style);
       if (before.length < 2) throw new CheckSkipped(`the list has ${before.length} items, too few for pages`);
-      const failure = await walk(operation, world, style, before);
+      const failure = await walk(operation, fixture, style, before);
       if (failure === undefined) return;
       // Jobs may still write to what is listed: only a list that stands still is judged.
-      const after = await readAll(operation, world, style);
+      const after = await readAll(operation, fixture, style);
       if (attempt === attempts || same(before, after)) throw failure;
     }
   };
@@ -61,7 +61,7 @@ function styleOf({ params, body, schemas, public: isPublic }: Operation): Style 
 
 async function walk(
   operation: Operation,
-  world: World,
+  fixture: Fixture,
   style: Style,
   whole: readonly unknown[],
 ): Promise<CheckFailure | undefined> {
@@ -71,7 +71,7 @@ async function walk(
   let last: Exchange | undefined;
   for (let count = 0; count <= pages; count++) {
     const position = style.kind === "offset" ? { offset: found.length } : after === undefined ? {} : { after };
-    const page = await readPage(operation, world, style, { limit: size, ...position });
+    const page = await readPage(operation, fixture, style, { limit: size, ...position });
     const { exchange } = page;
     last = exchange;
     if (page.items.length > size) {
@@ -101,28 +101,28 @@ async function walk(
 }
 
 /** The list as one page, once it has several items: events of a job come one after the other. */
-async function readGrown(operation: Operation, world: World, style: Style): Promise<unknown[]> {
+async function readGrown(operation: Operation, fixture: Fixture, style: Style): Promise<unknown[]> {
   const until = performance.now() + (style.kind === "after" ? growthMs : 0);
   for (;;) {
-    const items = await readAll(operation, world, style);
+    const items = await readAll(operation, fixture, style);
     if (items.length !== 1 || performance.now() > until) return items;
     await delay(growthPollMs);
   }
 }
 
 /** The list as one page. */
-async function readAll(operation: Operation, world: World, style: Style): Promise<unknown[]> {
-  const { items } = await readPage(operation, world, style, style.kind === "after" ? { limit: 100 } : {});
+async function readAll(operation: Operation, fixture: Fixture, style: Style): Promise<unknown[]> {
+  const { items } = await readPage(operation, fixture, style, style.kind === "after" ? { limit: 100 } : {});
   return items;
 }
 
 async function readPage(
   operation: Operation,
-  world: World,
+  fixture: Fixture,
   style: Style,
   position: Record<string, unknown>,
 ): Promise<Page> {
-  const example = world.own.request(operation);
+  const example = fixture.own.request(operation);
   // Without filters, so that the list is long.
   const required =
     operation.body?.schema === undefined ? [] : operation.schemas.resolved(operation.body.schema).required;
@@ -133,8 +133,8 @@ async function readPage(
     style.in === "query"
       ? { ...example, params: { ...example.params, ...position } }
       : { ...example, body: { ...body, ...position } };
-  const exchange = await world.send(operation, request);
-  if (exchange.status === 404 && world.unserved.size > 0) throw new CheckSkipped("what it lists could not be stored");
+  const exchange = await fixture.send(operation, request);
+  if (exchange.status === 404 && fixture.unserved.size > 0) throw new CheckSkipped("what it lists could not be stored");
   const value = checkResponse(operation, exchange, operation.schemas, [operation.success]);
   if (Array.isArray(value)) return { items: value as unknown[], exchange };
   const record = value as Record<string, unknown>;

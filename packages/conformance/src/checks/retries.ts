@@ -3,20 +3,20 @@ import { CheckFailure } from "../exchange.js";
 import type { Operation } from "../contract.js";
 import { judgeable } from "../judgeable.js";
 import { checkResponse } from "../response-check.js";
-import type { World } from "../world.js";
+import type { Fixture } from "../fixture.js";
 import type { Case } from "./check.js";
 
 const header = "X-Weave-Retry-Id";
 
 /** A request that is repeated with its retry id is the same request. */
-export function retryCases(operation: Operation, world: World): Case[] {
+export function retryCases(operation: Operation, fixture: Fixture): Case[] {
   if (!operation.params.some(({ name }) => name === header)) return [];
   const run = async () => {
-    const { params, body } = world.own.request(operation);
+    const { params, body } = fixture.own.request(operation);
     const request = { params: { ...params, [header]: randomUUID() }, body: withoutOwnIds(body) };
-    const first = judgeable(await world.send(operation, request), operation, world);
+    const first = judgeable(await fixture.send(operation, request), operation, fixture);
     checkResponse(operation, first, operation.schemas, [operation.success]);
-    const exchange = await world.send(operation, request);
+    const exchange = await fixture.send(operation, request);
     checkResponse(operation, exchange, operation.schemas, [operation.success]);
     if (withoutTimes(exchange.text) !== withoutTimes(first.text)) {
       const expected = `the first response: ${first.text.slice(0, 200)}`;

@@ -4,19 +4,19 @@ import { mutationsOf } from "../mutations.js";
 import type { Mutation } from "../mutations.js";
 import type { RequestParts } from "../requests.js";
 import { checkError } from "../response-check.js";
-import type { World } from "../world.js";
+import type { Fixture } from "../fixture.js";
 import type { Case } from "./check.js";
 
 /** Requests that do not fit the spec are refused with the location of what is wrong. */
-export function validationCases(operation: Operation, world: World): Case[] {
-  const request = world.own.request(operation);
+export function validationCases(operation: Operation, fixture: Fixture): Case[] {
+  const request = fixture.own.request(operation);
   const inBody = operation.body?.kind === "json" ? mutationsOf(operation, request.body) : [];
   const mutations = [...parameterMutations(operation), ...inBody];
   return mutations.map((mutation) => ({
     name: mutation.name,
     run: async () => {
       const { parts, status, loc } = mutation;
-      const exchange = await world.send(operation, { ...request, ...parts(request) });
+      const exchange = await fixture.send(operation, { ...request, ...parts(request) });
       const expected = `status ${status}${status === 422 ? ` with loc ${JSON.stringify(loc)}` : ""}`;
       const body = checkError(operation, exchange, operation.schemas, status);
       if (status === 422 && !namesLocation(body, loc)) {

@@ -34,7 +34,7 @@ export interface ItemFilter {
   call_op_name?: string;
   call_trace_id?: string;
   added_by?: string;
-  /** Any of these; none is no condition. */
+  /** Any of these; none is not a condition. */
   annotation_states?: readonly string[];
 }
 
@@ -144,7 +144,7 @@ export function itemConditions(p: Parameters, projectId: string, queueId: string
   return conditions.join(" AND ");
 }
 
-/** The states of a filter; none is no condition. Throws `invalid` for a word that is no state. */
+/** The states of a filter; none is not a condition. Throws `invalid` for a word that is not a state. */
 export function filterStates({ annotation_states = [] }: ItemFilter): AnnotationState[] {
   const states = annotation_states.map((word, at) => withLoc(["filter", "annotation_states", at], () => toState(word)));
   return [...new Set(states)];

@@ -33,13 +33,13 @@ export function isFinal(state: AnnotationState): boolean {
   return state === "completed" || state === "skipped";
 }
 
-/** Throws `invalid` for a word that is no state that an annotator can set. */
+/** Throws `invalid` for a word that is not a state that an annotator can set. */
 export function toProgressState(word: string): ProgressState {
   if (isState(word) && word !== "unstarted") return word;
   throw new HeddleError("invalid", "must be in_progress, completed or skipped", { loc: ["annotation_state"] });
 }
 
-/** Throws `invalid`, with an empty loc, for a word that is no state. */
+/** Throws `invalid`, with an empty loc, for a word that is not a state. */
 export function toState(word: string): AnnotationState {
   if (isState(word)) return word;
   throw new HeddleError("invalid", "must be unstarted, in_progress, completed or skipped", { loc: [] });

@@ -70,7 +70,7 @@ async function insertEvent(
   );
 }
 
-/** Returns the events of a job in their order. Throws `invalid` for a cursor that is no event of the job. */
+/** Returns the events of a job in their order. Throws `invalid` for a cursor that is not an event of the job. */
 export async function pageOfEvents(
   database: Database,
   { job_id: jobId, after, limit }: EventPageRequest,

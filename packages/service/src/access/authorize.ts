@@ -35,7 +35,7 @@ function projectIdIn({ id, ofCaller }: NamedProject, caller: Caller): string {
   return ofCaller === true ? `${caller.entity}/${id}` : id;
 }
 
-/** Throws `unprocessable` for text that is no project id, `forbidden` when the caller lacks the right in the project. */
+/** Throws `unprocessable` for text that is not a project id, `forbidden` when the caller lacks the right in the project. */
 export function checkProject(caller: Caller, right: Role, projectId: string): void {
   const name = splitProject(projectId);
   if (name === undefined) throw new HeddleError("unprocessable", projectIdRule, { loc: ["project_id"] });
@@ -46,7 +46,7 @@ export function forbidden(): HeddleError {
   return new HeddleError("forbidden", "Forbidden");
 }
 
-/** Whether the caller may read the project; false for text that is no project id. */
+/** Whether the caller may read the project; false for text that is not a project id. */
 export function mayRead(caller: Caller, projectId: string): boolean {
   const name = splitProject(projectId);
   return name !== undefined && callerMay(caller, name.entity, name.project, "read");

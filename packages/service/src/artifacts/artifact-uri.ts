@@ -34,7 +34,7 @@ export function artifactUri({ project_id, name, selector }: ArtifactUri): string
 }
 
 /**
- * The version that a URI names. Throws `unprocessable` for text that is no artifact URI, and `not_found` when there is no
+ * The version that a URI names. Throws `unprocessable` for text that is not an artifact URI, and `not_found` when there is no
  * such version, or the caller may not read its project.
  */
 export async function resolveArtifact(

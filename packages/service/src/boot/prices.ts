@@ -39,7 +39,7 @@ interface PriceEntry {
 
 /**
  * Prices for projects that have none of their own: the list that comes with Heddle, and those of a file, which replace all
- * of the list for the same model. Throws {@link ConfigError} for a file that is no list of prices.
+ * of the list for the same model. Throws {@link ConfigError} for a file that is not a list of prices.
  */
 export function loadPrices(file: string | undefined): Price[] {
   const shipped = storePrices(readPriceList(shippedPricesFile));

@@ -100,7 +100,7 @@ function publicUrl(given: string): string | undefined {
   return url.href.replace(/(?<!\/)\/+$/, "");
 }
 
-/** A wildcard is no origin: every page that a user of the service opens could then use it. */
+/** A wildcard is not an origin: every page that a user of the service opens could then use it. */
 export const origins: Kind<string[]> = {
   rule: "origins such as https://app.example.com, without a path",
   parse(given) {

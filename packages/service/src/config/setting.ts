@@ -19,7 +19,7 @@ export interface Kind<Value> {
   range?: string;
   /** Errors do not repeat the text, which may hold a key or a password. */
   isSecret?: true;
-  /** Returns undefined for a text that is no value. Throws {@link ConfigError} where the rule does not say enough. */
+  /** Returns undefined for a text that is not a value. Throws {@link ConfigError} where the rule does not say enough. */
   parse(text: string, context: SettingContext): Value | undefined;
 }
 

@@ -100,7 +100,7 @@ function meansOf(stats: readonly ScoreStats[], outputMean: number | null): JsonT
   return meansText(means);
 }
 
-/** A value that is no object in some scores and one in others keeps both: its own mean and those of the members. */
+/** A value that is not an object in some scores and one in others keeps both: its own mean and those of the members. */
 function setMean(means: Means, path: readonly string[], mean: number): void {
   let at = means;
   for (const segment of path) {

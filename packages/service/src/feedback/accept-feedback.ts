@@ -81,7 +81,7 @@ export class FeedbackAcceptance {
   }
 }
 
-/** An empty text is no ref. */
+/** An empty text is not a ref. */
 function refOf(text: string | undefined, projectOf: ProjectOf): string | undefined {
   return text === undefined || text === "" ? undefined : externalRef(text, projectOf);
 }

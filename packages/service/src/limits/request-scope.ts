@@ -8,7 +8,7 @@ import type { HttpRequest, Problem } from "@heddle/server-stub";
 import type { RevocableRequest } from "./revocable-request.js";
 
 /** Smaller amounts of memory are not reserved one by one. */
-const grain = 262_144;
+const reservedAtOnce = 262_144;
 
 interface Reserved {
   amount: number;
@@ -127,7 +127,7 @@ export class RequestScope {
   async hold(bytes: number): Promise<Release> {
     this.#held += bytes;
     const missing = this.#held - this.#reserved;
-    if (missing > grain) {
+    if (missing > reservedAtOnce) {
       this.#reserved += missing;
       try {
         const release = await this.#memory.acquire(this.#sharer, missing, this.#request.signal);

@@ -21,7 +21,7 @@ export interface ModelSettings {
   parameters: JsonText;
 }
 
-/** Throws `invalid` for a value that is no model object, with the member and the reason. */
+/** Throws `invalid` for a value that is not a model object, with the member and the reason. */
 export function modelSettings(val: JsonText): ModelSettings {
   if (jsonType(val) !== "object") throw new HeddleError("invalid", `a value of class ${modelClass} must be an object`);
   const stored = setMembers(JSON.parse(val) as Members);

@@ -44,7 +44,7 @@ export class Variables {
   }
 }
 
-/** The columns of a row by name. Throws `invalid` for a row that is no object. */
+/** The columns of a row by name. Throws `invalid` for a row that is not an object. */
 export function columnsOf(row: JsonText): Map<string, JsonText> {
   if (jsonType(row) !== "object") throw new HeddleError("invalid", "the row must be an object of columns by name");
   return new Map(objectEntries(row).map(({ key, value }) => [key, value]));
@@ -55,7 +55,7 @@ export function textOf(value: JsonText): string {
   return stringValue(value) ?? value;
 }
 
-/** The JSON value that a text holds; undefined for a text that is no JSON, or nested too deeply to be kept. */
+/** The JSON value that a text holds; undefined for a text that is not JSON, or nested too deeply to be kept. */
 export function jsonIn(text: string): { text: JsonText; value: unknown } | undefined {
   try {
     if (exceedsNesting(text, maxNesting)) return undefined;

@@ -21,7 +21,7 @@ export function errorText({ status, body }: OutgoingResponse, provider: Connecte
   return provider.withoutKey(text).slice(0, maxErrorLength);
 }
 
-/** Undefined for text that is no JSON, or nested too deeply to be kept. */
+/** Undefined for text that is not JSON, or nested too deeply to be kept. */
 function parsed(text: string): unknown {
   try {
     return exceedsNesting(text, maxNesting) ? undefined : JSON.parse(text);

@@ -47,7 +47,7 @@ export const numericTolerance = scorerClass({
   },
 });
 
-/** Undefined for what is no number, or none that a double can hold. */
+/** Undefined for what is not a number, or none that a double can hold. */
 function numberIn(value: JsonText, find: Find): number | undefined {
   const text = (stringValue(value) ?? value).trim();
   const found =

@@ -29,7 +29,7 @@ export interface CheckedScorer {
   settings: JsonText;
 }
 
-/** Throws `invalid` for a value that is no scorer of the class, with the member and the reason. */
+/** Throws `invalid` for a value that is not a scorer of the class, with the member and the reason. */
 export function checkedScorer({ className, val }: { className: string; val: JsonText }): CheckedScorer {
   const scorerClass = scorerClassOf(className);
   if (scorerClass === undefined) throw new HeddleError("failed", `there is no class ${className}`);
@@ -37,7 +37,7 @@ export function checkedScorer({ className, val }: { className: string; val: Json
   return { name, settings: JSON.stringify(settings) };
 }
 
-/** Throws `invalid` for a value that is no scorer of the class, with the member and the reason. */
+/** Throws `invalid` for a value that is not a scorer of the class, with the member and the reason. */
 export function scorerSettings(scorerClass: ScorerClass, val: JsonText): ScorerSettings {
   if (jsonType(val) !== "object") {
     throw new HeddleError("invalid", `a value of class ${scorerClass.name} must be an object`);

@@ -7,7 +7,7 @@ import { trainingDataBytes } from "../limits/training-data-limit.js";
 import type { FromCallsServices } from "./from-calls-services.js";
 import { createRlJob, readRlConfig } from "../training-jobs/create-job.js";
 import { packTrajectories } from "../training-jobs/pack-trajectories.js";
-import { hasLogprobs } from "./completion-call.js";
+import { hasLogprobs } from "./recorded-completion.js";
 import { groupReader } from "./group-path.js";
 import { linkCalls } from "./link-calls.js";
 import { selectCalls } from "./select-calls.js";

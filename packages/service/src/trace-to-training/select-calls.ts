@@ -4,8 +4,8 @@ import type { ResponseSchemas, Schemas } from "@heddle/server-stub/training";
 import type { StoredCall, TraceStore } from "@heddle/trace-store";
 import { reserveForStream } from "../limits/request-scope.js";
 import { withQueueMembership } from "../wire/queue-membership.js";
-import { readCompletionCall } from "./completion-call.js";
-import type { CompletionCall, SkipReason } from "./completion-call.js";
+import { readCompletionCall } from "./recorded-completion.js";
+import type { CompletionCall, SkipReason } from "./recorded-completion.js";
 import { rewardOf } from "./reward.js";
 
 export interface SelectedCall extends CompletionCall {

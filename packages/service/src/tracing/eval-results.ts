@@ -8,7 +8,7 @@ import { projectOfPath } from "../wire/project-of-path.js";
 
 interface KnownRun {
   call: StoredCall;
-  /** Undefined for a call that is no run of an evaluation. */
+  /** Undefined for a call that is not a run of an evaluation. */
   record: EvaluationRecord | undefined;
 }
 

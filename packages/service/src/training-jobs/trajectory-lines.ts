@@ -11,7 +11,7 @@ import type { ScannedMembers, ScannedTrajectory } from "./trajectory-scanner.js"
 export type BodyPart =
   | { kind: "trajectory"; group: number; index: number; trajectory: ScannedTrajectory }
   | { kind: "group"; group: number; members: ScannedMembers }
-  /** An item of `trajectory_groups` that is no object. */
+  /** An item of `trajectory_groups` that is not an object. */
   | { kind: "other"; group: number; text: string };
 
 /** The lines of the parts and what they take in memory when they are read, or why the request is refused. */

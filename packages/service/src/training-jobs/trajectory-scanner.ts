@@ -23,9 +23,9 @@ export interface ScannedParts {
   trajectory(trajectory: ScannedTrajectory): void;
   /** The end of a group. */
   group(members: ScannedMembers): void;
-  /** An item of `trajectory_groups` that is no object. */
+  /** An item of `trajectory_groups` that is not an object. */
   other(text: string): void;
-  /** A body that is no object. */
+  /** A body that is not an object. */
   noObject(text: string): void;
   /** Another member of the body. */
   member(key: string, text: string): void;
@@ -71,7 +71,7 @@ const bracket = { body: 0x7d, group: 0x7d, groups: 0x5d, trajectories: 0x5d } as
 
 /**
  * Cuts the body of an RL job into its trajectories while it arrives, so that none of it is held in memory but the
- * trajectory that is read. Throws a Problem for what is no JSON at this level; what is inside of the parts is not checked.
+ * trajectory that is read. Throws a Problem for what is not JSON at this level; what is inside of the parts is not checked.
  */
 export class TrajectoryScanner {
   readonly #found: ScannedParts;

@@ -1,7 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import type { TrainingHandlers } from "@heddle/server-stub/training";
 import { splitMetrics } from "@heddle/training";
-import { loadModel } from "../access/load-model.js";
+import { loadTrainingModel } from "../access/load-training-model.js";
 import type { Caller, Services } from "../services.js";
 import { purgeCheckpoints } from "../checkpoints/purge-checkpoints.js";
 import { wireCheckpoint, wirePage } from "../wire/training-model.js";
@@ -12,7 +12,7 @@ export function checkpointHandlers(services: Services): TrainingHandlers<Caller>
 
   return {
     async listModelCheckpoints({ params, query }, caller) {
-      const model = await loadModel(control, caller, params.model_id);
+      const model = await loadTrainingModel(control, caller, params.model_id);
       const page = await checkpoints.page(model.id, query);
       return wirePage(
         page.checkpoints.map((checkpoint) => wireCheckpoint(model, checkpoint)),
@@ -21,7 +21,7 @@ export function checkpointHandlers(services: Services): TrainingHandlers<Caller>
     },
 
     async deleteModelCheckpoints({ params, body }, caller) {
-      const model = await loadModel(control, caller, params.model_id);
+      const model = await loadTrainingModel(control, caller, params.model_id);
       const steps = [...new Set(body.steps)];
       const deleted = new Set((await checkpoints.delete(model.id, steps)).map(({ step }) => step));
       await purgeCheckpoints(services, model.id);
@@ -29,7 +29,7 @@ export function checkpointHandlers(services: Services): TrainingHandlers<Caller>
     },
 
     async logModelTrajectories({ params, body }, caller) {
-      const model = await loadModel(control, caller, params.model_id);
+      const model = await loadTrainingModel(control, caller, params.model_id);
       const metrics = splitMetrics(body);
       const newest = await checkpoints.newest(model.id);
       if (newest === undefined) throw new HeddleError("conflict", "the model has no checkpoint");

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { HeddleError } from "@heddle/errors";
 import type { TrainingHandlers } from "@heddle/server-stub/training";
 import { newId } from "@heddle/trace-model";
-import { loadModel } from "../access/load-model.js";
+import { loadTrainingModel } from "../access/load-training-model.js";
 import type { Caller, Services } from "../services.js";
 import { deleteModel } from "../checkpoints/delete-model.js";
 import { wireBaseModel, wireModel, wirePage } from "../wire/training-model.js";
@@ -44,11 +44,11 @@ export function modelHandlers(services: Services): TrainingHandlers<Caller>["mod
     },
 
     async getModel({ params }, caller) {
-      return wireModel(await loadModel(control, caller, params.model_id));
+      return wireModel(await loadTrainingModel(control, caller, params.model_id));
     },
 
     async deleteModel({ params }, caller) {
-      const model = await loadModel(control, caller, params.model_id);
+      const model = await loadTrainingModel(control, caller, params.model_id);
       return { model_id: model.id, ...(await deleteModel(services, model)) };
     },
 

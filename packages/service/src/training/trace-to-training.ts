@@ -1,6 +1,6 @@
 import type { Caller, TrainingJobRecord } from "@heddle/control-plane";
 import type { TrainingHandlers } from "@heddle/server-stub/training";
-import { loadModel } from "../access/load-model.js";
+import { loadTrainingModel } from "../access/load-training-model.js";
 import type { Services } from "../services.js";
 import { createRlJobFromCalls } from "../trace-to-training/rl-from-calls.js";
 import { createSftJobFromCalls } from "../trace-to-training/sft-from-calls.js";
@@ -14,7 +14,7 @@ export function traceToTrainingHandlers(services: Services): TrainingHandlers<Ca
 
   return {
     async createRlTrainingJobFromCalls({ body, headers, signal }, caller) {
-      const model = await loadModel(control, caller, body.model_id);
+      const model = await loadTrainingModel(control, caller, body.model_id);
       const idempotencyKey = headers["Idempotency-Key"];
       const made = await createRlJobFromCalls(services, { caller, model, idempotencyKey, request: body, signal });
       const { job, groups, selection } = made;
@@ -23,7 +23,7 @@ export function traceToTrainingHandlers(services: Services): TrainingHandlers<Ca
     },
 
     async createSftTrainingJobFromCalls({ body, headers, signal }, caller) {
-      const model = await loadModel(control, caller, body.model_id);
+      const model = await loadTrainingModel(control, caller, body.model_id);
       const idempotencyKey = headers["Idempotency-Key"];
       const made = await createSftJobFromCalls(services, { caller, model, idempotencyKey, request: body, signal });
       const { job, artifact, selection } = made;

@@ -3,7 +3,7 @@ import { mapConcurrently } from "@heddle/concurrency";
 import type { Caller, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import type { TrainingHandlers } from "@heddle/server-stub/training";
-import { loadModel } from "../access/load-model.js";
+import { loadTrainingModel } from "../access/load-training-model.js";
 import { loadTrainingJob } from "../access/load-training-job.js";
 import { trainingDataBytes } from "../limits/training-data-limit.js";
 import type { Services } from "../services.js";
@@ -35,7 +35,7 @@ export function trainingJobHandlers(services: Services): TrainingHandlers<Caller
         }
       }
       const readHeader = async ({ model_id, experimental_config = {} }: RlRequestHeader) => {
-        const model = await loadModel(control, caller, model_id);
+        const model = await loadTrainingModel(control, caller, model_id);
         target = { model, config: await readRlConfig(services, caller, experimental_config) };
       };
       const packed = packTrajectories(sent(), readHeader, trainingDataBytes(services.config.limits));
@@ -58,7 +58,7 @@ export function trainingJobHandlers(services: Services): TrainingHandlers<Caller
       const dataUrl = training_data_url ?? training_folder_url;
       if (dataUrl === undefined)
         throw new HeddleError("unprocessable", "Field required", { loc: ["training_data_url"] });
-      const model = await loadModel(control, caller, model_id);
+      const model = await loadTrainingModel(control, caller, model_id);
       const idempotencyKey = headers["Idempotency-Key"];
       const request = {
         caller,
@@ -85,7 +85,7 @@ export function trainingJobHandlers(services: Services): TrainingHandlers<Caller
     },
 
     async listModelTrainingJobs({ params, query }, caller) {
-      const model = await loadModel(control, caller, params.model_id);
+      const model = await loadTrainingModel(control, caller, params.model_id);
       const page = await trainingJobs.page(model.id, query);
       return wirePage(await mapConcurrently(page.jobs, countedAtOnce, wire), page.has_more);
     },

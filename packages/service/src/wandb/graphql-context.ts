@@ -33,13 +33,13 @@ export function contextOf(services: WandbServices, caller: Caller, request: Http
   return { services, caller, entity, urlOf, work };
 }
 
-/** Whether the caller has the right in the project, `entity/project`; false for text that is no project id. */
+/** Whether the caller has the right in the project, `entity/project`; false for text that is not a project id. */
 export function may({ caller }: GraphqlContext, projectId: string, right: Role): boolean {
   const name = splitProject(projectId);
   return name !== undefined && callerMay(caller, name.entity, name.project, right);
 }
 
-/** Throws {@link GraphqlError} for text that is no project id. */
+/** Throws {@link GraphqlError} for text that is not a project id. */
 export function requireProjectId(projectId: string): void {
   if (splitProject(projectId) === undefined) throw new GraphqlError(projectIdRule);
 }

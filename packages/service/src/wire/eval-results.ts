@@ -28,7 +28,7 @@ function wireTrial(trial: ResultsTrial): Schemas["EvalResultsTrial"] {
   };
 }
 
-/** The spans as they were sent; null for what a client put there that is no list of spans. */
+/** The spans as they were sent; null for what a client put there that is not a list of spans. */
 function spansOf(text: string): Schemas["EvalResultsTrial"]["genai_span_ref"] {
   const { value } = rawJson(text);
   const isSpan = (one: unknown): one is Schemas["GenaiSpanRef"] =>

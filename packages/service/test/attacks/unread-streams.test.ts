@@ -1,21 +1,21 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { newProject } from "../test-service.js";
-import { openGiants } from "./giants.js";
-import type { Giants } from "./giants.js";
+import { openLargeValues } from "./large-values.js";
+import type { LargeValues } from "./large-values.js";
 
-let giants: Giants;
+let large: LargeValues;
 beforeAll(async () => {
-  giants = await openGiants(6_000_000, { HEDDLE_RESPONSE_STALL_SECONDS: "1" });
+  large = await openLargeValues(6_000_000, { HEDDLE_RESPONSE_STALL_SECONDS: "1" });
 });
-afterAll(() => giants.service.close());
-afterEach(() => expect(giants.service.unexpected.splice(0)).toEqual([]));
+afterAll(() => large.service.close());
+afterEach(() => expect(large.service.unexpected.splice(0)).toEqual([]));
 
 const expanded = { expand_columns: ["inputs.model"] };
 
 test("ten unread streams of a read-only key hold back nobody else, and are ended", async () => {
-  const { service } = giants;
+  const { service } = large;
   const greedy = await service.key({ role: "read" });
-  const streams = Array.from({ length: 10 }, () => giants.open("/calls/stream_query", expanded, greedy));
+  const streams = Array.from({ length: 10 }, () => large.open("/calls/stream_query", expanded, greedy));
   // Its share of slots is taken; the others of the ten wait for one.
   const first = await Promise.race(streams);
   expect(first.statusCode).toBe(200);
@@ -54,5 +54,5 @@ test("ten unread streams of a read-only key hold back nobody else, and are ended
     if (!response.closed) await new Promise((resolve) => response.on("close", resolve).resume());
   }
   // Their slots are free again.
-  expect(await giants.post("/calls/query", { limit: 1 }, greedy)).toMatchObject({ status: 200 });
+  expect(await large.post("/calls/query", { limit: 1 }, greedy)).toMatchObject({ status: 200 });
 });

@@ -6,7 +6,7 @@ import type { HeddleProcess } from "./heddle-process.js";
 import { random } from "./random.js";
 import { wire } from "./wire.js";
 import type { Wire } from "./wire.js";
-import { victims } from "./victims.js";
+import { killTargets } from "./kill-targets.js";
 
 // One round in the suite; `pnpm faults` runs ten.
 const rounds = Math.min(Number(process.env["FAULT_ROUNDS"] ?? 1), 10);
@@ -34,12 +34,12 @@ afterAll(async () => {
   await chat.close();
 });
 
-test.each(Object.keys(victims))(
+test.each(Object.keys(killTargets))(
   "an evaluation run is finished after kill -9 of %s, with each row once",
   async (victim) => {
     const next = random(seed);
     const client = wire(heddle.url);
-    const projectId = `faults/evaluation-${Object.keys(victims).indexOf(victim)}`;
+    const projectId = `faults/evaluation-${Object.keys(killTargets).indexOf(victim)}`;
     const refs = await publish(client, projectId);
     let repeated = 0;
     for (let round = 1; round <= rounds; round++) {
@@ -52,7 +52,7 @@ test.each(Object.keys(victims))(
       await delay(next() * 100);
       const done = await finishedPrompts(client, projectId, id);
       const before = new Map(chat.asked);
-      await victims[victim]?.(heddle);
+      await killTargets[victim]?.(heddle);
       await until(async () => (await statusOf(client, projectId, id)).code !== "running");
       expect(await statusOf(client, projectId, id)).toMatchObject({
         code: "complete",

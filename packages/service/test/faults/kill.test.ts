@@ -10,7 +10,7 @@ import type { Ledger } from "./ledger.js";
 import { random } from "./random.js";
 import { wire } from "./wire.js";
 import { kindCount, writeAll } from "./writers.js";
-import { victims } from "./victims.js";
+import { killTargets } from "./kill-targets.js";
 
 // Every kind of write goes on during every kill; `pnpm faults` runs twenty rounds, the suite one.
 const rounds = Number(process.env["FAULT_ROUNDS"] ?? 1);
@@ -20,11 +20,11 @@ let heddle: HeddleProcess;
 beforeAll(async () => (heddle = await openHeddle()), 60_000);
 afterAll(() => heddle.remove());
 
-test.each(Object.keys(victims))(
+test.each(Object.keys(killTargets))(
   "kill -9 of %s under every kind of write loses, duplicates and splits nothing",
   async (victim) => {
     const next = random(seed);
-    const projectId = `faults/kill-${Object.keys(victims).indexOf(victim)}`;
+    const projectId = `faults/kill-${Object.keys(killTargets).indexOf(victim)}`;
     const ledger = openLedger();
     const client = wire(heddle.url);
     for (let round = 1; round <= rounds; round++) {
@@ -36,7 +36,7 @@ test.each(Object.keys(victims))(
       await Promise.race([progress(ledger), failed]);
       // Somewhere in the middle of a request.
       await delay(next() * 300);
-      await victims[victim]?.(heddle);
+      await killTargets[victim]?.(heddle);
       await Promise.race([progress(ledger), failed]);
       stopped = true;
       await writers;

@@ -145,7 +145,7 @@ test("a gigabyte in a few kilobytes is refused without being made", async () => 
   for (let round = 0; round < 4; round++) {
     expect((await post("/call/start", inner, { "content-encoding": "gzip" })).status).toBe(413);
   }
-  // A bomb inside a bomb is unpacked once, and then it is no JSON.
+  // A bomb inside a bomb is unpacked once, and then it is not JSON.
   expect((await post("/call/start", gzipSync(inner), { "content-encoding": "gzip" })).status).toBe(400);
   expect(process.memoryUsage().rss - before).toBeLessThan(512 * 1024 * 1024);
 });

@@ -182,7 +182,7 @@ describe.concurrent("every part of the query language compares hostile text as t
       ]);
     };
     const names = Object.keys(conditions);
-    // The empty text is no step of a path, and reads like a missing one, which contains nothing.
+    // The empty text is not a step of a path, and reads like a missing one, which contains nothing.
     const ofContains = text === "" ? names.filter((name) => name.startsWith("$contains")) : [];
     const ofKeys = text === "" ? names.filter((name) => name.startsWith("the key")) : [];
     await expectEach(

@@ -123,7 +123,7 @@ function pathOf(path: string): fc.Arbitrary<string> {
     .map(([at, text]) =>
       at === 0 ? path : segments.with(at, encodeURIComponent(text.replaceAll(/\p{Surrogate}/gu, ""))).join("/"),
     )
-    // What is no request of this route any more.
+    // What is not a request of this route any more.
     .filter((changed) => changed.split("/")[1] === segments[1]);
   const same = fc.constant(path);
   return fc.oneof(

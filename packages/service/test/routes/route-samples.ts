@@ -15,7 +15,7 @@ export interface RouteSample {
   body?: unknown;
   /** What its key needs; absent where a key is not asked for. */
   right?: "read" | "write" | "admin";
-  /** The status of the route's response, where that is no success. */
+  /** The status of the route's response, where that is not a success. */
   status?: number;
   /** What it shows of a tenant. */
   shows?: true;

@@ -43,7 +43,7 @@ const headersOf = ({ token, cookie }: Partial<Halves>): Headers => ({
   ...(cookie !== undefined && { cookie }),
 });
 
-/** What is no session, and why. */
+/** What is not a session, and why. */
 const invalid: Record<string, () => Headers> = {
   nothing: () => ({}),
   "the cookie only": () => headersOf({ cookie: own.cookie }),

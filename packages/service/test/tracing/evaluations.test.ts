@@ -189,7 +189,7 @@ describe("models", () => {
       source_code: "return 4",
       attributes: { predict, size: 3 },
     });
-    // Nothing leads out of the project, and what leads nowhere is no error.
+    // Nothing leads out of the project, and what leads nowhere is not an error.
     const other = place();
     await other.tracing.opCreate({ ...other.at, name: "MyModel.predict", source_code: "secret" });
     for (const lost of [

@@ -4,7 +4,7 @@ import type { JsonText } from "./scan.js";
 
 /**
  * The object text with these members set: present keys get the new value in place, others are appended, and every
- * other character stays as it is. A text that is no object counts as `{}`.
+ * other character stays as it is. A text that is not an object counts as `{}`.
  */
 export function withMembers(text: JsonText, members: Readonly<Record<string, JsonText>>): JsonText {
   const object = jsonType(text) === "object" ? text : "{}";

@@ -31,7 +31,7 @@ export function objectEntries(text: JsonText): Array<{ key: string; value: JsonT
   return entries;
 }
 
-/** Calls `visit` with each member's key and the position of its value. Does nothing when the text is no object. */
+/** Calls `visit` with each member's key and the position of its value. Does nothing when the text is not an object. */
 export function forEachMember(text: JsonText, visit: (key: string, valueFrom: number, valueTo: number) => void): void {
   let at = spaceEnd(text, 0);
   if (text[at] !== "{") return;
@@ -60,7 +60,7 @@ export function arrayItems(text: JsonText): JsonText[] {
   return items;
 }
 
-/** Calls `visit` with each item's index and position. Does nothing when the text is no list. */
+/** Calls `visit` with each item's index and position. Does nothing when the text is not a list. */
 export function forEachItem(text: JsonText, visit: (index: number, from: number, to: number) => void): void {
   let at = spaceEnd(text, 0);
   if (text[at] !== "[") return;

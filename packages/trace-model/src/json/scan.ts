@@ -31,7 +31,7 @@ export function stringEnd(text: string, at: number): number {
   throw notJson(at);
 }
 
-/** Index after the value that begins at `at` (which is no white space). Brackets are only counted, not matched. */
+/** Index after the value that begins at `at` (which is not white space). Brackets are only counted, not matched. */
 export function valueEnd(text: string, at: number): number {
   const first = text.charCodeAt(at);
   if (first === quote) return stringEnd(text, at);

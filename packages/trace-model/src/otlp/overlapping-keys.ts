@@ -7,7 +7,7 @@ import type { AttributeBranch, AttributeNode } from "./attribute-node.js";
 /**
  * Decides by the values what becomes of keys with a value and further keys below them; merged values are added to
  * `values`. A JSON object or list takes up the keys below it. One that contradicts them, or any other value, stays
- * under its own key (see `hasOwnValue`). Null is no value.
+ * under its own key (see `hasOwnValue`). Null is not a value.
  */
 export function resolveOverlaps({ children }: AttributeBranch, values: JsonText[]): AttributeBranch {
   const resolved = new Map<string, AttributeNode>();

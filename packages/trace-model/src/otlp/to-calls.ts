@@ -51,8 +51,8 @@ export function* spansToCalls(
   const undecided: CallStart[] = [];
   const rejected = [...traces.rejected];
   const warnings: RejectedSpan[] = [];
-  const homeless = traces.resources.filter((resource) => !projectOf(resource, options.project_id));
-  if (spanCount(homeless) > 0 && spanCount(homeless) === spanCount(traces.resources)) {
+  const withoutProject = traces.resources.filter((resource) => !projectOf(resource, options.project_id));
+  if (spanCount(withoutProject) > 0 && spanCount(withoutProject) === spanCount(traces.resources)) {
     throw new HeddleError("invalid", noProject);
   }
   for (const resource of traces.resources) {

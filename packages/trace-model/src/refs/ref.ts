@@ -21,7 +21,7 @@ export type Ref =
 
 const scheme = "weave:///";
 
-/** Reads `weave:///entity/project/…`; undefined when the text is no ref. Names and edge values are percent-decoded. */
+/** Reads `weave:///entity/project/…`; undefined when the text is not a ref. Names and edge values are percent-decoded. */
 export function parseRef(text: string): Ref | undefined {
   if (!text.startsWith(scheme)) return undefined;
   const parts = text.slice(scheme.length).split("/");

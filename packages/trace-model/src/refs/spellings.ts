@@ -2,7 +2,7 @@ import { decodeRefPart, encodeRefPart } from "./ref.js";
 
 /**
  * The texts that clients may write for one ref: each of its name and its edge values as it is or percent-encoded. The
- * version may be any or `*`, or absent. Text that is no ref of an object or op comes back alone.
+ * version may be any or `*`, or absent. Text that is not a ref of an object or op comes back alone.
  */
 export function refSpellings(text: string): string[] {
   if (!text.startsWith("weave:///")) return [text];

@@ -170,7 +170,7 @@ const recordColumns = ["id", "us", "trace", "trial", "run", "evaluation", "model
 
 const noTrial = ["trial", "run", "evaluation", "model", "scorer"].map((name) => `'' AS ${name}`);
 
-/** The first of these that is no empty text. */
+/** The first of these that is not an empty text. */
 const firstOf = (...texts: string[]) => `arrayFirst(text -> text != '', [${texts.join(", ")}])`;
 
 function selectRuns(scope: CallScope, p: Parameters, { ids, evaluations, models }: EvaluationRecordQuery): string {

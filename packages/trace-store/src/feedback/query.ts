@@ -31,7 +31,7 @@ export function shown(names: readonly FeedbackColumn[]): ShownField[] {
   return names.map((name) => ({ text: name, name, path: [] }));
 }
 
-/** Lists feedback in a total order. Throws `unprocessable` for unknown fields, `invalid` for what is no query or page. */
+/** Lists feedback in a total order. Throws `unprocessable` for unknown fields, `invalid` for what is not a query or page. */
 export async function queryFeedback(
   engine: Engine,
   request: FeedbackQuery,

@@ -15,7 +15,7 @@ export interface CreatedFeedback {
   created_at: bigint;
   /** Who stored it first. */
   wb_user_id: string;
-  /** As it is stored: what is no JSON, as bare NaN, has become null. */
+  /** As it is stored: what is not JSON, as bare NaN, has become null. */
   payload: JsonText;
 }
 

@@ -25,7 +25,7 @@ export interface VersionOf {
 }
 
 export type ObjectRead = ApiSchemas["ObjReadReq"];
-/** Objects without a class stay when classes are excluded; `aliases` may hold `latest`; an empty list is no condition. */
+/** Objects without a class stay when classes are excluded; `aliases` may hold `latest`; an empty list is not a condition. */
 export type ObjectFilter = ApiSchemas["ObjectVersionFilter"];
 /** Sort fields other than `object_id` and `created_at` are passed over. */
 export type ObjectQuery = ApiSchemas["ObjQueryReq"];

@@ -49,7 +49,7 @@ export interface LocatedCalls extends CallsById {
 const byStart: Array<SortKey<CallField>> = [{ field: parseCallField("started_at"), direction: "asc" }];
 
 /**
- * Throws `invalid` or `unprocessable` for what is no query, sort or filter of calls, and `too_large` for what is too dear.
+ * Throws `invalid` or `unprocessable` for what is not a query, sort or filter of calls, and `too_large` for what is too expensive.
  */
 export function planCalls(request: CallSelector): CallPlan {
   checkFilter(request.filter ?? {});

@@ -10,7 +10,7 @@ import { newestRows } from "../schema/read-table.js";
 
 type JsonField = Extract<CallField, { kind: "json" }>;
 
-/** Every field of a query is looked up among all of them; all that are not dear together are fewer. */
+/** Every field of a query is looked up among all of them; all that are not expensive together are fewer. */
 const maxColumns = 1000;
 
 /** Reads `expand_columns`, shallow paths first. Paths that lead to no free JSON hold no refs and are left out. */
@@ -108,7 +108,7 @@ const objectKey = "concat(toString(kind), '/', object_id, ':', digest)";
 const rowPrefix = "row/";
 
 /**
- * SQL of the key of what a ref leads to, '' for what is no ref into the project. A ref is
+ * SQL of the key of what a ref leads to, '' for what is not a ref into the project. A ref is
  * `weave:///entity/project/object/name:digest`, then pairs of edge and value. The last `id` edge selects a table row by
  * digest. Names the parts of the ref for {@link pathInside}.
  */

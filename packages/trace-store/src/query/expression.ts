@@ -202,7 +202,7 @@ class Compiler<F extends TypedField> {
     if (to === "bool") return this.#toBool(from === "text" ? value : `toString(${value})`);
     if (from === "text") return to === "double" ? this.#textToDouble(value) : `toInt64OrNull(${value})`;
     if (to === "double" || from === "bool") return `${to === "double" ? "toFloat64" : "toInt64"}(${value})`;
-    // A double with a fraction, or beyond 64 bits, is no integer; the text of a whole one has neither.
+    // A double with a fraction, or beyond 64 bits, is not an integer; the text of a whole one has neither.
     return `toInt64OrNull(toString(${value}))`;
   }
 

@@ -24,7 +24,7 @@ export function leafJson(sql: StatementSql, document: string, path: readonly str
   return extract("JSONExtractRaw", follow(sql, document, path));
 }
 
-/** How many items the list has; NULL when the leaf is no list. */
+/** How many items the list has; NULL when the leaf is not a list. */
 export function leafSize(sql: StatementSql, document: string, path: readonly string[]): string {
   const leaf = sql.named(leafJson(sql, document, path));
   return `if(JSONType(${leaf.first}) = 'Array', toNullable(JSONLength(${leaf.again})), NULL)`;
@@ -65,7 +65,7 @@ function itemsOrMembers(sql: StatementSql, location: JsonLocation, segments: rea
   return `arrayFold((json, key, item) -> ${step}, ${keys}, ${items}, ${extract("JSONExtractRaw", location)})`;
 }
 
-/** 0 is none: no list has so many items, or the segment is no position. */
+/** 0 is none: no list has so many items, or the segment is not a position. */
 function itemNumber(segment: string): number {
   const number = isPosition(segment) ? Number(segment) + 1 : 0;
   return number > 2 ** 31 ? 0 : number;

@@ -24,7 +24,7 @@ function plan(request: Omit<CallSelector, "project_id">) {
   return planCalls({ project_id: "e/p", ...request });
 }
 
-/** A request of each shape that is accepted, and one that is too dear. */
+/** A request of each shape that is accepted, and one that is too expensive. */
 const shapes: Record<string, [accepted: Omit<CallSelector, "project_id">, tooDear: Omit<CallSelector, "project_id">]> =
   {
     conditions: [
@@ -76,8 +76,8 @@ describe("there is a price to", () => {
 
 test("the error names the limit, the price and the dearest part", () => {
   const sortBy = some(20, (index) => ({ field: `output.k${index}`, direction: "asc" as const }));
-  const dear = query({ $or: some(1000, (index) => equals("inputs.model", `m${index}`)) });
-  expect(() => plan({ ...dear, sort_by: sortBy })).toThrowError(
+  const expensive = query({ $or: some(1000, (index) => equals("inputs.model", `m${index}`)) });
+  expect(() => plan({ ...expensive, sort_by: sortBy })).toThrowError(
     expect.objectContaining({
       code: "too_large",
       loc: ["query"],

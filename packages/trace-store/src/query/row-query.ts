@@ -58,8 +58,8 @@ export interface RowPlan {
 const maxFields = 1000;
 
 /**
- * Throws `invalid` for what is no query, sort or page, `unprocessable` for fields that the resource lacks, and `too_large`
- * for what is too dear.
+ * Throws `invalid` for what is not a query, sort or page, `unprocessable` for fields that the resource lacks, and `too_large`
+ * for what is too expensive.
  */
 export function planRows(request: RowQuery, columns: RowColumns, resource: string): RowPlan {
   checkPage(request);

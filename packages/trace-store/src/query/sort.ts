@@ -61,7 +61,7 @@ function tieBreak(keys: readonly CallSort[]): "ASC" | "DESC" {
   return last.field.text === "started_at" && last.direction === "asc" ? "ASC" : "DESC";
 }
 
-/** Returns SQL of the number in a text. What is no number, `nan` and `inf` included, is NULL and comes after the numbers.
+/** Returns SQL of the number in a text. What is not a number, `nan` and `inf` included, is NULL and comes after the numbers.
  * `text` is used twice: pass a name. */
 export function numeric(text: string): string {
   return `if(isFinite(toFloat64OrNull(${text})), toFloat64OrNull(${text}), NULL)`;

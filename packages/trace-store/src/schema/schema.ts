@@ -229,7 +229,7 @@ export const schema = {
     compacted: false,
   },
 
-  // Prices of models that a project has set. Rows are added and removed, never changed; the default list is no table.
+  // Prices of models that a project has set. Rows are added and removed, never changed; the default list is not a table.
   costs: {
     columns: `project_id LowCardinality(String), id String, llm_id String, provider_id String, effective_date DateTime64(6,'UTC'),
       prompt_token_cost Float64, completion_token_cost Float64, cache_read_input_token_cost Float64,

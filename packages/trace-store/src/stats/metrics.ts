@@ -90,7 +90,7 @@ export const aggregates: Readonly<Record<Aggregation, (value: string) => string>
   count_false: (value) => `countIf(${value} = 0)`,
 };
 
-/** Returns the values asked for, each once. Throws `invalid` for what is no metric, aggregation or percentile. */
+/** Returns the values asked for, each once. Throws `invalid` for what is not a metric, aggregation or percentile. */
 export function metricColumns(
   specs: ReadonlyArray<CallMetricSpec | UsageMetricSpec>,
   values: Readonly<Record<string, MetricValue>>,

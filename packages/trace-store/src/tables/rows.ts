@@ -13,7 +13,7 @@ const insertBytes = 8 * 1024 * 1024;
 /** Digests are computed in slices, so that a large table does not block the event loop. */
 const digestSlice = 500;
 
-/** Returns the digests of rows in order. Throws `invalid`, with the loc of the row, for one that is no object. */
+/** Returns the digests of rows in order. Throws `invalid`, with the loc of the row, for one that is not an object. */
 export async function rowDigests(rows: readonly JsonText[], locOf: (index: number) => Loc): Promise<string[]> {
   const digests: string[] = [];
   for (const [index, row] of rows.entries()) {

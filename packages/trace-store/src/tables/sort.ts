@@ -14,7 +14,7 @@ export interface TablePathOrder {
   direction: "asc" | "desc";
 }
 
-/** Reads a sort list; an empty path or segment is `invalid`, and so are too many keys or steps. Too dear ones are `too_large`. */
+/** Reads a sort list; an empty path or segment is `invalid`, and so are too many keys or steps. Too expensive ones are `too_large`. */
 export function parseTableSort(sortBy: TableQuery["sort_by"] = []): TablePathOrder[] {
   if (sortBy.length > maxSortKeys) {
     throw new HeddleError("invalid", `sort_by has more than ${maxSortKeys} keys`, { loc: ["sort_by"] });

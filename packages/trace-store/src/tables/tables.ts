@@ -10,7 +10,7 @@ import { updateTable } from "./update.js";
 
 /** Lists of rows by content: the same rows in the same order are the same table. Rows are stored apart from their order. */
 export interface Tables {
-  /** Row digests come one per row, in order. Throws `invalid` for a row that is no object, and `conflict`. */
+  /** Row digests come one per row, in order. Throws `invalid` for a row that is not an object, and `conflict`. */
   create(request: TableCreate): Promise<{ digest: string; row_digests: string[] }>;
   /** The rows should have been stored before; whether they are is not looked at. */
   createFromDigests(request: {

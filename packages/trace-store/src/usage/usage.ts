@@ -67,7 +67,7 @@ export async function callsUsage(source: UsageSource, request: CallsUsageRequest
 
 /**
  * Usage of the matching calls, each with those of its descendants that match. Throws `too_large` when more calls match
- * than the limit, `invalid` for what is no query or filter.
+ * than the limit, `invalid` for what is not a query or filter.
  */
 export async function traceUsage(source: UsageSource, request: TraceUsageRequest): Promise<UsageByCall> {
   const limit = limitOf(request);

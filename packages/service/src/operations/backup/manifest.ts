@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { isMissing, replaceDurableFile } from "@heddle/durable-files";
 import { ConfigError } from "../../config/config-error.js";
 
-/** What a backup holds. It is written last: a directory without it is no backup. */
+/** What a backup holds. It is written last: a directory without it is not a backup. */
 export interface Manifest {
   format: 1;
   /** Version of the program that made it. */
@@ -22,7 +22,7 @@ export async function writeManifest(directory: string, manifest: Manifest): Prom
   await replaceDurableFile(join(directory, name), `${JSON.stringify(manifest, undefined, 2)}\n`);
 }
 
-/** Throws a {@link ConfigError} for what is no backup, or one of a format that this version does not know. */
+/** Throws a {@link ConfigError} for what is not a backup, or one of a format that this version does not know. */
 export function readManifest(directory: string): Manifest {
   let manifest: Manifest | null = null;
   try {

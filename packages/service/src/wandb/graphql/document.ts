@@ -51,7 +51,7 @@ export class GraphqlOperation {
     this.#definition = definition;
     const fragments = definitions.filter((found) => found.kind === Kind.FRAGMENT_DEFINITION);
     this.#fragments = new Map(fragments.map((fragment) => [fragment.name.value, fragment]));
-    // Without a prototype: `$constructor` is no variable.
+    // Without a prototype: `$constructor` is not a variable.
     this.#variables = Object.create(null) as Record<string, unknown>;
     for (const { variable, defaultValue } of definition.variableDefinitions ?? []) {
       this.#variables[variable.name.value] = defaultValue && valueFromASTUntyped(defaultValue);

@@ -12,7 +12,7 @@ const costs = { field: 4, row: 2, statement: 50, signature: 20, mutation: 50_000
 /** For how long the work of a request keeps others waiting, in milliseconds. */
 const sliceMs = 4;
 /** Smaller amounts are not reserved one by one. */
-const grain = 65_536;
+const reservedAtOnce = 65_536;
 
 export interface GraphqlLimits {
   /** Of a response, and of what one request holds in memory. */
@@ -74,7 +74,7 @@ export class GraphqlWork {
     this.#responseBytes += length;
     if (this.#responseBytes > this.#maxBytes) throw responseTooLarge(this.#maxBytes);
     this.#unreserved += copied;
-    if (this.#unreserved < grain) return undefined;
+    if (this.#unreserved < reservedAtOnce) return undefined;
     const reserved = this.#unreserved;
     this.#unreserved = 0;
     return this.#hold(reserved);

@@ -1,7 +1,7 @@
 import type { HeddleProcess } from "./heddle-process.js";
 
 /** Ways to kill what runs; what does not start again by itself is started. */
-export const victims: Record<string, (heddle: HeddleProcess) => Promise<void>> = {
+export const killTargets: Record<string, (heddle: HeddleProcess) => Promise<void>> = {
   async "the service"(heddle) {
     await heddle.end("SIGKILL");
     await heddle.start();

@@ -7,7 +7,11 @@ import { mayRead } from "./authorize.js";
  * model and, in the same words, for one of a project that the caller may not read. The role that the operation needs was
  * checked before.
  */
-export async function loadModel(control: ControlPlane, caller: Caller, modelId: string): Promise<TrainingModel> {
+export async function loadTrainingModel(
+  control: ControlPlane,
+  caller: Caller,
+  modelId: string,
+): Promise<TrainingModel> {
   const model = await control.trainingModels.get(modelId.toLowerCase());
   if (model !== undefined && mayRead(caller, model.project_id)) return model;
   throw new HeddleError("not_found", `no model ${modelId}`, { loc: ["model_id"] });

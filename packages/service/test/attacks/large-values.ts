@@ -2,7 +2,7 @@ import { newProject, openTestService } from "../test-service.js";
 import { openResponse, readSize } from "./sized-responses.js";
 
 /** A service on a socket with one large object, and six calls and six table rows that have it. */
-export async function openGiants(bytes: number, env: Record<string, string> = {}) {
+export async function openLargeValues(bytes: number, env: Record<string, string> = {}) {
   const service = await openTestService(env);
   const url = await service.listen();
   const projectId = newProject();
@@ -39,4 +39,4 @@ export async function openGiants(bytes: number, env: Record<string, string> = {}
   };
 }
 
-export type Giants = Awaited<ReturnType<typeof openGiants>>;
+export type LargeValues = Awaited<ReturnType<typeof openLargeValues>>;

@@ -8,7 +8,7 @@ import { toHttp } from "./requests.js";
 import type { HttpParts, RequestParts } from "./requests.js";
 
 /** What checks work with: the server, its projects, and how to reach it. */
-export interface World {
+export interface Fixture {
   contract: Contract;
   apiKey: string;
   /** A key that may not use the projects of the run. */
@@ -52,7 +52,7 @@ export interface WorldOptions {
 }
 
 /** Names for all that a run makes; nothing is sent. */
-export function createWorld({ target, contract, apiKey, otherApiKey, entity }: WorldOptions): World {
+export function createWorld({ target, contract, apiKey, otherApiKey, entity }: WorldOptions): Fixture {
   const run = randomUUID().slice(0, 8);
   const project = (name: string) => `${entity}/conformance-${run}${name}`;
   const byId = new Map(contract.operations.map((operation) => [operation.id, operation]));

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { createHash, randomUUID } from "node:crypto";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openControlPlane } from "../src/index.js";
@@ -40,6 +41,19 @@ export function artifactCases(backEnd: string, make: () => Promise<string>): voi
   }
 
   describe(`artifacts on ${backEnd}`, () => {
+    test("versions of many files are committed one at a time, with the events of others between them", async () => {
+      const { artifacts } = await open();
+      const { sha256 } = await send(artifacts, "a", "a");
+      const files = Array.from({ length: 600 }, (_, n) => ({ path: `file-${n}`, sha256 }));
+      const done = new AbortController();
+      const names = Array.from({ length: 8 }, (_, n) => `many-${n}`);
+      const all = Promise.all(names.map((name) => commit(artifacts, "a", { name, files }))).finally(() => done.abort());
+      let iterations = 0;
+      for (; !done.signal.aborted; iterations++) await setImmediate();
+      expect((await all).map(({ version }) => version.file_count)).toEqual(names.map(() => 600));
+      expect(iterations).toBeGreaterThanOrEqual(names.length);
+    });
+
     test("a version is read as it was committed, by index, alias and digest, and only in its own project", async () => {
       const { artifacts, clock } = await open();
       const files = [

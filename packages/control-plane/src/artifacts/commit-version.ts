@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { mainThread } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
 import type { Database, SqlValue, Statements } from "../database/database.js";
 import { textOf } from "../database/database.js";
@@ -39,6 +40,8 @@ export interface CommittedVersion {
 
 /** Of one version. */
 const maxFiles = 10_000;
+/** A transaction of more takes milliseconds. */
+const fewFiles = 500;
 const maxAliases = 100;
 const maxTextBytes = 1024 * 1024;
 
@@ -47,6 +50,7 @@ export async function commitVersion(
   request: NewArtifactVersion,
   now: bigint,
 ): Promise<CommittedVersion> {
+  if (request.files.length > fewFiles) await mainThread.giveWay();
   return await database.transaction(async (statements) => await insertVersion(statements, request, now));
 }
 

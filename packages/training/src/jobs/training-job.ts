@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { mainThread } from "@heddle/concurrency";
 import type { SharedWork } from "@heddle/chat-format";
 import { HeddleError } from "@heddle/errors";
 import type { LoraConfig } from "../lora-config.js";
@@ -59,9 +59,9 @@ export interface TrainingJobResult {
   trainedTokens: number;
 }
 
-/** Yields to the event loop. Throws `aborted` if the job has been cancelled. */
+/** Gives way to others. Throws `aborted` if the job has been cancelled. */
 export async function yieldToEventLoop(signal: AbortSignal | undefined): Promise<void> {
-  await setImmediate();
+  await mainThread.giveWay();
   throwIfAborted(signal);
 }
 

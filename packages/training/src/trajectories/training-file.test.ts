@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { readTrainingRows } from "./training-file.js";
 import type { TrainingFileLimits } from "./training-file.js";
@@ -14,6 +15,16 @@ async function read(file: string | Uint8Array, limits?: Partial<TrainingFileLimi
 const row = '{"messages": [{"role": "assistant", "content": "ünï"}]}';
 
 describe("a training file", () => {
+  test("is read beside others one part after the other, with the events of others between them", async () => {
+    const done = new AbortController();
+    const all = Promise.all(Array.from({ length: 10 }, () => read(row))).finally(() => done.abort());
+    let iterations = 0;
+    for (; !done.signal.aborted; iterations++) await setImmediate();
+    await all;
+    // Each has nine parts.
+    expect(iterations).toBeGreaterThanOrEqual(85);
+  });
+
   test("has a row on every line that is not blank", async () => {
     const rows = await read(`\uFEFF${row}\r\n\n  \n${row}`);
     expect(rows.map(({ line }) => line)).toEqual([1, 4]);

@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { mainThread } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
 import { isJsonObject } from "@heddle/durable-files";
 
@@ -46,7 +46,7 @@ export async function readTrainingRows(
     rest.push(chunk.subarray(start));
     const length = rest.reduce((sum, part) => sum + part.length, 0);
     if (length > limits.lineBytes) throw invalidFile(`line ${line}: more than ${limits.lineBytes} bytes`);
-    await setImmediate();
+    await mainThread.giveWay();
   }
   add(new Uint8Array());
   if (rows.length === 0) throw invalidFile("the training file has no rows");

@@ -2,6 +2,7 @@ import { chatThreadHeaps } from "@heddle/chat-format";
 import { computingHeapBytes } from "../computing/computing.js";
 import type { Config } from "../config/config.js";
 import { mostGrpcCalls, mostGrpcConnections } from "../otlp/collector.js";
+import { senderShapesBytes } from "../otlp/sender-shapes.js";
 import { packingThreads } from "../training-jobs/packing-threads.js";
 import { trainingDataBytes } from "../limits/training-data-limit.js";
 
@@ -40,6 +41,11 @@ export const memoryAccount: readonly MemoryPart[] = [
     part: "connections over which OpenTelemetry comes as gRPC, and messages of less than 64 KiB on them",
     bound: "512 × 128 KiB and 512 × 64 KiB",
     bytes: () => mostGrpcConnections * 131_072 + mostGrpcCalls * 65_536,
+  },
+  {
+    part: "what follows from the names of attributes of OpenTelemetry, for the keys that export most recently",
+    bound: "16 × 2 MB",
+    bytes: () => senderShapesBytes,
   },
   {
     part: "what requests have read and not yet sent, or received and not yet stored: responses, exports, pages of streams, trajectories, responses of model servers",

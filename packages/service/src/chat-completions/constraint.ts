@@ -5,4 +5,6 @@ import type { StructuredOutput } from "@heddle/structured-outputs";
 export interface Constraint {
   output: StructuredOutput;
   loc: Loc;
+  /** For a structural tag that the request does not have as such: the fields of the schemas of its tags. */
+  schemaLocs?: readonly Loc[];
 }

@@ -108,7 +108,7 @@ export function openCompletions(services: Used): Completions {
     };
   }
 
-  const errorOf = (run: CompletionRun, error: unknown) => wireError(error, run.plan.constraint?.loc);
+  const errorOf = (run: CompletionRun, error: unknown) => wireError(error, run.plan.constraint);
 
   async function* streamOf(
     run: CompletionRun,

@@ -28,7 +28,12 @@ export function toolCallConstraint(
 ): Constraint | undefined {
   if (choice.kind !== "required" && choice.kind !== "named") return undefined;
   const called = choice.kind === "named" ? choice.name : undefined;
-  const functions = tools.map(functionOf).filter(({ name }) => called === undefined || name === called);
+  const functions = [...tools.entries()]
+    .map(([index, tool]) => ({
+      ...functionOf(tool),
+      loc: ["tools", index, ...(tool.function === undefined ? [] : ["function"]), "parameters"],
+    }))
+    .filter(({ name }) => called === undefined || name === called);
   const tags = functions.map(({ name, parameters }) => ({
     type: "tag",
     begin: `<tool_call>\n{"name": ${JSON.stringify(name)}, "arguments": `,
@@ -37,7 +42,8 @@ export function toolCallConstraint(
   }));
   const once = called !== undefined || !parallel;
   const format = { type: "tags_with_separator", tags, separator: "\n", at_least_one: true, stop_after_first: once };
-  return { output: { type: "structural_tag", tag: { format } }, loc: ["tools"] };
+  const schemaLocs = functions.map(({ loc }) => loc);
+  return { output: { type: "structural_tag", tag: { format } }, loc: ["tools"], schemaLocs };
 }
 
 interface CalledFunction {

@@ -1,5 +1,6 @@
 import { HeddleError, mapErrors } from "@heddle/errors";
 import type { Loc } from "@heddle/errors";
+import type { Constraint } from "./constraint.js";
 
 /** Arguments of the engine and of templates whose field is not the same word in snake case. */
 const fields: Readonly<Record<string, string>> = {
@@ -18,19 +19,26 @@ export function withWireLoc<T>(run: () => Promise<T>): Promise<T> {
 }
 
 /**
- * The error with the loc of the field. `constraint` is the loc of the constraint on the output: what is invalid while the
- * text is generated is the constraint, which the engine does not always name.
+ * The error with the loc of the field. `constraint` is that on the output: what is invalid while the text is generated is
+ * the constraint, which the engine does not always name.
  */
-export function wireError<T>(error: T, constraint?: Loc): T | HeddleError {
+export function wireError<T>(error: T, constraint?: Pick<Constraint, "loc" | "schemaLocs">): T | HeddleError {
   if (!(error instanceof HeddleError)) return error;
   const argument = error.loc ?? (error.code === "invalid" && constraint ? ["structuredOutput"] : undefined);
   if (argument === undefined) return error;
   const [first, ...rest] = argument;
   const isConstraint = first === "structuredOutput" && constraint !== undefined;
-  // A place in a schema follows the field that has the schema.
-  const place = rest[0] === "schema" ? rest.slice(1) : [];
-  const loc = isConstraint ? [...constraint, ...place] : [fields[String(first)] ?? first, ...rest].map(snakeCase);
+  const loc = isConstraint ? constraintLoc(constraint, rest) : [fields[String(first)] ?? first, ...rest].map(snakeCase);
   return error.with({ loc });
+}
+
+/** A place in a schema follows the field that has the schema. */
+function constraintLoc({ loc, schemaLocs }: Pick<Constraint, "loc" | "schemaLocs">, place: Loc): Loc {
+  if (place[0] === "schema") return [...loc, ...place.slice(1)];
+  const tag = place.indexOf("tags") + 1;
+  const schema = place.indexOf("json_schema", tag) + 1;
+  const ofTag = tag > 0 && schema > 0 ? schemaLocs?.[Number(place[tag])] : undefined;
+  return ofTag === undefined ? loc : [...ofTag, ...place.slice(schema)];
 }
 
 /** The field of an argument of the engine. */

@@ -14,6 +14,7 @@ import type { CallPart, RejectedSpan, ScannedTraces, SpanCall } from "@heddle/tr
 import type { PreparedWrite } from "@heddle/trace-store";
 import { ItemAccess } from "../access/item-access.js";
 import { currentScope } from "../limits/request-scope.js";
+import { SenderShapes } from "../otlp/sender-shapes.js";
 import type { Caller, Services } from "../services.js";
 import { PlaceholderOps } from "../ingest/placeholder-ops.js";
 
@@ -25,6 +26,7 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
   const { config } = services;
   const exportLimits = { maxSpans: config.limits.maxExportSpans, setting: "HEDDLE_OTLP_MAX_SPANS" };
   const ops = new PlaceholderOps(services, "This op was recorded through OpenTelemetry; its source is not known.");
+  const senders = new SenderShapes();
   const lockedByKey = keyLocks();
 
   /** The calls that the spans are, as the store keeps them; nothing else of the export is referenced from here on. */
@@ -67,7 +69,7 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
   return {
     async exportTrace({ body, headers }, caller) {
       await services.store.yieldToCommits();
-      const scanned = scanTraces(body.bytes, body.mediaType, exportLimits);
+      const scanned = scanTraces(body.bytes, body.mediaType, exportLimits, senders.of(caller.key_id));
       const access = new ItemAccess(services.control, caller);
       const fallback = projectInHeader(headers.project_id) ?? onlyProjectOf(caller);
       const { allowed, rejected, refusal } = withoutRefused(scanned, fallback, access);

@@ -303,7 +303,11 @@ describe("an output", () => {
     expect(await loc({ response_format: format })).toContain("response_format.json_schema.schema.properties.a.not");
     expect(await loc({ structured_outputs: { json: schema } })).toContain("structured_outputs.json.properties.a.not");
     const tool = { type: "function" as const, function: { name: "f", parameters: schema } };
-    expect(await loc({ tools: [tool], tool_choice: "required" })).toContain('"not" is not supported');
+    const good = { type: "function" as const, function: { name: "good", parameters: { type: "object" } } };
+    for (const choice of ["required" as const, { type: "function" as const, function: { name: tool.function.name } }]) {
+      const message = await loc({ tools: [good, tool], tool_choice: choice });
+      expect(message).toMatch(/ body\.tools\.1\.function\.parameters\S*: .*"not" is not supported/);
+    }
   });
 
   test("of JSON has little white space", async () => {

@@ -1,8 +1,8 @@
 import { layoutOf } from "./attribute-layout.js";
 import type { AttributeLayout } from "./attribute-layout.js";
 
-/** Memory budget of the shapes of an export, in approximate bytes. */
-const maxSize = 4_000_000;
+/** Memory budget of the shapes of a sender, in approximate bytes. */
+const maxSize = 2_000_000;
 
 /**
  * The keys of attributes, in order. Spans of one program carry the same few lists of keys, so what follows from the
@@ -71,7 +71,7 @@ export function keysOf(shape: AttributeShape): string[] {
   return keys.toReversed();
 }
 
-/** The shapes of one export. New keys cannot fill the memory: all shapes are dropped when the budget is spent. */
+/** The shapes of the exports of one sender. New keys cannot fill the memory: all shapes are dropped when the budget is spent. */
 export class AttributeShapes {
   #budget = { left: maxSize };
   #empty = new AttributeShape(this.#budget);

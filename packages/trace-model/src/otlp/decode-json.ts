@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
 import { stringEnd } from "../json/scan.js";
-import { Decoding } from "./decoding.js";
+import type { Decoding } from "./decoding.js";
 import {
   count,
   enumeration,
@@ -24,7 +24,8 @@ import type { WorkBudget } from "./work-budget.js";
  * Counts the spans of the JSON form of an ExportTraceServiceRequest: hex ids, 64-bit numbers as text or digits, enums by
  * number or name, keys in camelCase or snake_case. Throws `invalid` when it is no such document.
  */
-export function scanJsonTraces(bytes: Uint8Array, budget: WorkBudget): ScannedTraces {
+export function scanJsonTraces(bytes: Uint8Array, decoding: Decoding): ScannedTraces {
+  const { budget } = decoding;
   countTokens(bytes, budget);
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
   let request: unknown;
@@ -35,7 +36,6 @@ export function scanJsonTraces(bytes: Uint8Array, budget: WorkBudget): ScannedTr
   }
   // The bytes hold no surrogates, but escapes may.
   const wellFormed = text.includes("\\u") && /\\u[dD][89a-fA-F]/.test(text) ? undefined : true;
-  const decoding = new Decoding(budget);
   const resources = list(fields(request), "resourceSpans").map((item) => resourceSpans(fields(item), decoding));
   return { resources, wellFormed, work: () => budget.work };
 }

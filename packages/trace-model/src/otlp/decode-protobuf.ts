@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
 import type { AttributeShape } from "./attribute-shape.js";
-import { Decoding } from "./decoding.js";
+import type { Decoding } from "./decoding.js";
 import { ProtobufReader } from "./protobuf-reader.js";
 import { emptyResource, emptySpan, noAttributes } from "./traces.js";
 import type {
@@ -15,13 +15,12 @@ import type {
 } from "./traces.js";
 import { jsonNumber, maxValueNesting, textJson, tooDeep, valueJson } from "./value-json.js";
 import type { AttributeValue } from "./value-json.js";
-import type { WorkBudget } from "./work-budget.js";
 
 /* Field numbers are those of opentelemetry/proto/trace/v1/trace.proto and common/v1/common.proto. */
 
 /** Counts the spans of an ExportTraceServiceRequest. Throws `invalid` unless at least its frame can be read. */
-export function scanProtobufTraces(bytes: Uint8Array, budget: WorkBudget): ScannedTraces {
-  const decoding = new Decoding(budget);
+export function scanProtobufTraces(bytes: Uint8Array, decoding: Decoding): ScannedTraces {
+  const { budget } = decoding;
   const reader = new ProtobufReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), decoding);
   const traces: ScannedTraces = { resources: [], wellFormed: true, work: () => budget.work };
   for (let field = reader.next(); field; field = reader.next()) {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { keysOf } from "./attribute-shape.js";
+import { AttributeShapes, keysOf } from "./attribute-shape.js";
 import { decodeTraces, scanTraces } from "./export.js";
 import { runSteps } from "./steps.js";
 import { noAttributes } from "./traces.js";
@@ -437,4 +437,27 @@ test("other media types are refused by name", () => {
   expect(() => scanTraces(new Uint8Array(), "text/plain")).toThrow(
     /application\/x-protobuf or application\/json, not text\/plain/,
   );
+});
+
+test("exports of one sender share what follows from the names of attributes, in both encodings", () => {
+  const shapes = new AttributeShapes();
+  const protobuf = request(
+    message(attribute("gen_ai.prompt", message([1, 2, "hi"])), attribute("n", message([3, 0, 7n]))),
+  );
+  const json = jsonRequest({
+    attributes: [
+      { key: "gen_ai.prompt", value: { stringValue: "hello" } },
+      { key: "n", value: { intValue: "8" } },
+    ],
+  });
+  const spanOf = (bytes: Uint8Array, mediaType: string, own?: AttributeShapes) =>
+    onlySpan(runSteps(decodeTraces(scanTraces(bytes, mediaType, undefined, own))));
+  const first = spanOf(protobuf, "application/x-protobuf", shapes);
+  const second = spanOf(Buffer.from(json), "application/json", shapes);
+  expect(second?.attributes.shape.layout).toBe(first?.attributes.shape.layout);
+  expect([valuesByKey(first), valuesByKey(second)]).toEqual([
+    { "gen_ai.prompt": "hi", n: { json: "7" } },
+    { "gen_ai.prompt": "hello", n: { json: "8" } },
+  ]);
+  expect(spanOf(protobuf, "application/x-protobuf")?.attributes.shape.layout).not.toBe(first?.attributes.shape.layout);
 });

@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
 import { firstCharacters } from "../json/code-points.js";
-import { AttributeShapes } from "./attribute-shape.js";
+import type { AttributeShapes } from "./attribute-shape.js";
 import { SpanTooLarge } from "./work-budget.js";
 import type { WorkBudget } from "./work-budget.js";
 
@@ -12,13 +12,14 @@ const maxKey = 100;
 /** What decoding one export shares: its budget, the shapes of its attributes, and what could not be read so far. */
 export class Decoding {
   readonly budget: WorkBudget;
-  readonly shapes = new AttributeShapes();
+  readonly shapes: AttributeShapes;
   /** Of the attribute that is being decoded. */
   key = "";
   #problems: string[] | undefined;
 
-  constructor(budget: WorkBudget) {
+  constructor(budget: WorkBudget, shapes: AttributeShapes) {
     this.budget = budget;
+    this.shapes = shapes;
   }
 
   /**

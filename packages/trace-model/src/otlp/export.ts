@@ -1,7 +1,9 @@
 import { HeddleError } from "@heddle/errors";
 import { firstCharacters } from "../json/code-points.js";
+import { AttributeShapes } from "./attribute-shape.js";
 import { scanJsonTraces } from "./decode-json.js";
 import { scanProtobufTraces } from "./decode-protobuf.js";
+import { Decoding } from "./decoding.js";
 import { attempt, maxMessages } from "./rejection.js";
 import type { Steps } from "./steps.js";
 import type { RejectedSpan, ResourceSpans, ScannedTraces, Traces } from "./traces.js";
@@ -12,27 +14,29 @@ const maxMessageLength = 500;
 
 /**
  * Reads the resources of an OTLP export request and counts its spans, which are decoded by {@link decodeTraces}. Throws
- * `too_large` when there are more than the limit, `invalid` when the body as a whole cannot be read.
+ * `too_large` when there are more than the limit, `invalid` when the body as a whole cannot be read. `shapes` are those of
+ * earlier exports of the same sender: what follows from the keys of attributes is not computed again.
  */
 export function scanTraces(
   bytes: Uint8Array,
   mediaType: string,
   limits: ExportLimits = defaultExportLimits,
+  shapes: AttributeShapes = new AttributeShapes(),
 ): ScannedTraces {
-  const budget = new WorkBudget(limits);
-  return encodingOf(mediaType) === "json" ? scanJsonTraces(bytes, budget) : scanProtobufTraces(bytes, budget);
+  const decoding = new Decoding(new WorkBudget(limits), shapes);
+  return encodingOf(mediaType) === "json" ? scanJsonTraces(bytes, decoding) : scanProtobufTraces(bytes, decoding);
 }
 
 /** Decodes the spans, one in each step; those that cannot be decoded are rejected. Throws `too_large`. */
 export function* decodeTraces({ resources, wellFormed }: ScannedTraces): Steps<Traces> {
   const traces: Traces = { resources: [], rejected: [], ...(wellFormed && { wellFormed }) };
-  for (const { scopes, ...resource } of resources) {
+  for (const resource of resources) {
     const decoded: ResourceSpans = { ...resource, scopes: [] };
     traces.resources.push(decoded);
-    for (const { spans, ...origin } of scopes) {
+    for (const origin of resource.scopes) {
       const scope: ResourceSpans["scopes"][number] = { ...origin, spans: [] };
       decoded.scopes.push(scope);
-      for (const decode of spans) {
+      for (const decode of origin.spans) {
         const span = attempt(decode, traces.rejected);
         if (span !== undefined) scope.spans.push(span);
         yield;

@@ -3,6 +3,7 @@ import { withMembers } from "../json/edit.js";
 import { jsonType, objectEntries, stringValue } from "../json/members.js";
 import type { JsonText } from "../json/scan.js";
 import { fitsTotal, tokenBuckets } from "../usage/buckets.js";
+import type { TokenBuckets } from "../usage/buckets.js";
 import { countsOfSpan } from "../usage/entry-counts.js";
 import type { SpanCounts } from "../usage/entry-counts.js";
 import { byModelName, usageRow } from "../usage/usage.js";
@@ -42,14 +43,15 @@ export function spanContent(data: SpanData, all: JsonText, otelSpan: JsonText): 
   const counts = countsOfSpan(
     everyHit(usageSources, data).map(({ name, value }) => ({ attribute: name, entry: value })),
   );
+  const buckets = counts && tokenBuckets(counts.counts);
   const nothing = !input && !output && !counts && recognised.length === 0;
   const model = modelOf(recognised);
   return {
     inputs: input ? unwrappedInput(input) : "{}",
     output: output && unwrappedOutput(output),
     attributes: nothing ? withSpan(all, data, otelSpan) : recognisedJson(recognised, data, otelSpan),
-    summary: counts ? `{"usage":{${textJson(model)}:${countsJson(counts)}}}` : "{}",
-    usage: counts ? byModelName([usageRow(model, tokenBuckets(counts.counts))]) : [],
+    summary: counts && buckets ? `{"usage":{${textJson(model)}:${countsJson(counts, buckets)}}}` : "{}",
+    usage: buckets ? byModelName([usageRow(model, buckets)]) : [],
   };
 }
 
@@ -114,8 +116,8 @@ function modelOf(recognised: Members): string {
  * and the total or the names say so to whoever reads it. A total that is not the sum of the others is as it was reported, and
  * marked.
  */
-function countsJson({ counts, names }: SpanCounts): JsonText {
-  const { uncached_input, cache_read, cache_creation, output, reasoning, total } = tokenBuckets(counts);
+function countsJson({ counts, names }: SpanCounts, buckets: TokenBuckets): JsonText {
+  const { uncached_input, cache_read, cache_creation, output, reasoning, total } = buckets;
   const [input, produced] = [uncached_input + cache_read + cache_creation, output + reasoning];
   const hasParts = names.has("cache_read") || names.has("cache_creation") || names.has("reasoning");
   const sent = wholeName(names.get("input"), "gen_ai.usage.input_tokens", hasParts, ["input_tokens", "prompt_tokens"]);

@@ -55,9 +55,12 @@ export function first(candidates: Sources, { tree, events }: SpanData): Hit | un
 
 /** The values of all sources that are there. */
 export function everyHit(candidates: Sources, { tree }: SpanData): Hit[] {
-  return presentOf(candidates, tree.layout).flatMap(({ source, node, rest }) =>
-    node === undefined ? [] : (attributeHit(source, node, rest, tree) ?? []),
-  );
+  const hits: Hit[] = [];
+  for (const { source, node, rest } of presentOf(candidates, tree.layout)) {
+    const hit = node === undefined ? undefined : attributeHit(source, node, rest, tree);
+    if (hit !== undefined) hits.push(hit);
+  }
+  return hits;
 }
 
 /** The first source that is there as text, undefined where it is empty; other values as their JSON text. */

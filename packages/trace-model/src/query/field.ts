@@ -103,7 +103,7 @@ function parseFeedbackField(text: string): CallField | undefined {
     return { kind: "feedback", feedback_type: feedbackType, part, path, text, type: "text" };
   }
   if (rest !== undefined || (part !== "runnable_ref" && part !== "trigger_ref")) return undefined;
-  return { kind: "feedback", feedback_type: feedbackType, part, path: [], text, type: "text" };
+  return { kind: "feedback", feedback_type: feedbackType, part, path: [], text, type: "text", refs: true };
 }
 
 function isColumn(name: string): name is CallColumn {

@@ -64,7 +64,7 @@ describe("fields of calls", () => {
     ],
     [
       "feedback.[*].runnable_ref",
-      { kind: "feedback", feedback_type: "*", part: "runnable_ref", path: [], type: "text" },
+      { kind: "feedback", feedback_type: "*", part: "runnable_ref", path: [], refs: true, type: "text" },
     ],
     ["annotation_queue_items.queue_id", { kind: "queue", type: "text" }],
   ])("%s", (text, parsed) => {

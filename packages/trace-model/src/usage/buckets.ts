@@ -51,22 +51,23 @@ export function fitsTotal(counts: ReportedCounts): boolean {
 interface Form {
   cacheApart: boolean;
   reasoningApart: boolean;
+  fits: boolean;
 }
 
+/** Each way to count, that of the sender's shape first. */
 function formOf(
   { input, output, reasoning, total, cache_apart, reasoning_apart }: ReportedCounts,
   cached: number,
-): Form & { fits: boolean } {
-  const forms = [cache_apart, !cache_apart].flatMap((cacheApart): Form[] => [
-    { cacheApart, reasoningApart: reasoning_apart },
-    { cacheApart, reasoningApart: !reasoning_apart },
-  ]);
-  const [byShape] = forms;
-  const byTotal = forms.find(
-    ({ cacheApart, reasoningApart }) =>
-      total === input + output + (cacheApart ? cached : 0) + (reasoningApart ? reasoning : 0),
-  );
-  return { ...(byTotal ?? byShape ?? { cacheApart: false, reasoningApart: false }), fits: byTotal !== undefined };
+): Form {
+  const rest = total - input - output;
+  for (let way = 0; way < 4; way++) {
+    const cacheApart = way < 2 === cache_apart;
+    const reasoningApart = (way % 2 === 0) === reasoning_apart;
+    if (rest === (cacheApart ? cached : 0) + (reasoningApart ? reasoning : 0)) {
+      return { cacheApart, reasoningApart, fits: true };
+    }
+  }
+  return { cacheApart: cache_apart, reasoningApart: reasoning_apart, fits: false };
 }
 
 /** A sum that an integer column and a double both hold exactly. */

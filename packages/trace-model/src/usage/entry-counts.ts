@@ -28,7 +28,7 @@ const names = nameTree();
  */
 export function countsOfEntry(entry: JsonText): ReportedCounts {
   const counts = collect([...countsBelow(entry).values()]);
-  const same = { ...counts, ...largest(counts) };
+  const same = largest(counts);
   return toReported(isSame(counts, same) ? same : counts);
 }
 
@@ -50,17 +50,20 @@ export function countsOfSpan(places: readonly UsagePlace[]): SpanCounts | undefi
   const found = new Map<CountKind, string>();
   const taken: NamedCount[] = [];
   for (const { attribute, entry } of places) {
-    const fresh = [...countsBelow(entry, true).values()].filter(({ kind }) => !found.has(kind));
-    for (const one of fresh) {
-      taken.push(usageAttributes[attribute] === "inside" ? { ...one, part: "inside" } : one);
+    const before = taken.length;
+    const isInside = usageAttributes[attribute] === "inside";
+    for (const one of countsBelow(entry, true).values()) {
+      if (found.has(one.kind)) continue;
+      if (isInside) one.part = "inside";
+      taken.push(one);
     }
-    for (const { kind, path } of fresh) {
+    for (let index = before; index < taken.length; index++) {
+      const { kind, path } = taken[index] as NamedCount;
       if (!found.has(kind) || currentNames.has(path)) found.set(kind, `${attribute}.${path}`);
     }
   }
   if (found.size === 0) return undefined;
-  const counts = collect(taken);
-  return { counts: toReported({ ...counts, ...largest(counts) }), names: found };
+  return { counts: toReported(largest(collect(taken))), names: found };
 }
 
 /** Those that win over older ones next to them. */
@@ -81,7 +84,8 @@ function visit(object: JsonText, node: NameNode, found: Map<string, NamedCount>,
     if (next.below !== undefined && jsonType(value) === "object") visit(value, next, found, texts);
     else if (next.name !== undefined) {
       const count = wholeCount(texts ? (stringValue(value) ?? value) : value);
-      if (count !== undefined) found.set(next.name.path, { ...next.name, count });
+      const { path, kind, part } = next.name;
+      if (count !== undefined) found.set(path, { path, kind, part, count });
     }
   });
 }
@@ -99,26 +103,65 @@ interface Collected extends ReportedCounts {
 }
 
 function collect(named: readonly NamedCount[]): Collected {
-  const counts: Collected = { ...noCounts, moreInput: 0, greatest: { input: 0, output: 0 } };
-  let [cacheInside, cacheApart] = [false, false];
+  let [requests, input, moreInput, cacheRead, cacheCreation, output, reasoning, total] = [0, 0, 0, 0, 0, 0, 0, 0];
+  let [greatestInput, greatestOutput] = [0, 0];
+  let [cacheInside, cacheApart, reasoningApart] = [false, false, false];
   for (const { kind, part, count } of named) {
     if (count === 0) continue;
-    if (kind === "more_input") counts.moreInput = Math.max(counts.moreInput, count);
-    else if (kind === "input" || kind === "output") {
-      counts[kind] = safe(counts[kind] + count);
-      counts.greatest[kind] = Math.max(counts.greatest[kind], count);
-    } else counts[kind] = kind === "requests" ? safe(counts[kind] + count) : Math.max(counts[kind], count);
-    if (kind === "reasoning") counts.reasoning_apart ||= part === "apart";
+    if (kind === "reasoning") reasoningApart ||= part === "apart";
     else {
       cacheInside ||= part === "inside";
       cacheApart ||= part === "apart";
     }
+    switch (kind) {
+      case "requests":
+        requests = safe(requests + count);
+        break;
+      case "input":
+        input = safe(input + count);
+        greatestInput = Math.max(greatestInput, count);
+        break;
+      case "more_input":
+        moreInput = Math.max(moreInput, count);
+        break;
+      case "cache_read":
+        cacheRead = Math.max(cacheRead, count);
+        break;
+      case "cache_creation":
+        cacheCreation = Math.max(cacheCreation, count);
+        break;
+      case "output":
+        output = safe(output + count);
+        greatestOutput = Math.max(greatestOutput, count);
+        break;
+      case "reasoning":
+        reasoning = Math.max(reasoning, count);
+        break;
+      default:
+        total = Math.max(total, count);
+    }
   }
-  counts.cache_apart = cacheApart && !cacheInside;
-  return counts;
+  return {
+    requests,
+    input,
+    cache_read: cacheRead,
+    cache_creation: cacheCreation,
+    output,
+    reasoning,
+    total,
+    cache_apart: cacheApart && !cacheInside,
+    reasoning_apart: reasoningApart,
+    moreInput,
+    greatest: { input: greatestInput, output: greatestOutput },
+  };
 }
 
-const largest = ({ greatest }: Collected) => ({ input: greatest.input, output: greatest.output });
+/** With the greatest count of each kind in place of the sum. */
+const largest = (counts: Collected): Collected => ({
+  ...counts,
+  input: counts.greatest.input,
+  output: counts.greatest.output,
+});
 
 /** Whether counts under several names are the same tokens. */
 function isSame(added: Collected, same: Collected): boolean {
@@ -134,18 +177,6 @@ function toReported(collected: Collected): ReportedCounts {
   const input = safe(collected.input + collected.moreInput);
   return { requests, input, cache_read, cache_creation, output, reasoning, total, cache_apart, reasoning_apart };
 }
-
-const noCounts: Readonly<ReportedCounts> = {
-  requests: 0,
-  input: 0,
-  cache_read: 0,
-  cache_creation: 0,
-  output: 0,
-  reasoning: 0,
-  total: 0,
-  cache_apart: false,
-  reasoning_apart: false,
-};
 
 function nameTree(): NameNode {
   const root: NameNode = {};

@@ -57,6 +57,16 @@ it("takes unknown for false where nothing negates it", () => {
   );
 });
 
+it("finds a ref of feedback however its name is spelled", () => {
+  const { where, values } = compile({
+    $eq: [field("feedback.[wandb.runnable.x].runnable_ref"), literal("weave:///e/p/op/计:abc")],
+  });
+  expect(where).toContain(" IN ");
+  expect(Object.values(values).flat()).toEqual(
+    expect.arrayContaining(["weave:///e/p/op/计:abc", "weave:///e/p/op/%E8%AE%A1:abc"]),
+  );
+});
+
 it("joins a type once, whatever asks for it, and any type without a condition on it", () => {
   const { joins, select } = compile(
     {

@@ -14,6 +14,7 @@ export { isPathName } from "./database/names.js";
 export type { Lease } from "./leases/lease-renewal.js";
 export { momentAt, type Moment, msSince, steadyNow } from "./moment.js";
 export { type ControlPlane, type ControlPlaneOptions, openControlPlane } from "./open.js";
+export type { ProjectDeletions } from "./project-deletion/project-deletions.js";
 export type { Project, Projects, ProjectsRequest } from "./projects.js";
 export type { NewTrainingJob } from "./training-jobs/create.js";
 export type { TrainingResult } from "./training-jobs/end.js";

@@ -21,7 +21,10 @@ import { artifacts } from "./migrations/0007-artifacts.js";
 import { trackingRuns } from "./migrations/0008-tracking-runs.js";
 import { jobTurns } from "./migrations/0009-job-turns.js";
 import { sessions } from "./migrations/0010-sessions.js";
+import { projectDeletions } from "./migrations/0011-project-deletions.js";
 import { checkPathName, isStorable } from "./database/names.js";
+import { openProjectDeletions } from "./project-deletion/project-deletions.js";
+import type { ProjectDeletions } from "./project-deletion/project-deletions.js";
 import { openProjects } from "./projects.js";
 import type { Projects } from "./projects.js";
 import { openDatabase } from "./database/open-database.js";
@@ -46,6 +49,7 @@ export interface ControlPlane {
   identity: string;
   users: Users;
   projects: Projects;
+  projectDeletions: ProjectDeletions;
   annotationQueues: AnnotationQueues;
   jobs: Jobs;
   trainingModels: TrainingModels;
@@ -111,17 +115,20 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
         trackingRuns,
         jobTurns,
         sessions,
+        projectDeletions,
       ],
       now,
     );
     const identity = await ensureIdentity(database, now);
     const users = openUsers(database, now);
     const owner = await ownerOf(users, options.owner);
+    const projects = openProjects(database, now);
     const verifier = openVerifier(database, owner, now);
     return {
       identity,
       users,
-      projects: openProjects(database, now),
+      projects,
+      projectDeletions: await openProjectDeletions(database, { now, onFinished: () => projects.forget() }),
       annotationQueues: openAnnotationQueues(database, now),
       jobs: openJobs(database, now, options.waitingJobsPerKey),
       trainingModels: openTrainingModels(database, now),

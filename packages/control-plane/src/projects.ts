@@ -15,7 +15,7 @@ export interface Project {
 }
 
 export interface Projects {
-  /** The project of that name, made when there is none. Cheap for one that was seen before: projects never change. */
+  /** The project of that name, made when there is none. Cheap for one that was seen before. */
   ensure(entity: string, name: string): Promise<Project>;
   get(entity: string, name: string): Promise<Project | undefined>;
   byId(id: string): Promise<Project | undefined>;
@@ -23,6 +23,8 @@ export interface Projects {
   list(entity?: string): Promise<Project[]>;
   /** A page in the order of entity and name. */
   query(request: ProjectsRequest): Promise<{ projects: Project[]; has_more: boolean }>;
+  /** Looks every project up anew: one was deleted. */
+  forget(): void;
 }
 
 export interface ProjectsRequest {
@@ -86,6 +88,7 @@ export function openProjects(database: Database, now: () => bigint): Projects {
           : await database.rows(`SELECT ${columns} FROM projects WHERE entity = $1 ORDER BY created_at, id`, [entity]);
       return rows.map(projectOf);
     },
+    forget: () => seen.clear(),
     async query(request) {
       const { sql, params } = pageStatement(request);
       const projects = (await database.rows(sql, params)).map(projectOf);

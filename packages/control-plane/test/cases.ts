@@ -282,6 +282,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         { version: 8n, name: "tracking-runs" },
         { version: 9n, name: "job-turns" },
         { version: 10n, name: "sessions" },
+        { version: 11n, name: "project-deletions" },
       ]);
     });
 
@@ -299,7 +300,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         code: "incompatible",
         message: expect.stringContaining("version 1000"),
       });
-      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 11n }]);
+      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 12n }]);
     });
 
     test("a migration that fails leaves nothing", async () => {

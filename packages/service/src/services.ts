@@ -5,6 +5,7 @@ import type { TrainingEngine } from "@heddle/training";
 import type { CheckpointDirectories } from "./checkpoints/checkpoint-directories.js";
 import type { Completions } from "./chat-completions/completions.js";
 import type { JobQueue } from "./jobs/runner.js";
+import type { ProjectDeletion } from "./operations/delete-projects.js";
 import type { Config } from "./config/config.js";
 import type { LossLog } from "./operations/losses/loss-log.js";
 import type { Providers } from "./providers/providers.js";
@@ -26,6 +27,8 @@ export interface Services {
   completions: Completions;
   /** Work that is done after the response. */
   jobs: JobQueue;
+  /** Deletes projects with all that they have. */
+  projectDeletion: ProjectDeletion;
   /** Of this package, as reported by /version and /server_info. */
   version: string;
 }

@@ -25,6 +25,7 @@ import { listenForGrpc } from "../src/otlp/listen-grpc.js";
 import type { GrpcOptions } from "../src/otlp/listen-grpc.js";
 import { collectorMethods } from "../src/otlp/collector.js";
 import { openProviders } from "../src/providers/providers.js";
+import { ProjectDeletion } from "../src/operations/delete-projects.js";
 import { outageLog } from "../src/operations/outages.js";
 import { providerKinds } from "../src/config/provider-settings.js";
 import { loadPrices } from "../src/boot/prices.js";
@@ -89,7 +90,8 @@ export async function openTestService(
     version: "1.2.3",
   };
   const completions = openCompletions(opening);
-  const services: Services = { ...opening, completions };
+  const projectDeletion = new ProjectDeletion(opening, (error) => unexpected.push(error));
+  const services: Services = { ...opening, completions, projectDeletion };
   jobs.start(jobKinds(services, (error) => unexpected.push(error)));
   const docsDir = join(directory, "docs");
   mkdirSync(docsDir);
@@ -109,6 +111,8 @@ export async function openTestService(
 
   return {
     services,
+    /** Straight from the tracing database, to look behind the store. */
+    tracingRows: async (sql: string): Promise<Record<string, string>[]> => await database.engine.rows({ sql }),
     fetch,
     owner_key: ownerKey,
     /** Errors that became a response 500: a test that expects none looks here. */
@@ -139,6 +143,7 @@ export async function openTestService(
       return listening.url;
     },
     async close(): Promise<void> {
+      await projectDeletion.stop();
       await jobs.stop();
       await completions.close();
       await training.close();

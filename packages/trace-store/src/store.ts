@@ -115,6 +115,11 @@ export interface TraceStore {
   retention: Retention;
   /** Counts and sizes of what a project has. */
   projectStats(request: ProjectStatsRequest, options?: ReadOptions): Promise<ProjectStats>;
+  /**
+   * Deletes everything of a project, in which nobody may write meanwhile. Afterwards it is as if it had never been; the
+   * bytes of files are in the blob store. May be repeated after a failure.
+   */
+  deleteProject(projectId: string): Promise<void>;
   /** Counts the calls of projects, in the order of the ids. */
   projectCalls(projectIds: readonly string[], options?: ReadOptions): Promise<ProjectCalls[]>;
   costs: Omit<Costs, "book">;
@@ -208,6 +213,10 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
     refs: openRefs(context),
     retention: openRetention(context, ingest),
     projectStats: (request, options) => projectStats({ ...context, inFlight }, request, options?.signal),
+    async deleteProject(projectId) {
+      await ingest.deleteProject(projectId);
+      objects.forget();
+    },
     projectCalls: (projectIds, options) => projectCalls({ ...context, inFlight }, projectIds, options),
     costs: openCosts(context, prices),
     isNew,

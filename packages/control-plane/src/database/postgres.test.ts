@@ -4,6 +4,7 @@ import { annotationQueueCases } from "../../test/annotation-queue-cases.js";
 import { artifactCases } from "../../test/artifact-cases.js";
 import { controlPlaneCases } from "../../test/cases.js";
 import { jobCases } from "../../test/job-cases.js";
+import { projectDeletionCases } from "../../test/project-deletion-cases.js";
 import { sessionCases } from "../../test/session-cases.js";
 import { trackingRunCases } from "../../test/tracking-run-cases.js";
 import { trainingJobCases } from "../../test/training-job-cases.js";
@@ -23,6 +24,7 @@ if (postgresUrl !== undefined) {
   trainingJobCases("Postgres", async () => await databases.make());
   trainingModelCases("Postgres", async () => await databases.make());
   artifactCases("Postgres", async () => await databases.make());
+  projectDeletionCases("Postgres", async () => await databases.make());
   sessionCases("Postgres", async () => await databases.make());
   trackingRunCases("Postgres", async () => await databases.make());
 

@@ -8,6 +8,7 @@ import { annotationQueueCases } from "../../test/annotation-queue-cases.js";
 import { artifactCases } from "../../test/artifact-cases.js";
 import { controlPlaneCases } from "../../test/cases.js";
 import { jobCases } from "../../test/job-cases.js";
+import { projectDeletionCases } from "../../test/project-deletion-cases.js";
 import { sessionCases } from "../../test/session-cases.js";
 import { trackingRunCases } from "../../test/tracking-run-cases.js";
 import { trainingJobCases } from "../../test/training-job-cases.js";
@@ -32,6 +33,7 @@ jobCases("SQLite", async () => pathToFileURL(await path()).href);
 trainingJobCases("SQLite", async () => pathToFileURL(await path()).href);
 trainingModelCases("SQLite", async () => pathToFileURL(await path()).href);
 artifactCases("SQLite", async () => pathToFileURL(await path()).href);
+projectDeletionCases("SQLite", async () => pathToFileURL(await path()).href);
 sessionCases("SQLite", async () => pathToFileURL(await path()).href);
 trackingRunCases("SQLite", async () => pathToFileURL(await path()).href);
 

@@ -24,9 +24,20 @@ export function authorize({ right, project }: Access, caller: Caller): void {
   checkProject(caller, right, id);
 }
 
-/** Makes the project of a write that succeeded. */
-export async function recordProject(control: ControlPlane, { right, project }: Access, caller: Caller): Promise<void> {
-  if (right === "read" || typeof project === "string") return;
+/** Throws `conflict` for a project that is being deleted, except to the request that waits for it. */
+export function checkNotDeleted(control: ControlPlane, { operation, project }: Access, caller: Caller): void {
+  if (typeof project !== "string" && operation !== "projectDelete") checkUsable(control, projectIdIn(project, caller));
+}
+
+/** Throws `conflict` for a project that is being deleted. */
+export function checkUsable({ projectDeletions }: ControlPlane, projectId: string): void {
+  if (projectDeletions.has(projectId)) throw new HeddleError("conflict", `the project ${projectId} is being deleted`);
+}
+
+/** Makes the project of a write that succeeded, unless that has deleted it. */
+export async function recordProject(control: ControlPlane, access: Access, caller: Caller): Promise<void> {
+  const { operation, right, project } = access;
+  if (right === "read" || typeof project === "string" || operation === "projectDelete") return;
   await ensureProject(control, projectIdIn(project, caller));
 }
 

@@ -1,6 +1,6 @@
 import type { Caller, ControlPlane } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
-import { checkProject, ensureProject, forbidden } from "./authorize.js";
+import { checkProject, checkUsable, ensureProject, forbidden } from "./authorize.js";
 
 /**
  * Write access to the projects that the items of one request name (`project: items` in the spec). A project without
@@ -17,7 +17,7 @@ export class ItemAccess {
     this.#caller = caller;
   }
 
-  /** Returns why the items of a project are refused, `forbidden` or `unprocessable`; undefined when they are not. */
+  /** Returns why the items of a project are refused, `forbidden`, `unprocessable` or `conflict`; undefined when they are not. */
   refusal(projectId: string, items = 1): HeddleError | undefined {
     if (!this.#projects.has(projectId)) this.#projects.set(projectId, this.#check(projectId));
     const refusal = this.#projects.get(projectId);
@@ -38,6 +38,7 @@ export class ItemAccess {
   #check(projectId: string): HeddleError | undefined {
     try {
       checkProject(this.#caller, "write", projectId);
+      checkUsable(this.#control, projectId);
       return undefined;
     } catch (error) {
       if (error instanceof HeddleError) return error;

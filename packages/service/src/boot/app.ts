@@ -4,7 +4,7 @@ import type { HttpRequest, HttpServer, Interceptor, OperationEntry, Problem, Ser
 import { createTracingServer } from "@heddle/server-stub/tracing";
 import { createTrainingServer } from "@heddle/server-stub/training";
 import { authenticate } from "../access/authenticate.js";
-import { authorize, recordProject } from "../access/authorize.js";
+import { authorize, checkNotDeleted, recordProject } from "../access/authorize.js";
 import { reportUnknownProject } from "../access/unknown-project.js";
 import type { Metrics } from "../observability/metrics.js";
 import { firstLine } from "../operations/outages.js";
@@ -50,7 +50,10 @@ export function createApp(
   const { limits } = services.config;
   const options: ServerOptions<Caller> = {
     authenticate: (_, request) => authenticate(services, request),
-    authorize,
+    authorize(access, caller) {
+      authorize(access, caller);
+      checkNotDeleted(services.control, access, caller);
+    },
     onSuccess: (access, caller) => recordProject(services.control, access, caller),
     onError,
     interceptors: [noteOperation, reportUnknownProject(services.control)],

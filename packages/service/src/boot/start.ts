@@ -27,6 +27,7 @@ import { keepInventory } from "../operations/losses/part-inventory.js";
 import { engineShares, openWorkingMemory } from "../limits/shares.js";
 import { withScope } from "../limits/with-scope.js";
 import { ownerLogInCode } from "../sessions/owner-log-in.js";
+import { ProjectDeletion } from "../operations/delete-projects.js";
 import { openLogger } from "../observability/logger.js";
 import type { Logger } from "../observability/logger.js";
 import { openObservability } from "../observability/open-observability.js";
@@ -179,7 +180,10 @@ export async function startService(
       version,
     };
     const completions = openCompletions(opening);
-    const services: Services = { ...opening, completions };
+    const projectDeletion = new ProjectDeletion(opening, (error) =>
+      error instanceof HeddleError ? onOutage(error) : onUnexpected(error),
+    );
+    const services: Services = { ...opening, completions, projectDeletion };
     const shown = config.observability.metrics === "on" ? metrics : undefined;
     const app = drainable(createApp(services, { docsDir, metrics: shown, onUnexpected, onOutage }));
     const memory = openWorkingMemory(config.limits);
@@ -200,6 +204,8 @@ export async function startService(
     jobs.start(jobKinds(services, onUnexpected));
     const purge = purgeLeftovers(services, onUnexpected);
     closing.push(() => purge.stop());
+    projectDeletion.resume();
+    closing.push(() => projectDeletion.stop());
     const collection = scheduleBlobCollection(services, { mayWrite: () => lease.mayWrite(), onError: onUnexpected });
     closing.push(() => collection.stop());
     closing.push(async () => {

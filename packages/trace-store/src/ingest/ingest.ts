@@ -13,6 +13,7 @@ import { scheduleMaintenance } from "./upkeep/maintenance.js";
 import { checkPendingNames } from "./commit/pending-names.js";
 import { preparePart } from "./commit/prepare.js";
 import type { PreparedPart, RejectedPart } from "./commit/prepare.js";
+import { deleteProject } from "./upkeep/delete-project.js";
 import { recover } from "./upkeep/recover.js";
 import { nameRowColumns, nameRow } from "../stored-calls/rows.js";
 import { retentionUsOf, storeRetention } from "./commit/retention.js";
@@ -83,6 +84,8 @@ export interface Ingest {
    * expired before stays deleted.
    */
   setRetention: (projectId: string, days: number | null, user: string) => Promise<void>;
+  /** Deletes all rows of a project in which nobody writes any more. May be repeated after a failure. */
+  deleteProject: (projectId: string) => Promise<void>;
   inFlight: InFlight;
   /** What waits for a commit. */
   waiting(): WaitingWrites;
@@ -221,6 +224,7 @@ export async function openIngest(
       if (old !== undefined && (wanted === undefined || wanted > old)) await maintenance.purge(projectId);
       await betweenCommits(() => storeRetention(context, projectId, days, user));
     },
+    deleteProject: async (projectId) => await deleteProject(context, projectId, betweenCommits),
     inFlight: state,
     waiting: () => queue.waiting(),
     async check() {

@@ -60,7 +60,6 @@ export {
 export { type FieldParser, parseQuery } from "./query/parse.js";
 export { maxSortKeys, parseSort, type SortKey } from "./query/sort.js";
 export { leafAt } from "./query/leaf.js";
-export { matches, type QueryableCall } from "./query/evaluate.js";
 export { AttributeShapes } from "./otlp/attribute-shape.js";
 export { decodeTraces, encodeTracesResponse, scanTraces } from "./otlp/export.js";
 export { runSteps, runStepsWithPauses } from "./otlp/steps.js";

@@ -22,15 +22,16 @@ describe.each([
   });
   afterAll(() => db.drop());
 
-  const old = newId(Date.now() - 400 * dayMs);
   const recentMs = Date.now();
+  const oldMs = recentMs - 400 * dayMs;
+  const old = newId(oldMs);
   const recent = newId(recentMs);
   /** Started long before its id was made. */
   const imported = newId();
   const running = newId();
 
   it("finds calls by id, of any age and form", async () => {
-    const longAgo = BigInt(Date.now() - 400 * dayMs) * 1000n;
+    const longAgo = BigInt(oldMs) * 1000n;
     await store.ingest([
       completePart({ project_id: projectId, id: old, started_at: longAgo }),
       completePart({ project_id: projectId, id: recent, started_at: BigInt(recentMs) * 1000n }),

@@ -144,6 +144,7 @@ it("many or large running calls, and long queries, are left to the table", async
   };
   const isRunning = { $eq: [{ $getField: "summary.weave.status" }, { $literal: "running" }] };
   const query = { $expr: isRunning };
+  const ofPayload = { $expr: { $eq: [{ $getField: "inputs.text" }, { $literal: "x".repeat(10) }] } };
   const long = { $expr: { $and: Array.from({ length: 30 }, () => isRunning) } };
   const projectOf = async (calls: number, inputBytes: number) => {
     const projectId = newProject();
@@ -155,10 +156,11 @@ it("many or large running calls, and long queries, are left to the table", async
   const page = { limit: 100 };
   expect(await read(small, page)).toEqual({ length: 3, readsTable: false });
   expect(await read(small, { ...page, query })).toEqual({ length: 3, readsTable: false });
+  expect(await read(small, { ...page, query: ofPayload })).toEqual({ length: 3, readsTable: true });
   expect(await read(small, { ...page, query: long })).toEqual({ length: 3, readsTable: true });
   const large = await projectOf(3, 200_000);
   expect(await read(large, page)).toEqual({ length: 3, readsTable: false });
-  expect(await read(large, { ...page, query })).toEqual({ length: 3, readsTable: true });
+  expect(await read(large, { ...page, query })).toEqual({ length: 3, readsTable: false });
   expect(await read(await projectOf(3, 1_500_000), page)).toEqual({ length: 3, readsTable: true });
   expect(await read(await projectOf(1001, 1), page)).toEqual({ length: 100, readsTable: true });
 });

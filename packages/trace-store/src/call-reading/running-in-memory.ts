@@ -1,62 +1,61 @@
-import { matches, readable } from "@heddle/trace-model";
-import type { CallField, Expression, SortKey } from "@heddle/trace-model";
-import { readStart } from "../stored-calls/call-sides.js";
-import type { StartSide } from "../stored-calls/call-sides.js";
+import { setImmediate } from "node:timers/promises";
+import { traceNameOf } from "@heddle/trace-model";
+import type { CallField } from "@heddle/trace-model";
 import { needsNames } from "../query/call-columns.js";
 import type { CallPlan, CallsById } from "../query/call-query.js";
 import { expressionFields } from "../query/expression.js";
-import { inTableOrder } from "./table-order.js";
 import { filterOf, restricts } from "../query/filter.js";
-import type { CallsFilter, FilteredCall } from "../query/filter.js";
-import { sizeOf, visibleRunning } from "../visibility/running-calls.js";
-import type { CallScope } from "../visibility/visible-calls.js";
+import type { CallsFilter } from "../query/filter.js";
+import { readStart } from "../stored-calls/call-sides.js";
+import type { StartTexts } from "../stored-calls/call-sides.js";
+import { pickColumns } from "../stored-calls/stored-call.js";
 import type { CallRow } from "../stored-calls/stored-call.js";
-
-type SortDirection = SortKey<CallField>["direction"];
+import { sizeOf, visibleRunning } from "../visibility/running-calls.js";
+import type { RunningCall } from "../visibility/running-calls.js";
+import type { CallScope } from "../visibility/visible-calls.js";
+import { columnCondition } from "./column-condition.js";
+import type { Value } from "./column-condition.js";
+import type { PageRow, RowSource } from "./row-source.js";
+import { inTableOrder } from "./table-order.js";
 
 /** Memory is searched on the thread that serves all: beyond any of these the table is. */
 const maxBytes = 4_000_000;
-/** Where an expression may look into each byte, once for each of its fields. */
-const maxQueriedBytes = 500_000;
 const maxExpressionText = 2000;
 
-/** A row as the table of running calls would return it, with its key. */
-interface RunningRow extends Omit<CallRow, keyof FilteredCall>, FilteredCall {
-  version: string;
-  bytes: string;
-  inMemory: true;
-}
-
 /**
- * Finds the first running calls of a plan, by their start, out of memory; undefined when memory does not have them all, they
- * are many or large, or the plan asks for what only tables can tell.
+ * The running calls of a plan in the order of the table, out of memory, as they are now; undefined when memory does not have
+ * them all, they are many or large, or the plan asks for what only tables can tell: payloads, refs, feedback, renames.
  *
- * Ask before the complete calls are read: a call that ends meanwhile is then found twice, never missed. Searching memory takes
- * this thread some milliseconds: it can wait until the engine is busy, and finds what was running at first.
+ * Searching memory takes this thread some milliseconds: it waits until the engine is busy.
  */
 export function runningInMemory(
-  { filter, expression, expand }: CallPlan,
+  { filter, expression, sort }: CallPlan,
   scope: CallScope,
   byId: CallsById | undefined,
-  { direction, most }: { direction: SortDirection; most: number },
-): (() => RunningRow[]) | undefined {
+  select: readonly string[],
+): RowSource | undefined {
   const { project_id, inFlight } = scope;
   const visible = visibleRunning(scope, byId?.ids);
   const passes = filterOf(filter, project_id);
-  if (visible === undefined || passes === undefined) return undefined;
-  if (sizeOf(visible) > (expression === undefined ? maxBytes : maxQueriedBytes)) return undefined;
-  if (expression !== undefined && !isCheap(expression)) return undefined;
-  if (expression !== undefined && !isInRow(expression, inFlight.hasNames(project_id), expand.length > 0))
-    return undefined;
-  return () => {
-    const found: RunningRow[] = [];
-    for (const { id, side, version } of inTableOrder(visible, direction)) {
-      if (found.length === most) break;
-      const row = readRow(id, side, version);
-      if (passes(row) && (expression === undefined || matches(expression, queryable(project_id, row, side))))
-        found.push(row);
+  if (visible === undefined || passes === undefined || sizeOf(visible) > maxBytes) return undefined;
+  if (expression !== undefined) {
+    if (JSON.stringify(expression, textOfBigint).length > maxExpressionText) return undefined;
+    if (inFlight.hasNames(project_id) && expressionFields(expression).some(needsNames)) return undefined;
+  }
+  const matches = expression === undefined ? () => true : columnCondition(expression);
+  if (matches === undefined) return undefined;
+  return async (most) => {
+    await setImmediate();
+    const rows: PageRow[] = [];
+    for (const call of inTableOrder(visible, sort[0]?.direction ?? "asc")) {
+      if (rows.length === most) break;
+      const start = readStart(call.side);
+      if (!passes(start) || !matches((field) => valueOf(field, project_id, call, start))) continue;
+      const whole = pickColumns(rowOf(call, start), select);
+      const { id, version, started_at, side } = call;
+      rows.push({ id, version, started_at, bytes: side.size_bytes, whole });
     }
-    return found;
+    return { rows, complete: rows.length < most };
   };
 }
 
@@ -65,41 +64,21 @@ export function runningTimes(scope: CallScope, filter: CallsFilter): bigint[] | 
   const visible = visibleRunning(scope, filter.call_ids?.length ? filter.call_ids : undefined);
   const passes = filterOf(filter, scope.project_id);
   if (visible === undefined || passes === undefined || sizeOf(visible) > maxBytes) return undefined;
-  const found = restricts(filter, scope.project_id)
-    ? visible.filter(({ id, side, version }) => passes(readRow(id, side, version)))
-    : visible;
+  const found = restricts(filter, scope.project_id) ? visible.filter(({ side }) => passes(readStart(side))) : visible;
   return found.map(({ started_at }) => started_at);
 }
 
-function isCheap(expression: Expression<CallField>): boolean {
-  const text = JSON.stringify(expression, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value));
-  return text.length <= maxExpressionText;
-}
+const textOfBigint = (_: string, value: unknown): unknown => (typeof value === "bigint" ? String(value) : value);
 
-/** Whether a row alone tells what an expression asks: no feedback, renames or values behind refs. */
-function isInRow(expression: Expression<CallField>, hasNames: boolean, expands: boolean): boolean {
-  return expressionFields(expression).every(
-    (field) =>
-      field.kind !== "feedback" &&
-      field.kind !== "queue" &&
-      !(field.kind === "json" && expands) &&
-      !(hasNames && needsNames(field)),
-  );
-}
-
-function readRow(id: string, side: StartSide, version: bigint): RunningRow {
-  const start = readStart(side);
+/** A row as the table of running calls would return it. */
+function rowOf({ id, side }: RunningCall, start: StartTexts): CallRow {
   return {
     id,
-    version: String(version),
-    bytes: String(side.size_bytes),
-    inMemory: true,
     trace_id: start.trace_id ?? "",
     parent_id: start.parent_id ?? "",
     thread_id: start.thread_id ?? "",
     turn_id: start.turn_id ?? "",
     op: start.op_name ?? "",
-    op_key: start.op_key ?? "",
     display_name: start.display_name ?? "",
     user_id: start.user_id ?? "",
     run_id: start.run_id ?? "",
@@ -119,23 +98,36 @@ function readRow(id: string, side: StartSide, version: bigint): RunningRow {
   };
 }
 
-function queryable(projectId: string, row: RunningRow, { started_at }: StartSide) {
-  const { user_id: user, run_id: run, run_step: step, attributes = "", inputs = "", exact } = row;
-  return {
-    id: row.id,
-    project_id: projectId,
-    trace_id: row.trace_id,
-    parent_id: row.parent_id,
-    thread_id: row.thread_id,
-    turn_id: row.turn_id,
-    op_name: row.op,
-    display_name: row.display_name ?? null,
-    wb_user_id: user,
-    wb_run_id: run,
-    wb_run_step: step === null || step === undefined ? null : Number(step),
-    started_at,
-    attributes: readable(attributes, exact["attributes"]),
-    inputs: readable(inputs, exact["inputs"]),
-    summary: "{}",
-  };
+/** The value of a column or a computed field of a running call. */
+function valueOf(field: CallField, projectId: string, { id, started_at }: RunningCall, start: StartTexts): Value {
+  if (field.kind === "weave") {
+    if (field.name === "status") return "running";
+    const { op_name, display_name } = start;
+    return field.name === "trace_name" ? traceNameOf({ op_name: op_name ?? "", display_name }) : null;
+  }
+  if (field.kind !== "column") return null;
+  switch (field.name) {
+    case "id":
+      return id;
+    case "project_id":
+      return projectId;
+    case "started_at":
+      return started_at;
+    case "wb_user_id":
+      return start.user_id || null;
+    case "wb_run_id":
+      return start.run_id || null;
+    case "wb_run_step":
+      return start.run_step === null ? null : BigInt(start.run_step);
+    case "trace_id":
+    case "parent_id":
+    case "thread_id":
+    case "turn_id":
+    case "op_name":
+    case "display_name":
+      return start[field.name] || null;
+    default:
+      // What only ends have.
+      return null;
+  }
 }

@@ -4,7 +4,7 @@ import { runningSize } from "../visibility/running-calls.js";
 import type { CallsSize } from "../visibility/running-calls.js";
 import { Parameters } from "../engine/parameters.js";
 import type { InFlight } from "../stored-calls/in-flight.js";
-import { readWithRunning } from "../visibility/read-separately.js";
+import { readWithRunning } from "../visibility/read-with-running.js";
 import { visibleCalls } from "../visibility/visible-calls.js";
 import { newestRows } from "../schema/read-table.js";
 

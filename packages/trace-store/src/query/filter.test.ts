@@ -10,8 +10,12 @@ function compile(filter: CallsFilter): { conditions: string[]; values: Record<st
 
 it("compiles lists to sets and leaves empty ones out", () => {
   expect(compile({ trace_ids: ["t1", "t2"], parent_ids: [], trace_roots_only: true, wb_user_ids: ["u"] })).toEqual({
-    conditions: ["trace_id IN ({p0:Array(String)})", "user_id IN ({p1:Array(String)})", "parent_id = ''"],
-    values: { p0: ["t1", "t2"], p1: ["u"] },
+    conditions: [
+      "trace_id IN ({p0:Array(String)})",
+      "user_id IN ({p1:Array(String)})",
+      "parent_id IN ({p2:Array(String)})",
+    ],
+    values: { p0: ["t1", "t2"], p1: ["u"], p2: [""] },
   });
 });
 

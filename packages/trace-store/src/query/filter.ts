@@ -3,7 +3,6 @@ import { characterCount, refSpellings } from "@heddle/trace-model";
 import type { ApiSchemas } from "../api-schemas.js";
 import { Parameters } from "../engine/parameters.js";
 import { namedOps } from "./named-ops.js";
-import type { NamedOps } from "./named-ops.js";
 
 /** Lists are alternatives, members must all hold; an empty list restricts nothing. */
 export type CallsFilter = ApiSchemas["CallsFilter"];
@@ -29,60 +28,49 @@ export function checkFilter(filter: CallsFilter): void {
   }
 }
 
+/** The column of a list, or of the texts of which a call must have one. */
+type FilterColumn = "trace_id" | "parent_id" | "thread_id" | "turn_id" | "user_id" | "run_id" | "op_name" | "op_key";
+
+/** What a filter compares of a call, without its refs. */
+export type FilteredCall = Readonly<Record<FilterColumn, string | null>>;
+
+interface OneOf {
+  column: FilterColumn;
+  texts: readonly string[];
+}
+
+/** The conditions of a filter, without its ids and refs: a call meets one by any of its alternatives. */
+function conditionsOf(filter: CallsFilter, projectId: string): OneOf[][] {
+  const lists: Array<[FilterColumn, readonly string[] | undefined]> = [
+    ["trace_id", filter.trace_ids],
+    ["parent_id", filter.parent_ids],
+    ["thread_id", filter.thread_ids],
+    ["turn_id", filter.turn_ids],
+    ["user_id", filter.wb_user_ids],
+    ["run_id", filter.wb_run_ids?.flatMap((id) => runIds(id, projectId))],
+    ["parent_id", filter.trace_roots_only === true ? [""] : undefined],
+  ];
+  const { versions, keys } = namedOps(filter.op_names ?? [], projectId);
+  const ops: OneOf[] = [
+    { column: "op_name", texts: versions },
+    { column: "op_key", texts: keys },
+  ];
+  return [...lists.map(([column, texts = []]) => [{ column, texts }]), ops]
+    .map((alternatives) => alternatives.filter(({ texts }) => texts.length > 0))
+    .filter((alternatives) => alternatives.length > 0);
+}
+
 /** The conditions of a filter, without `call_ids`: `locateCalls` finds calls by id. */
 export function compileFilter(p: Parameters, filter: CallsFilter, projectId: string): string[] {
-  const conditions: string[] = [];
-  const oneOf = (column: string, list: readonly string[] | undefined) => {
-    if (list !== undefined && list.length > 0) conditions.push(p.in(column, "String", list));
-  };
-  oneOf("trace_id", filter.trace_ids);
-  oneOf("parent_id", filter.parent_ids);
-  oneOf("thread_id", filter.thread_ids);
-  oneOf("turn_id", filter.turn_ids);
-  oneOf("user_id", filter.wb_user_ids);
-  oneOf(
-    "run_id",
-    filter.wb_run_ids?.flatMap((id) => runIds(id, projectId)),
+  const conditions = conditionsOf(filter, projectId).map((alternatives) =>
+    either(alternatives.map(({ column, texts }) => p.in(column, "String", texts))),
   );
-  if (filter.trace_roots_only === true) conditions.push("parent_id = ''");
-  const ops = opsOf(filter, projectId);
-  if (ops !== undefined) {
-    const parts = [
-      ...(ops.versions.length > 0 ? [p.in("op_name", "String", ops.versions)] : []),
-      ...(ops.keys.length > 0 ? [p.in("op_key", "String", ops.keys)] : []),
-    ];
-    conditions.push(parts.length === 1 ? (parts[0] ?? "") : `(${parts.join(" OR ")})`);
-  }
-  for (const [column, list] of [
-    ["input_refs", filter.input_refs],
-    ["output_refs", filter.output_refs],
-  ] as const) {
-    conditions.push(
-      ...anyOf(
-        list?.flatMap(refSpellings),
-        (exact) => anyRef(p, column, exact),
-        (every) => anyVersion(p, column, every),
-      ),
-    );
-  }
-  return conditions;
+  return [...conditions, ...refConditions(p, "input_refs", filter), ...refConditions(p, "output_refs", filter)];
 }
 
 /** Whether a filter restricts anything, without its `call_ids`. */
 export function restricts(filter: CallsFilter, projectId: string): boolean {
   return compileFilter(new Parameters(), filter, projectId).length > 0;
-}
-
-/** What a filter compares of a call, without its refs. */
-export interface FilteredCall {
-  trace_id: string;
-  parent_id: string;
-  thread_id: string;
-  turn_id: string;
-  user_id: string;
-  run_id: string;
-  op: string;
-  op_key: string;
 }
 
 /**
@@ -91,28 +79,11 @@ export interface FilteredCall {
  */
 export function filterOf(filter: CallsFilter, projectId: string): ((call: FilteredCall) => boolean) | undefined {
   if (filter.input_refs?.length || filter.output_refs?.length) return undefined;
-  const tests: Array<(call: FilteredCall) => boolean> = [];
-  const oneOf = (column: keyof FilteredCall, list: readonly string[] | undefined) => {
-    const values = new Set(list);
-    if (values.size > 0) tests.push((call) => values.has(call[column]));
-  };
-  oneOf("trace_id", filter.trace_ids);
-  oneOf("parent_id", filter.parent_ids);
-  oneOf("thread_id", filter.thread_ids);
-  oneOf("turn_id", filter.turn_ids);
-  oneOf("user_id", filter.wb_user_ids);
-  oneOf(
-    "run_id",
-    filter.wb_run_ids?.flatMap((id) => runIds(id, projectId)),
+  const conditions = conditionsOf(filter, projectId).map((alternatives) =>
+    alternatives.map(({ column, texts }) => ({ column, texts: new Set(texts) })),
   );
-  if (filter.trace_roots_only === true) tests.push((call) => call.parent_id === "");
-  const ops = opsOf(filter, projectId);
-  if (ops !== undefined) {
-    const versions = new Set(ops.versions);
-    const keys = new Set(ops.keys);
-    tests.push((call) => versions.has(call.op) || keys.has(call.op_key));
-  }
-  return (call) => tests.every((test) => test(call));
+  return (call) =>
+    conditions.every((alternatives) => alternatives.some(({ column, texts }) => texts.has(call[column] ?? "")));
 }
 
 /** A bare run id means the run of this project, in both forms in which calls may name it. */
@@ -120,22 +91,21 @@ function runIds(id: string, projectId: string): string[] {
   return id.includes("/") ? [id] : [id, `${projectId}/${id}`];
 }
 
-/** Splits a list into exact entries and `name:*`, which means all versions. */
-function anyOf(
-  list: readonly string[] | undefined,
-  exactly: (list: string[]) => string,
-  allVersions: (list: string[]) => string,
-): string[] {
-  if (list === undefined || list.length === 0) return [];
-  const exact = list.filter((entry) => !entry.endsWith(":*"));
-  const wild = list.filter((entry) => entry.endsWith(":*"));
-  const parts = [...(exact.length > 0 ? [exactly(exact)] : []), ...(wild.length > 0 ? [allVersions(wild)] : [])];
-  return parts.length === 1 ? parts : [`(${parts.join(" OR ")})`];
+/** Exact refs, and `name:*`, which means all versions. */
+function refConditions(p: Parameters, column: "input_refs" | "output_refs", filter: CallsFilter): string[] {
+  const refs = filter[column]?.flatMap(refSpellings) ?? [];
+  const exact = refs.filter((entry) => !entry.endsWith(":*"));
+  const wild = refs.filter((entry) => entry.endsWith(":*"));
+  if (refs.length === 0) return [];
+  return [
+    either([
+      ...(exact.length > 0 ? [anyRef(p, column, exact)] : []),
+      ...(wild.length > 0 ? [anyVersion(p, column, wild)] : []),
+    ]),
+  ];
 }
 
-function opsOf({ op_names: names = [] }: CallsFilter, projectId: string): NamedOps | undefined {
-  return names.length === 0 ? undefined : namedOps(names, projectId);
-}
+const either = (parts: readonly string[]): string => (parts.length === 1 ? parts.join() : `(${parts.join(" OR ")})`);
 
 function withoutVersion(wild: string): string {
   return wild.slice(0, -":*".length);
@@ -149,7 +119,7 @@ function anyRef(p: Parameters, column: string, refs: readonly string[]): string 
   const parts = p
     .lists("String", refs)
     .map((list) => `(indexHint(hasAny(${column}, ${list})) AND arrayExists(ref -> ref IN (${list}), ${column}))`);
-  return parts.length === 1 ? (parts[0] ?? "0") : `(${parts.join(" OR ")})`;
+  return either(parts);
 }
 
 const refScheme = "weave:///";

@@ -1,4 +1,5 @@
-import { matches, parseCallField, parseQuery } from "@heddle/trace-model";
+import { parseCallField, parseQuery } from "@heddle/trace-model";
+import { matches } from "@heddle/trace-model/testing";
 import type { CallEnd, CallPart, CallStart } from "@heddle/trace-model";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";

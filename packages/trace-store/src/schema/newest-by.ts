@@ -2,7 +2,7 @@
  * The newest row of each key, of rows that were read without FINAL: the engine would take longer to leave out older ones, of
  * which there are hardly any.
  */
-export function newestBy<Row extends { version: string }>(
+export function newestBy<Row extends { version: string | bigint }>(
   rows: readonly Row[],
   keyOf: (row: Row) => string,
 ): Map<string, Row> {

@@ -14,7 +14,7 @@ import type { TokenSums } from "./usage-costs.js";
 import type { TokenCosts } from "../costs/cost-of.js";
 import type { PriceBook } from "../costs/price-book.js";
 import type { UsageSource } from "../usage/usage.js";
-import { readWithRunning } from "../visibility/read-separately.js";
+import { readWithRunning } from "../visibility/read-with-running.js";
 import { visibleCalls } from "../visibility/visible-calls.js";
 
 export interface CallStatsRequest extends Omit<ApiSchemas["CallStatsReq"], "start" | "end"> {

@@ -158,15 +158,17 @@ export function writeStart(out: RowWriter, start: CallStart, exact: ExactText[])
   return attributesBytes + inputsBytes;
 }
 
-/** The texts of the startColumns of a side, unescaped; null where there is none. */
-export function readStart({ fields }: StartSide): Record<(typeof startColumns)[number], string | null> {
+/** The texts of the startColumns of a side; null where there is none. */
+export type StartTexts = Readonly<Record<(typeof startColumns)[number], string | null>>;
+
+export function readStart({ fields }: StartSide): StartTexts {
   // Each field ends with a tab, the last one of a row with a line feed.
   const texts = fields.toString("utf8", 0, fields.length - 1).split("\t");
   const values = startColumns.map((column, index) => {
     const text = texts[index] ?? "";
     return [column, text === "\\N" ? null : unescaped(text)] as const;
   });
-  return Object.fromEntries(values) as Record<(typeof startColumns)[number], string | null>;
+  return Object.fromEntries(values) as StartTexts;
 }
 
 /** Writes endColumns, adds to `exact`, and returns the bytes that the call takes of its project's storage. */

@@ -86,6 +86,24 @@ const columnSources = {
   summary: "summary",
 } as const;
 
+const optionalColumns = [
+  "parent_id",
+  "thread_id",
+  "turn_id",
+  "display_name",
+  "user_id",
+  "run_id",
+  "failure",
+  "run_step",
+  "run_step_end",
+  "ended_us",
+  "attributes",
+  "inputs",
+  "output",
+  "summary",
+  "size_bytes",
+] as const satisfies ReadonlyArray<keyof CallRow>;
+
 type CallField = keyof typeof columnSources;
 
 const alwaysRead = [
@@ -117,6 +135,14 @@ export function callColumns(columns: readonly string[] | undefined): string[] {
 /** The names of what {@link callColumns} selects. */
 export function columnNames(select: readonly string[]): string[] {
   return select.map((expression) => /\b(\w+)$/.exec(expression)?.[1] ?? expression);
+}
+
+/** The row without columns that are not among those that {@link callColumns} selected. */
+export function pickColumns(row: CallRow, select: readonly string[]): CallRow {
+  const names = new Set(columnNames(select));
+  const picked = { ...row };
+  for (const name of optionalColumns) if (!names.has(name)) delete picked[name];
+  return picked;
 }
 
 /** `retentionUs` is that of the project. */

@@ -31,7 +31,7 @@ export interface CallSelection extends WhichCalls {
   /** At most this many rows of each branch. */
   limit?: number;
   /** Only the complete calls, or only the running ones. */
-  only?: "complete" | "running";
+  only?: "complete" | "running" | undefined;
   /**
    * For aggregation of all calls of a project: only around the times when hidden calls started are rows tested for being
    * hidden. Of `sums`, Int64 that the reader adds up, the hidden part is subtracted: a statement reads one snapshot

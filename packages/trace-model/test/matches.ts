@@ -1,15 +1,15 @@
-import { latencyOf, statusOf, traceNameOf, wholeMilliseconds } from "../calls/summary.js";
-import type { CallStatus } from "../calls/summary.js";
-import { compareCodePoints } from "../json/code-points.js";
-import { arrayItems, jsonType } from "../json/members.js";
-import type { JsonText } from "../json/scan.js";
-import { storable } from "../json/storable.js";
+import { latencyOf, statusOf, traceNameOf, wholeMilliseconds } from "../src/calls/summary.js";
+import type { CallStatus } from "../src/calls/summary.js";
+import { compareCodePoints } from "../src/json/code-points.js";
+import { arrayItems, jsonType } from "../src/json/members.js";
+import type { JsonText } from "../src/json/scan.js";
+import { storable } from "../src/json/storable.js";
 import { convertValue } from "./convert.js";
 import type { Value } from "./convert.js";
-import { typeOf } from "./expression.js";
-import type { Expression } from "./expression.js";
-import type { CallColumn, CallField } from "./field.js";
-import { leafAt, leafText } from "./leaf.js";
+import { typeOf } from "../src/query/expression.js";
+import type { Expression } from "../src/query/expression.js";
+import type { CallColumn, CallField } from "../src/query/field.js";
+import { leafAt, leafText } from "../src/query/leaf.js";
 
 /** A call as a query sees it. Absent optional values may be undefined, null or "". */
 export type QueryableCall = { [name in Exclude<CallColumn, TimeOrStep>]?: string | null } & {
@@ -29,7 +29,7 @@ type TimeOrStep = "started_at" | "ended_at" | "deleted_at" | "wb_run_step" | "wb
 type CallExpression = Expression<CallField>;
 
 /**
- * Whether the call fulfils the query. Slow and simple on purpose: it is the reference that the store's SQL is tested
+ * Whether the call fulfils the query. Slow and simple: it is what the store's SQL, and what it finds in memory, is tested
  * against. Fields of feedback and queues are unknown here.
  */
 export function matches(expression: CallExpression, call: QueryableCall): boolean {

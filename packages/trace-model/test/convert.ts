@@ -1,5 +1,5 @@
-import { formatTime } from "../time.js";
-import type { CastTarget, ValueType } from "./expression.js";
+import { formatTime } from "../src/time.js";
+import type { CastTarget, ValueType } from "../src/query/expression.js";
 
 /** A value of a query: int and time are bigint, time in microseconds. */
 export type Value = string | number | bigint | boolean | null;

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { matches } from "./evaluate.js";
-import type { QueryableCall } from "./evaluate.js";
-import { parseCallField } from "./field.js";
-import { parseQuery } from "./parse.js";
+import { matches } from "./matches.js";
+import type { QueryableCall } from "./matches.js";
+import { parseCallField } from "../src/query/field.js";
+import { parseQuery } from "../src/query/parse.js";
 
 const call: QueryableCall = {
   id: "1",

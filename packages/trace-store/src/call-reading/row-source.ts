@@ -1,0 +1,19 @@
+import type { CallRow } from "../stored-calls/stored-call.js";
+
+/** A call of a page by one of its rows. */
+export interface PageRow {
+  id: string;
+  version: bigint;
+  /** Microseconds since 1970. */
+  started_at: bigint;
+  /** Of its payloads. */
+  bytes: number;
+  /** All that was asked for of it; undefined where only its key was read. */
+  whole?: CallRow | undefined;
+}
+
+/**
+ * Reads rows of a list in its order, the first ones, at most `most`; `complete` when there are no others. A call may have several
+ * rows, in one source or in two: the newest counts.
+ */
+export type RowSource = (most: number) => Promise<{ rows: PageRow[]; complete: boolean }>;

@@ -1,0 +1,211 @@
+import type { Reserve } from "../context.js";
+import type { Engine, Statement, StatementOptions } from "../engine/engine.js";
+import { Parameters } from "../engine/parameters.js";
+import { at, compileSortedCalls, findsAll, whichCalls } from "../query/call-query.js";
+import type { CallPlan, CallsById, LocatedCalls } from "../query/call-query.js";
+import { pageClause } from "../query/page.js";
+import { newestBy } from "../schema/newest-by.js";
+import type { HiddenCall } from "../stored-calls/hidden-call.js";
+import { columnNames } from "../stored-calls/stored-call.js";
+import type { CallRow } from "../stored-calls/stored-call.js";
+import { readsRunning, visibleCalls } from "../visibility/visible-calls.js";
+import type { CallScope, CallSelection } from "../visibility/visible-calls.js";
+import type { PageRow, RowSource } from "./row-source.js";
+
+/** From where calls are read, and what of them. */
+export interface CallSource {
+  engine: Engine;
+  scope: () => CallScope;
+  /** As `callColumns` makes it. */
+  select: readonly string[];
+  signal: AbortSignal | undefined;
+  reserve: Reserve | undefined;
+}
+
+/** A list of calls to read. */
+export interface CallList extends CallSource {
+  plan: CallPlan;
+  /** The calls of `filter.call_ids`. */
+  byId: CallsById | undefined;
+  /** Finds the calls by id when only these are `within` where they should be. */
+  find: (found: LocatedCalls) => Promise<CallsById | undefined>;
+  limit: number | undefined;
+  offset: number;
+}
+
+/** Payloads that are fetched, and held in memory, at a time. */
+export const fetchBytes = 4 * 1024 * 1024;
+/** Rows to spare for calls that have two: after a crash, or when one just ended. */
+export const spareRows = 16;
+/** Hidden rows that a page may read for nothing. */
+export const maxDropped = 200;
+
+/**
+ * Filters over payloads stop at the newest matches instead of reading ahead in every part. Long conditions and lists
+ * of operands make long statements.
+ */
+export const listSettings: StatementOptions["settings"] = {
+  read_in_order_use_buffering: 0,
+  max_query_size: "16777216",
+};
+
+interface KeyRow {
+  id: string;
+  version: string;
+  started_us: string;
+  bytes: string;
+}
+
+/** Columns of any size. Where large ones are left out they have a name of their own, since conditions use them, too. */
+const payloads = ["attributes", "inputs", "output", "summary", "exact"] as const;
+type Payload = (typeof payloads)[number];
+type SmallRow = KeyRow & Omit<CallRow, Payload> & { [Column in Payload as `small_${Column}`]?: CallRow[Column] };
+
+const isPayload = (column: string): boolean => payloads.some((payload) => payload === column);
+
+function wholeRow(row: SmallRow): CallRow {
+  const {
+    small_attributes: attributes,
+    small_inputs: inputs,
+    small_output: output,
+    small_summary: summary,
+    small_exact: exact = {},
+    ...rest
+  } = row;
+  return { ...rest, attributes, inputs, output, summary, exact };
+}
+
+const pageRow = ({ id, version, started_us, bytes }: KeyRow, whole?: CallRow): PageRow => ({
+  id,
+  version: BigInt(version),
+  started_at: BigInt(started_us),
+  bytes: Number(bytes),
+  whole,
+});
+
+/**
+ * Rows of the tables, with calls of less than `smallBytes` as a whole. Where a list has all calls of its project, the few hidden
+ * ones are read and dropped: without any condition the engine reads just the rows of a page.
+ */
+export function rowsOfTables(list: CallList, smallBytes: number, only?: "complete"): RowSource {
+  const { engine, signal, byId, plan } = list;
+  // A few calls are sorted sooner than the table is read in order.
+  const settings = byId === undefined ? listSettings : { ...listSettings, optimize_read_in_order: 0 as const };
+  const isSmall = ({ bytes }: KeyRow) => Number(bytes) < smallBytes;
+  return async (most) => {
+    const scope = list.scope();
+    const isOneTable = only === "complete" || !readsRunning(scope, whichCalls(plan, byId));
+    const hidden = isOneTable && findsAll(plan) ? hiddenToDrop(scope) : none;
+    const limit = most + hidden.rows;
+    const statement = () => pageStatement(list, smallBytes, { limit, only, withHidden: hidden !== none });
+    const options = { signal, settings };
+    const read =
+      smallBytes === 0
+        ? (await engine.rows<KeyRow>(statement, options)).map((row) => pageRow(row))
+        : (await engine.rows<SmallRow>(statement, options)).map((row) =>
+            pageRow(row, isSmall(row) ? wholeRow(row) : undefined),
+          );
+    const rows = read.filter(({ id, version }) => version > (hidden.calls.get(id)?.upTo ?? -1n));
+    return { rows, complete: read.length < limit };
+  };
+}
+
+interface Hidden {
+  calls: ReadonlyMap<string, HiddenCall>;
+  /** How many rows they have. */
+  rows: number;
+}
+
+const none: Hidden = { calls: new Map(), rows: 0 };
+
+/** The hidden calls of a project, if they are few. */
+function hiddenToDrop({ project_id, inFlight }: CallScope): Hidden {
+  const calls = inFlight.hidden(project_id) ?? none.calls;
+  const rows = [...calls.values()].reduce((sum, call) => sum + call.rows, 0);
+  return rows === 0 || rows > maxDropped ? none : { calls: new Map(calls), rows };
+}
+
+/** Keys, and with `smallBytes` all columns, where payloads of calls of at least that size are left out. */
+function pageStatement(list: CallList, smallBytes: number, which: WhichRows): Statement {
+  const p = new Parameters();
+  const cut = (column: string) =>
+    isPayload(column)
+      ? `if(size_bytes < ${p.bind("UInt32", smallBytes)}, ${column}, defaultValueOfArgumentType(${column})) AS small_${column}`
+      : column;
+  const columns = [
+    ...new Set([
+      "id",
+      "version",
+      "toUnixTimestamp64Micro(started_at) AS started_us",
+      "size_bytes AS bytes",
+      ...(smallBytes === 0 ? [] : list.select.map(cut)),
+    ]),
+  ];
+  const { calls, isUnion, order } = compileList(list, p, columns, which);
+  if (!isUnion) return { sql: calls, params: p };
+  const sql = `SELECT ${columnNames(columns).join(", ")} FROM (${calls}) ORDER BY ${order}${pageClause(p, { limit: which.limit })}`;
+  return { sql, params: p };
+}
+
+/** All rows of a list, from its offset to its limit. */
+export function streamStatement(list: CallList): Statement {
+  const p = new Parameters();
+  const { limit, offset } = list;
+  const { project_id, inFlight } = list.scope();
+  const duplicates = spareRows + inFlight.closing(project_id).size;
+  const most = limit === undefined ? undefined : limit + offset + duplicates;
+  const { calls, isUnion, order } = compileList(list, p, list.select, { limit: most });
+  if (!isUnion && most === undefined && offset === 0) {
+    return { sql: `${calls}, version DESC LIMIT 1 BY id`, params: p };
+  }
+  const names = columnNames(list.select).join(", ");
+  const sql = `SELECT ${names} FROM (${calls}) ORDER BY ${order}, version DESC LIMIT 1 BY id`;
+  return { sql: sql + pageClause(p, { limit, offset }), params: p };
+}
+
+interface WhichRows extends Pick<CallSelection, "only" | "withHidden"> {
+  limit: number | undefined;
+}
+
+/** A list in its order, up to a limit. */
+function compileList(
+  { plan, scope: scopeNow, byId }: CallList,
+  p: Parameters,
+  select: readonly string[],
+  which: WhichRows,
+): { calls: string; isUnion: boolean; order: string } {
+  const scope = scopeNow();
+  const { order, conditions } = compileSortedCalls(plan, scope, p, byId);
+  const calls = visibleCalls(scope, p, {
+    ...conditions,
+    select: [...new Set(["started_at", "id", "version", ...select, ...order.select])],
+    ...which,
+    orderBy: order.orderBy,
+  });
+  return { calls, isUnion: which.only === undefined && readsRunning(scope, conditions), order: order.orderBy };
+}
+
+/**
+ * The newest visible version of some calls, wherever it is by now: a running call may have ended since its key was
+ * read. What moved to another time is looked for by id alone; what was deleted is missing.
+ */
+export async function fetchCalls(source: CallSource, located: LocatedCalls): Promise<Map<string, CallRow>> {
+  const found = await fetchWhere(source, (p) => ({ where: at(p, located), ids: located.ids }));
+  const missing = located.ids.filter((id) => !found.has(id));
+  if (missing.length === 0) return found;
+  const moved = await fetchWhere(source, (p) => ({ where: [p.in("id", "String", missing)], ids: missing }));
+  return new Map([...found, ...moved]);
+}
+
+/** The newest visible version of the calls that meet some conditions, by id. */
+export async function fetchWhere(
+  { engine, scope, select, signal }: CallSource,
+  which: (p: Parameters) => Omit<CallSelection, "select">,
+): Promise<Map<string, CallRow>> {
+  const statement = () => {
+    const p = new Parameters();
+    return { sql: visibleCalls(scope(), p, { select: ["version", ...select], ...which(p) }), params: p };
+  };
+  const rows = await engine.rows<CallRow & { version: string }>(statement, { signal, settings: listSettings });
+  return newestBy(rows, ({ id }) => id);
+}

@@ -22,7 +22,7 @@ test("headings can be linked to, also when two have the same text", () => {
 
 test("the text of a section is what readers see", () => {
   const markdown =
-    "# A\n\nSee *`the` [list](x.md)*.<!-- no -->\n\n| a | b |\n|---|---|\n| c | `d` |\n\n- e\n- f\n\n```ts\ng();\n```\n";
+    "# A\n\nSee *`the` [list](x.md)*.<!-- no -->\n\n| a | b |\n|---|---|\n| c | `d` |\n\n- e\n- f\n\n```ts\ng();\n```\n\n```output\nno\n```\n";
   const [section] = renderMarkdown(markdown).sections;
   expect(section?.body.replaceAll(/\s+/g, " ").trim()).toBe("See the list. a b c d e f g();");
 });

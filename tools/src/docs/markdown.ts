@@ -96,7 +96,7 @@ function sectionsOf(tokens: Token[]): TextSection[] {
   return sections;
 }
 
-/** The text of tokens, without marks and comments. */
+/** The text of tokens, without marks, comments and what programs output, which repeats what is around it. */
 function textOf(tokens: readonly Token[]): string {
   return tokens
     .map((token) => {
@@ -105,7 +105,7 @@ function textOf(tokens: readonly Token[]): string {
         return [header, ...rows].map((cells) => cells.map((cell) => textOf(cell.tokens)).join(" ")).join(" ");
       }
       if (token.type === "list") return (token as Tokens.List).items.map((item) => textOf(item.tokens)).join(" ");
-      if (token.type === "html") return "";
+      if (token.type === "html" || (token.type === "code" && token["lang"] === "output")) return "";
       if ("tokens" in token && token.tokens !== undefined) return textOf(token.tokens);
       return "text" in token ? token.text : token.type === "space" ? " " : "";
     })

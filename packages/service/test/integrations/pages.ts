@@ -32,7 +32,7 @@ export function readIntegrations(): Integration[] {
     const [packages] = part("install line", /^```sh\n(?:pip|npm) install (.+)\n```$/m);
     const [settings] = part("settings", /^```sh\n((?:export .+\n)+)```$/m);
     const [language, program] = part("program", /^```(python|ts) file=(\S+)$/m);
-    const [recording] = part("recording", /^```text file=(\S+)$/m);
+    const [recording] = part("recording", /^```output file=(\S+)$/m);
     return {
       name: basename(page, ".md"),
       language: language === "ts" ? "ts" : "python",

@@ -26,4 +26,5 @@ export function readContract(): Contract {
 }
 
 /** Whether an operation changes something: its key needs more than to read. */
-export const writes = ({ access }: PlanOperation): boolean => access !== undefined && access.right !== "read";
+export const writes = ({ access }: Pick<PlanOperation, "access">): boolean =>
+  access !== undefined && access.right !== "read";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Contract, Operation } from "./contract.js";
 import { exchange } from "./exchange.js";
 import type { Exchange, Target } from "./exchange.js";
-import { createTenant } from "./tenant.js";
+import { createTenant, withSecret } from "./tenant.js";
 import type { Tenant } from "./tenant.js";
 import { toHttp } from "./requests.js";
 import type { HttpParts, RequestParts } from "./requests.js";
@@ -37,12 +37,6 @@ interface SendOptions {
   headers?: Readonly<Record<string, string>>;
 }
 
-/** Is in all content of the neighbour, and in none of its ids. */
-export const secret = "only-for-its-owner";
-
-const content =
-  /What is a heddle\?|A part of a loom\.|2\+2\?|café|\bhello\b|\bproduction\b|\breviewed\b|(?<="term":")heddle/g;
-
 export interface WorldOptions {
   target: Target;
   contract: Contract;
@@ -65,10 +59,7 @@ export function createWorld({ target, contract, apiKey, otherApiKey, entity }: W
     apiKey,
     otherApiKey,
     own: createTenant({ projectId: project("a") }),
-    neighbour: createTenant({
-      projectId: project("b"),
-      rewrite: (text) => text.replace(content, (found) => `${secret} ${found}`),
-    }),
+    neighbour: createTenant({ projectId: project("b"), rewrite: withSecret }),
     missing: createTenant({ projectId: project("m"), isMissing: true }),
     empty: { reads: project("c"), writes: project("d") },
     storyProject: project("s"),

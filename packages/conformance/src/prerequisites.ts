@@ -1,20 +1,28 @@
 import { randomUUID } from "node:crypto";
 import { withValueAt } from "./expressions.js";
+import type { PlanOperation } from "./plan.js";
+import type { RequestParts } from "./requests.js";
 import type { Tenant } from "./tenant.js";
 import type { Fixture } from "./fixture.js";
 
 // What examples name and no example makes.
 
+/** Sends requests of operations to the server that is filled. */
+export interface Sender {
+  operation(id: string): PlanOperation;
+  send(operation: PlanOperation, parts: RequestParts): Promise<{ status: number; text: string }>;
+}
+
 /** Stores objects that the evaluation service can run, under the names that its examples have for them. */
-export async function storeRunnable(fixture: Fixture, tenant: Tenant): Promise<void> {
+export async function storeRunnable(sender: Sender, tenant: Tenant): Promise<void> {
   const { projectId } = tenant;
   const named = (operationId: string, member: string) => {
-    const text = JSON.stringify(fixture.operation(operationId).body?.examples[0]?.value);
+    const text = JSON.stringify(sender.operation(operationId).body?.examples[0]?.value);
     const ref = new RegExp(`"${member}":\\[?"weave:///[^/]+/[^/]+/object/([^:"]+):(\\w+)"`).exec(text);
     return { name: tenant.renamed(ref?.[1] ?? ""), digest: ref?.[2] ?? "" };
   };
   const create = async (name: string, val: unknown, builtin?: string) =>
-    digestOf(fixture, "objCreate", {
+    digestOf(sender, "objCreate", {
       obj: { project_id: projectId, object_id: name, val, builtin_object_class: builtin },
     });
   const store = async (operationId: string, member: string, val: unknown, builtin?: string) => {
@@ -25,7 +33,7 @@ export async function storeRunnable(fixture: Fixture, tenant: Tenant): Promise<v
   };
   const classOf = (name: string) => ({ _type: name, _class_name: name, _bases: ["Object", "BaseModel"] });
 
-  const table = await digestOf(fixture, "tableCreate", { table: { project_id: projectId, rows: [] } });
+  const table = await digestOf(sender, "tableCreate", { table: { project_id: projectId, rows: [] } });
   const rows = { ...classOf("Dataset"), rows: `weave:///${projectId}/table/${table}` };
   const dataset = await create("no-rows", rows);
   const scorer = await store("callsScore", "scorer_refs", { values: ["warp"] }, "ContainsScorer");
@@ -38,7 +46,7 @@ export async function storeRunnable(fixture: Fixture, tenant: Tenant): Promise<v
 }
 
 /** Stores what the examples of training on calls select: a rated chat completion. */
-export async function storeRatedCall(fixture: Fixture, projectId: string): Promise<void> {
+export async function storeRatedCall(sender: Sender, projectId: string): Promise<void> {
   const id = randomUUID();
   const call = { project_id: projectId, id };
   const choice = {
@@ -49,12 +57,12 @@ export async function storeRatedCall(fixture: Fixture, projectId: string): Promi
   };
   const inputs = { messages: [{ role: "user", content: "Is the shop open?" }] };
   const start = { ...call, op_name: "heddle.chat.completions", trace_id: id, started_at: "2026-04-10T09:00:00Z" };
-  await send(fixture, "callStart", { start: { ...start, attributes: {}, inputs } });
+  await send(sender, "callStart", { start: { ...start, attributes: {}, inputs } });
   const end = { ...call, ended_at: "2026-04-10T09:00:01Z", summary: {}, output: { choices: [choice] } };
-  await send(fixture, "callEnd", { end });
+  await send(sender, "callEnd", { end });
   const weaveRef = `weave:///${projectId}/call/${id}`;
   const rating = { project_id: projectId, weave_ref: weaveRef, feedback_type: "quality", payload: { value: 1 } };
-  await send(fixture, "feedbackCreate", rating);
+  await send(sender, "feedbackCreate", rating);
 }
 
 /** Lists of which the examples make one item, and how a further one is made. */
@@ -92,12 +100,12 @@ export async function storeMore(fixture: Fixture, groups: ReadonlySet<string>): 
   await fixture.send(queues, { params, body: withValueAt(body, "/call_ids", ids) });
 }
 
-async function digestOf(fixture: Fixture, operationId: string, body: unknown): Promise<string | undefined> {
-  const { status, text } = await send(fixture, operationId, body);
-  if (status !== fixture.operation(operationId).success) return undefined;
+async function digestOf(sender: Sender, operationId: string, body: unknown): Promise<string | undefined> {
+  const { status, text } = await send(sender, operationId, body);
+  if (status !== sender.operation(operationId).success) return undefined;
   return (JSON.parse(text) as { digest?: string }).digest;
 }
 
-function send(fixture: Fixture, operationId: string, body: unknown) {
-  return fixture.send(fixture.operation(operationId), { body });
+function send(sender: Sender, operationId: string, body: unknown) {
+  return sender.send(sender.operation(operationId), { body });
 }

@@ -1,7 +1,7 @@
 import { CheckFailure } from "../exchange.js";
 import type { Operation } from "../contract.js";
 import { checkError, checkResponse } from "../response-check.js";
-import { secret } from "../fixture.js";
+import { secret } from "../tenant.js";
 import type { Fixture } from "../fixture.js";
 import type { Case } from "./check.js";
 

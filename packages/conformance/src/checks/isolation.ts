@@ -3,8 +3,7 @@ import type { Exchange } from "../exchange.js";
 import { writes } from "../contract.js";
 import type { Operation } from "../contract.js";
 import { checkError, checkResponse } from "../response-check.js";
-import { withoutNames } from "../tenant.js";
-import { secret } from "../fixture.js";
+import { secret, withoutNames } from "../tenant.js";
 import type { Fixture } from "../fixture.js";
 import type { Case } from "./check.js";
 

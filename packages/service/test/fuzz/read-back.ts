@@ -1,7 +1,7 @@
 import { RawJson } from "@heddle/server-stub";
 import { valueDigest } from "@heddle/trace-model";
 import { expect } from "vitest";
-import { operations, toRequest } from "../spec-requests.js";
+import { operationOf, toRequest } from "../spec-requests.js";
 import type { RequestParts, SpecOperation } from "../spec-requests.js";
 import type { TestService } from "../test-service.js";
 import { sharedIds, valuesByName } from "./words.js";
@@ -110,8 +110,7 @@ interface Reading {
 }
 
 async function read(service: TestService, id: string, body: Record<string, unknown>): Promise<Reading> {
-  const operation = operations.find((candidate) => candidate.id === id);
-  if (operation === undefined) throw new Error(`no operation ${id}`);
+  const operation = operationOf(id);
   const headers = { authorization: `Bearer ${service.owner_key}` };
   const response = await service.fetch(...toRequest(operation, { body }, headers));
   const bytes = Buffer.from(await response.arrayBuffer());

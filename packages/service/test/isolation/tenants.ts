@@ -1,58 +1,46 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { createTenant, secret, storeRatedCall, storeRunnable, withSecret, writes } from "@heddle/conformance/testing";
+import * as shared from "@heddle/conformance/testing";
+import type { PlanOperation, Tenant as SharedTenant } from "@heddle/conformance/testing";
 import { expect, vi } from "vitest";
 import { ownerKey } from "../test-service.js";
-import { operations, sampleOf, sampleRequest, toRequest, writes } from "../spec-requests.js";
+import { operationOf, operations, toRequest } from "../spec-requests.js";
 import type { RequestParts, SpecOperation } from "../spec-requests.js";
 import type { TestService } from "../test-service.js";
-import { storeRatedCall } from "./rated-calls.js";
-import { storeRunnable } from "./runnable-objects.js";
 
-/** What the samples of the spec name, under other names: one project with everything they make in it. */
+export { secret };
+
+/** One project with everything that the samples of the spec make in it. */
 export interface Tenant {
   project_id: string;
   /** The same text with this tenant's ids in place of those of the samples. */
   rename(text: string): string;
   /** The sample request of an operation, asking for this tenant's ids in a project, by default its own. */
-  request(operation: SpecOperation, project_id?: string): RequestParts;
+  request(operation: SpecOperation, projectId?: string): RequestParts;
 }
-
-/** Is in all content of a tenant that was filled with it, and in none of its ids. */
-export const secret = "only-for-its-owner";
-
-const ids = {
-  uuid: /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g,
-  digest: /\b(?:[0-9a-f]{64}|(?=[0-9A-Za-z]*\d)[0-9A-Za-z]{43})\b/g,
-  span: /\b(?:[0-9a-f]{32}|[0-9a-f]{16})\b/g,
-};
-const objectName = /\bquestions\b/g;
-const content =
-  /What is a heddle\?|A part of a loom\.|2\+2\?|café|\bhello\b|\bproduction\b|\breviewed\b|(?<="term":")heddle/g;
 
 /** The key with which examples log in. */
 const exampleKey = "Xk3vQ9eB7hTz1mPwR5sYc8nJd2fLg6aUo4iVqK0x";
+const rewrite = (text: string) => text.replaceAll(exampleKey, ownerKey);
 
 /** Makes two responses equal that differ in nothing but ids, names and times. */
 export function withoutNames(text: string): string {
-  return text
-    .replace(ids.uuid, "<id>")
-    .replace(ids.digest, "<digest>")
-    .replace(ids.span, "<id>")
-    .replace(/\bquestions-\w+/g, "<name>")
+  return shared
+    .withoutNames(text)
     .replace(/\bacme\/p-\w+/g, "<project>")
     .replace(/"project":"p-\w+"/g, '"project":"<name>"')
-    .replace(/"run_id":"\w+"/g, '"run_id":"<id>"')
-    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<time>")
     .replace(/"projects":\["p-\w+"\]/g, '"projects":["<name>"]')
-    .replace(/"(secret|prefix|code)":"\w+"/g, '"$1":"<secret>"')
-    .replace(/"created":\d+/g, '"created":<time>');
+    .replace(/"(secret|prefix|code)":"\w+"/g, '"$1":"<secret>"');
 }
 
 /** Names that nothing in the service has. */
-export function emptyTenant(projectId: string): Tenant {
-  const names = new Map<string, string>();
-  const missing = (found: string) => remembered(names, found, () => look(found));
-  return tenantOf(projectId, randomUUID().slice(0, 8), (text) => text.replace(ids.digest, missing), missing);
-}
+export const emptyTenant = (projectId: string): Tenant =>
+  tenantOf(createTenant({ projectId, isMissing: true, rewrite }));
+
+const tenantOf = (tenant: SharedTenant): Tenant => ({
+  project_id: tenant.projectId,
+  rename: (text) => tenant.rename(text),
+  request: ({ plan }, projectId) => tenant.request(plan, projectId),
+});
 
 export interface SeedOptions {
   /** Puts the secret into all content. */
@@ -80,27 +68,26 @@ export async function seededTenant(
   projectId: string,
   { hidden = false, group }: SeedOptions = {},
 ): Promise<Tenant> {
-  const names = new Map<string, string>();
-  const digests = new Map<string, string>();
-  const digest = (text: string) => text.replace(ids.digest, (found) => digests.get(found) ?? found);
-  const tenant = tenantOf(projectId, randomUUID().slice(0, 8), digest, (found) =>
-    remembered(names, found, () => look(found)),
-  );
-  if (group === undefined || group === "evaluationService") await storeRunnable(service, tenant, digests);
-  if (group === undefined || group === "traceToTraining") await storeRatedCall(service, projectId);
+  const tenant = createTenant({ projectId, rewrite });
+  const sender = {
+    operation: (id: string) => operationOf(id).plan,
+    send: (plan: PlanOperation, parts: RequestParts) => sendTo(service, plan, parts, service.owner_key),
+  };
+  if (group === undefined || group === "evaluationService") await storeRunnable(sender, tenant);
+  if (group === undefined || group === "traceToTraining") await storeRatedCall(sender, projectId);
   const groups = group === undefined ? undefined : withBasis(group);
-  const seeds = operations.filter(
-    (operation) => writes(operation) && !operation.destructive && (groups?.includes(operation.group) ?? true),
-  );
-  const sentLast = new Map<SpecOperation, string>();
-  const sendSeed = async (seed: SpecOperation) => {
-    const parts = withoutExpectations(tenant.request(seed));
-    if (sentLast.get(seed) === JSON.stringify(parts)) return;
-    sentLast.set(seed, JSON.stringify(parts));
-    const sent = hidden ? renamed(parts, (text) => text.replace(content, (found) => `${secret} ${found}`)) : parts;
-    const response = await send(service, seed, sent, service.owner_key);
+  const seeds = operations
+    .map(({ plan }) => plan)
+    .filter((plan) => writes(plan) && !plan.destructive && (groups?.includes(plan.group) ?? true));
+  const sentLast = new Map<PlanOperation, string>();
+  const sendSeed = async (seed: PlanOperation) => {
+    const text = JSON.stringify(tenant.request(seed));
+    if (sentLast.get(seed) === text) return;
+    sentLast.set(seed, text);
+    const parts = JSON.parse(hidden ? withSecret(text) : text) as RequestParts;
+    const response = await sender.send(seed, parts);
     expect([seed.id, response.status, response.text]).toEqual([seed.id, 200, expect.anything()]);
-    if (response.text.startsWith("{")) learn(sampleOf(seed, "Response"), JSON.parse(response.text), { digests, names });
+    if (response.text.startsWith("{")) tenant.learn(seed.response, JSON.parse(response.text));
   };
   // Digests follow from content, and some ids are the service's: they are learned from responses. Where that changes a
   // request it is sent again, so that it finds what the first round made.
@@ -119,13 +106,13 @@ export async function seededTenant(
     },
     { timeout: 20_000, interval: 50 },
   );
-  return tenant;
+  return tenantOf(tenant);
 }
 
 const withBasis = (group: string): string[] => [group, ...(builtOn[group] ?? []).flatMap(withBasis)];
 
 /** In each group one after the other, a group after those that it is built on, and else all at once. */
-async function eachGroup(seeds: readonly SpecOperation[], work: (seed: SpecOperation) => Promise<void>): Promise<void> {
+async function eachGroup(seeds: readonly PlanOperation[], work: (seed: PlanOperation) => Promise<void>): Promise<void> {
   const groups = new Map<string, Promise<void>>();
   const run = async (group: string) => {
     await Promise.all((builtOn[group] ?? []).map(started));
@@ -145,72 +132,20 @@ export interface Sent {
   text: string;
 }
 
-export async function send(
+export const send = (
   service: TestService,
-  operation: SpecOperation,
+  { plan }: SpecOperation,
+  parts: RequestParts,
+  key: string | undefined,
+): Promise<Sent> => sendTo(service, plan, parts, key);
+
+async function sendTo(
+  service: TestService,
+  plan: PlanOperation,
   parts: RequestParts,
   key: string | undefined,
 ): Promise<Sent> {
   const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
-  const response = await service.fetch(...toRequest(operation, parts, headers));
+  const response = await service.fetch(...toRequest({ plan }, parts, headers));
   return { status: response.status, headers: response.headers, text: await response.text() };
-}
-
-function tenantOf(
-  projectId: string,
-  mark: string,
-  digest: (text: string) => string,
-  name: (found: string) => string,
-): Tenant {
-  const rename = (text: string, target = projectId) => {
-    const [entity = "", project = ""] = target.split("/");
-    return digest(text.replaceAll(exampleKey, ownerKey))
-      .replace(ids.uuid, name)
-      .replace(ids.span, name)
-      .replace(objectName, `questions-${mark}`)
-      .replace(/\bacme\b/g, entity)
-      .replace(/\bdemo\b/g, project);
-  };
-  return {
-    project_id: projectId,
-    rename: (text) => rename(text),
-    request: (operation, target) => renamed(sampleRequest(operation), (text) => rename(text, target)),
-  };
-}
-
-function renamed(parts: RequestParts, rename: (text: string) => string): RequestParts {
-  return JSON.parse(rename(JSON.stringify(parts))) as RequestParts;
-}
-
-/** `expected_digest` belongs to the content of the sample, which a seed may have changed. */
-function withoutExpectations(parts: RequestParts): RequestParts {
-  return JSON.parse(JSON.stringify(parts), (key, value: unknown) =>
-    key === "expected_digest" ? undefined : value,
-  ) as RequestParts;
-}
-
-/** Notes which digest or id the service gave where the sample response has its own. */
-function learn(sample: unknown, actual: unknown, known: Record<"digests" | "names", Map<string, string>>): void {
-  if (typeof sample === "string" && typeof actual === "string") {
-    if (sample.search(ids.digest) === 0) known.digests.set(sample, actual);
-    else if (sample.search(ids.uuid) === 0) known.names.set(sample, actual);
-  } else if (typeof sample === "object" && typeof actual === "object" && sample !== null && actual !== null) {
-    for (const [key, value] of Object.entries(sample)) learn(value, (actual as Record<string, unknown>)[key], known);
-  }
-}
-
-/** Another id of the same look. */
-function look(id: string): string {
-  if (id.includes("-")) return randomUUID();
-  if (/^[0-9a-f]+$/.test(id)) return randomBytes(id.length / 2).toString("hex");
-  return `0${randomBytes(64)
-    .toString("base64")
-    .replace(/[^0-9A-Za-z]/g, "")
-    .slice(0, 42)}`;
-}
-
-function remembered(names: Map<string, string>, key: string, make: () => string): string {
-  const value = names.get(key) ?? make();
-  names.set(key, value);
-  return value;
 }

@@ -3,7 +3,7 @@ import { HeddleError } from "@heddle/errors";
 import type { ExactObject } from "./jinja/parse-json.js";
 import { parseExactJson } from "./jinja/parse-json.js";
 import type { TemplateTraits } from "./template-traits.js";
-import { isJsonObject } from "@heddle/durable-files";
+import { isJsonObject } from "@heddle/exact-json";
 
 /**
  * Converts messages to the form that chat templates expect: content as text (null is empty), or as parts for a template

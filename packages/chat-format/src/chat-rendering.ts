@@ -1,6 +1,6 @@
 import type { Loc } from "@heddle/errors";
 import { HeddleError } from "@heddle/errors";
-import { isJsonObject } from "@heddle/durable-files";
+import { isJsonObject } from "@heddle/exact-json";
 import { templateMessages, templateTools } from "./chat-messages.js";
 import type { TemplateLimits } from "./template-limits.js";
 import { renderTemplate } from "./template-render.js";

@@ -1,7 +1,8 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { HeddleError } from "@heddle/errors";
-import { isJsonObject, isMissing, systemReason } from "@heddle/durable-files";
+import { isJsonObject } from "@heddle/exact-json";
+import { isMissing, systemReason } from "@heddle/durable-files";
 
 /**
  * Reads a text file of a model directory. Returns undefined for a missing file. Errors name the file and the reason.

@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
 import { readModelJson, readModelText } from "./model-file.js";
-import { isJsonObject } from "@heddle/durable-files";
+import { isJsonObject } from "@heddle/exact-json";
 
 export const maxTemplateLength = 256 * 1024;
 const configFile = "tokenizer_config.json";

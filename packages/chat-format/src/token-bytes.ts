@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import { isJsonObject } from "@heddle/durable-files";
+import { isJsonObject } from "@heddle/exact-json";
 
 /** How tokens in `tokenizer.json` encode bytes. */
 export interface Spelling {

@@ -1,7 +1,7 @@
 import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
 import { HeddleError } from "@heddle/errors";
 import { readModelJson } from "./model-file.js";
-import { isJsonObject } from "@heddle/durable-files";
+import { isJsonObject } from "@heddle/exact-json";
 import { bytesOfToken, addsPrefixSpace, spellingOf, withoutPrefixSpace } from "./token-bytes.js";
 import type { Vocabulary } from "./vocabulary.js";
 import { readVocabulary } from "./vocabulary.js";

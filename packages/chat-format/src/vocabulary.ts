@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import { isJsonObject } from "@heddle/durable-files";
+import { isJsonObject } from "@heddle/exact-json";
 
 export interface Vocabulary {
   /** Tokens by id; undefined for an unused id. */

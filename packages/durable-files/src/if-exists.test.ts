@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ifExists } from "./if-exists.js";
-import { readJsonFile } from "./json-object.js";
+import { readJsonFile } from "./json-file.js";
 
 const directory = mkdtempSync(join(tmpdir(), "heddle-files-"));
 const inDirectory = (name: string) => join(directory, name);

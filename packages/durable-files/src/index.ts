@@ -9,5 +9,4 @@ export {
 export type { WrittenFile } from "./durable-file.js";
 export { readStored, systemReason, withFileErrors } from "./file-errors.js";
 export { ifExists, isMissing } from "./if-exists.js";
-export { isJsonObject, parseJsonObject, readJsonFile } from "./json-object.js";
-export type { JsonObject } from "./json-object.js";
+export { readJsonFile } from "./json-file.js";

@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import { lstat, mkdir, rename, rm } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
 import type { WrittenFile } from "@heddle/durable-files";
+import { isJsonObject } from "@heddle/exact-json";
 import {
   digestFile,
   ifExists,
-  isJsonObject,
   makeDurableDirectory,
   readJsonFile,
   readStored,

@@ -1,6 +1,7 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
-import { digestFile, ifExists, isJsonObject, readJsonFile } from "@heddle/durable-files";
+import { isJsonObject } from "@heddle/exact-json";
+import { digestFile, ifExists, readJsonFile } from "@heddle/durable-files";
 import { HeddleError } from "@heddle/errors";
 import { digestOf } from "@heddle/training";
 import type { BaseModelInfo, LoraConfig } from "@heddle/training";

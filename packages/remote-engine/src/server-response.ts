@@ -3,7 +3,7 @@ import type { ErrorCode } from "@heddle/errors";
 import { HeddleError } from "@heddle/errors";
 import type { HttpResponse } from "./http-client.js";
 import { readBody } from "./http-client.js";
-import { isJsonObject } from "@heddle/durable-files";
+import { isJsonObject } from "@heddle/exact-json";
 
 /** A complete response with its JSON body; text that is not JSON is kept as text. */
 export interface ServerResponse {

@@ -1,3 +1,4 @@
+import { isJsonObject } from "@heddle/exact-json";
 import type { Loc } from "@heddle/errors";
 import { HeddleError } from "@heddle/errors";
 
@@ -18,7 +19,7 @@ const maxNodes = 1_000;
  * form that xgrammar reads, with every schema and pattern translated to a grammar. Throws `invalid` with the location.
  */
 export function structuralTagSource(tag: unknown, compilers: TagCompilers): string {
-  if (!isObject(tag)) throw invalid(["tag"], "a structural tag is an object");
+  if (!isJsonObject(tag)) throw invalid(["tag"], "a structural tag is an object");
   if ("type" in tag && tag.type !== "structural_tag")
     throw invalid(["tag", "type"], 'the type must be "structural_tag"');
   const isLegacy = "structures" in tag || "triggers" in tag;
@@ -28,7 +29,7 @@ export function structuralTagSource(tag: unknown, compilers: TagCompilers): stri
   return JSON.stringify({ type: "structural_tag", format });
 
   function node(value: unknown, loc: Loc, depth: number): TagObject {
-    if (!isObject(value)) throw invalid(loc, "a format is an object");
+    if (!isJsonObject(value)) throw invalid(loc, "a format is an object");
     if (depth > maxDepth || ++nodes > maxNodes) throw invalid(loc, "the structural tag is too large");
     switch (value.type) {
       case "any_text":
@@ -80,7 +81,7 @@ export function structuralTagSource(tag: unknown, compilers: TagCompilers): stri
   function tagList(value: TagObject, loc: Loc, depth: number): TagObject[] {
     return list(value, "tags", loc).map((tag, index) => {
       const at = [...loc, "tags", index];
-      if (!isObject(tag) || ("type" in tag && tag.type !== "tag")) throw invalid(at, "only tags are allowed here");
+      if (!isJsonObject(tag) || ("type" in tag && tag.type !== "tag")) throw invalid(at, "only tags are allowed here");
       return tagNode(tag, at, depth + 1);
     });
   }
@@ -110,7 +111,7 @@ function fromLegacy(tag: TagObject): TagObject {
   allowOnly(tag, ["structures", "triggers"], ["tag"]);
   const tags = list(tag, "structures", ["tag"]).map((structure, index) => {
     const loc = ["tag", "structures", index];
-    if (!isObject(structure)) throw invalid(loc, "a structure is an object");
+    if (!isJsonObject(structure)) throw invalid(loc, "a structure is an object");
     allowOnly(structure, ["begin", "schema", "end"], loc);
     const content = { type: "json_schema", json_schema: structure.schema };
     return { type: "tag", begin: structure.begin, content, end: structure.end };
@@ -140,10 +141,6 @@ function list(value: TagObject, key: string, loc: Loc): unknown[] {
   const found = value[key];
   if (Array.isArray(found) && found.length > 0) return found;
   throw invalid([...loc, key], "it must be a list that is not empty");
-}
-
-function isObject(value: unknown): value is TagObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function invalid(loc: Loc, reason: string): HeddleError {

@@ -2,14 +2,13 @@ import { randomBytes } from "node:crypto";
 import { JsonTraceSerializer, ProtobufTraceSerializer } from "@opentelemetry/otlp-transformer";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
+import { canonicalJson, storable } from "@heddle/exact-json";
 import {
-  canonicalJson,
   decodeTraces,
   findRefs,
   runSteps,
   scanTraces,
   spansToCalls,
-  storable,
   summaryWithWeave,
   usageOf,
   valueDigest,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { fileDigest, isContentDigest, tableDigest, valueDigest } from "./digest.js";
-import { canonicalJson } from "./json/canonical.js";
+import { canonicalJson } from "@heddle/exact-json";
 
 const row1 = "2N7W72R7BZaqqYKdkGLpQYl6XgSTLRDmLz9blXlWwGE";
 const row2 = "pb0tS76HLW8CsoAkPvwQy2NU1YoOCOXkQZ6a6AAh6M8";

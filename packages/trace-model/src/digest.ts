@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { canonicalJson } from "./json/canonical.js";
-import type { JsonText } from "./json/scan.js";
+import { canonicalJson } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 
 /** Digest of a file's bytes: SHA-256 in base64url with `-` and `_` replaced by `X` and `Y`; 43 letters and digits. */
 export function fileDigest(bytes: Uint8Array | string): string {

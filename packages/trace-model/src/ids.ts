@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { hasAtMost } from "./json/code-points.js";
+import { hasAtMost } from "@heddle/exact-json";
 
 const maxIdLength = 256;
 

@@ -1,23 +1,4 @@
-export { type JsonText } from "./json/scan.js";
-export {
-  arrayItems,
-  forEachItem,
-  forEachMember,
-  jsonType,
-  type JsonType,
-  memberOf,
-  objectEntries,
-  objectText,
-  stringMember,
-  stringValue,
-} from "./json/members.js";
-export { withMembers } from "./json/edit.js";
-export { canonicalJson } from "./json/canonical.js";
-export { pythonFloat } from "./json/python-number.js";
-export { exceedsNesting } from "./json/nesting.js";
-export { characterCount, firstCharacters, hasAtMost } from "./json/code-points.js";
 export { selectPath } from "./refs/select.js";
-export { readable, storable } from "./json/storable.js";
 export { fileDigest, isContentDigest, pathSafe, tableDigest, valueDigest } from "./digest.js";
 export { formatTime, fromNanoseconds, isStorableTime, parseTime } from "./time.js";
 export { derivedId, idTime, isCallId, newId } from "./ids.js";

@@ -1,9 +1,7 @@
 import { latencyOf, statusOf, traceNameOf, wholeMilliseconds } from "../src/calls/summary.js";
 import type { CallStatus } from "../src/calls/summary.js";
-import { compareCodePoints } from "../src/json/code-points.js";
-import { arrayItems, jsonType } from "../src/json/members.js";
-import type { JsonText } from "../src/json/scan.js";
-import { storable } from "../src/json/storable.js";
+import { arrayItems, compareCodePoints, jsonType, storable } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 import { convertValue } from "./convert.js";
 import type { Value } from "./convert.js";
 import { typeOf } from "../src/query/expression.js";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@heddle/durable-files";
+import type { JsonObject } from "@heddle/exact-json";
 import { readJsonFile } from "@heddle/durable-files";
 import type { LoraConfig, LoraTarget } from "@heddle/training";
 import { loraTargets } from "@heddle/training";

@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
-import type { JsonObject } from "@heddle/durable-files";
-import { isJsonObject } from "@heddle/durable-files";
+import { isJsonObject } from "@heddle/exact-json";
+import type { JsonObject } from "@heddle/exact-json";
 
 /** Typed access to the fields of a configuration file; every error names file and field. `null` counts as absent. */
 export interface ConfigFields {

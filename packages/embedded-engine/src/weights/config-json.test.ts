@@ -8,7 +8,7 @@ import type { ModelConfig } from "../model/config.js";
 import { rotaryFrequencies } from "../graph/rotary.js";
 import { presets } from "../model/presets.js";
 import { modelConfigJson, parseModelConfig } from "./config-json.js";
-import type { JsonObject } from "@heddle/durable-files";
+import type { JsonObject } from "@heddle/exact-json";
 
 /** As published with Llama 3.2, Qwen2.5 and Qwen3 models. */
 const llama = {

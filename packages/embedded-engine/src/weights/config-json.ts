@@ -1,7 +1,7 @@
 import type { ModelConfig, RotaryScaling } from "../model/config.js";
 import type { ConfigFields } from "./config-fields.js";
 import { configFields, formatValue } from "./config-fields.js";
-import type { JsonObject } from "@heddle/durable-files";
+import type { JsonObject } from "@heddle/exact-json";
 
 const families = {
   LlamaForCausalLM: "llama",

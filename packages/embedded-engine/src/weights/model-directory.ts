@@ -1,4 +1,5 @@
-import type { JsonObject, WrittenFile } from "@heddle/durable-files";
+import type { JsonObject } from "@heddle/exact-json";
+import type { WrittenFile } from "@heddle/durable-files";
 import { mkdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { ModelConfig } from "../model/config.js";

@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import { isJsonObject, parseJsonObject } from "@heddle/durable-files";
+import { isJsonObject, parseJsonObject } from "@heddle/exact-json";
 
 /** Bytes per element of each type of the format, except types smaller than a byte. */
 const elementBytes: Record<string, number> = {

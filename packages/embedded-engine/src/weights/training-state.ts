@@ -1,4 +1,6 @@
-import type { JsonObject, WrittenFile } from "@heddle/durable-files";
+import { isJsonObject } from "@heddle/exact-json";
+import type { JsonObject } from "@heddle/exact-json";
+import type { WrittenFile } from "@heddle/durable-files";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { HeddleError } from "@heddle/errors";
@@ -6,7 +8,7 @@ import { weightFiles } from "@heddle/training";
 import type { ConfigFields } from "./config-fields.js";
 import { configFields, formatValue } from "./config-fields.js";
 import { fileDigest } from "./file-digests.js";
-import { digestFile, ifExists, isJsonObject, readJsonFile, readStored } from "@heddle/durable-files";
+import { digestFile, ifExists, readJsonFile, readStored } from "@heddle/durable-files";
 
 export const stateFile = "training_state.json";
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { HeddleError } from "@heddle/errors";
 import type { HttpClient } from "../http-client.js";
-import { isJsonObject } from "@heddle/durable-files";
+import { isJsonObject } from "@heddle/exact-json";
 import { ServerUnreachable, toHeddleError } from "../server-unreachable.js";
 import type { ServerResponse } from "../server-response.js";
 import { errorOf, readResponse, reasonOf, retryAfterMs } from "../server-response.js";

@@ -1,5 +1,5 @@
 import type { TokenSequence } from "@heddle/training";
-import { isJsonObject } from "@heddle/durable-files";
+import { isJsonObject } from "@heddle/exact-json";
 import { unknownOutcome } from "./unknown-outcome.js";
 
 interface Tensor {

@@ -6,7 +6,7 @@ import { HeddleError } from "@heddle/errors";
 import type { ReadEntry } from "tar";
 import { Parser } from "tar";
 import type { HttpClient } from "../http-client.js";
-import { isJsonObject } from "@heddle/durable-files";
+import { isJsonObject } from "@heddle/exact-json";
 import { errorOf, readResponse } from "../server-response.js";
 import { toHeddleError } from "../server-unreachable.js";
 

@@ -1,4 +1,4 @@
-import { isJsonObject } from "@heddle/durable-files";
+import { isJsonObject } from "@heddle/exact-json";
 import { HeddleError, withLoc } from "@heddle/errors";
 import { digestOf } from "@heddle/training";
 import type {

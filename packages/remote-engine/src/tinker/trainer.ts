@@ -12,7 +12,7 @@ import type {
   WeightsRef,
 } from "@heddle/training";
 import type { HttpClient } from "../http-client.js";
-import { isJsonObject } from "@heddle/durable-files";
+import { isJsonObject } from "@heddle/exact-json";
 import type { TinkerApi } from "./api.js";
 import { writeCheckpointDirectory } from "../checkpoint-directory.js";
 import { splitData } from "./chunks.js";

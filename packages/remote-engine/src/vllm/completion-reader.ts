@@ -1,4 +1,4 @@
-import { isJsonObject } from "@heddle/durable-files";
+import { isJsonObject } from "@heddle/exact-json";
 import { HeddleError } from "@heddle/errors";
 import type {
   Completion,

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { openTokenizer } from "@heddle/chat-format";
-import { isJsonObject } from "@heddle/durable-files";
+import { isJsonObject } from "@heddle/exact-json";
 import { HeddleError, withLoc } from "@heddle/errors";
 import type { CompletionChunk, GenerateRequest, GenerateResult, SamplerProvider, WeightsRef } from "@heddle/training";
 import type { HttpResponse } from "../http-client.js";

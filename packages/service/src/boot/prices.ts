@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { isJsonObject } from "@heddle/durable-files";
+import { isJsonObject } from "@heddle/exact-json";
 import { modelName, parseTime } from "@heddle/trace-model";
 import type { Price } from "@heddle/trace-store";
 import { ConfigError } from "../config/config-error.js";

@@ -1,4 +1,4 @@
-import { isJsonObject } from "@heddle/durable-files";
+import { isJsonObject } from "@heddle/exact-json";
 
 /** Keywords whose value is a schema, a list of schemas, or an object of schemas. */
 const one = new Set(["items", "additionalItems", "contains", "not", "if", "then", "else", "propertyNames"]);

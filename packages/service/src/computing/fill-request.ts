@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
-import { stringValue } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import { stringValue } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 import { scoredVariables } from "../scorers/scored-variables.js";
 import type { Scored } from "../scorers/scorer.js";
 import { isMembers } from "../llm-models/members.js";

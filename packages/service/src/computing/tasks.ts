@@ -1,4 +1,4 @@
-import type { JsonText } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/exact-json";
 import { addToSummary } from "../scorers/summarize.js";
 import { fillJudgeRequest, fillModelRequest } from "./fill-request.js";
 import { modelSettings } from "../llm-models/model-settings.js";

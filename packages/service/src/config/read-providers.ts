@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { isJsonObject } from "@heddle/durable-files";
+import { isJsonObject } from "@heddle/exact-json";
 import { providerKinds } from "./provider-settings.js";
 import type { Provider, ProviderKind } from "./provider-settings.js";
 

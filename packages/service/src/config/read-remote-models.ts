@@ -1,5 +1,5 @@
 import { isAbsolute, resolve } from "node:path";
-import { isJsonObject } from "@heddle/durable-files";
+import { isJsonObject } from "@heddle/exact-json";
 import type { RemoteModel, ServedModel, TrainedModel } from "@heddle/remote-engine";
 import { loraTargets } from "@heddle/training";
 import type { LoraTarget } from "@heddle/training";

@@ -1,7 +1,8 @@
 import { rawJson } from "@heddle/server-stub";
 import type { Schemas } from "@heddle/server-stub/tracing";
-import { formatTime, memberOf, stringMember } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import { memberOf, stringMember } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
+import { formatTime } from "@heddle/trace-model";
 import type { StoredCall } from "@heddle/trace-store";
 import type { RecordView } from "./evaluation-calls.js";
 

@@ -1,5 +1,7 @@
-import { externalRefs, memberOf, objectText } from "@heddle/trace-model";
-import type { CallPart, JsonText, ProjectOf } from "@heddle/trace-model";
+import { memberOf, objectText } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
+import { externalRefs } from "@heddle/trace-model";
+import type { CallPart, ProjectOf } from "@heddle/trace-model";
 import type { EvaluationRecord, StoredCall } from "@heddle/trace-store";
 import type { Schemas } from "@heddle/server-stub/tracing";
 import { marksOf } from "./evaluation-views.js";

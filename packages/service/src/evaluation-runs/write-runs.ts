@@ -1,6 +1,8 @@
 import { HeddleError } from "@heddle/errors";
-import { derivedId, externalRefs, memberOf } from "@heddle/trace-model";
-import type { CallPart, JsonText, ProjectOf } from "@heddle/trace-model";
+import { memberOf } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
+import { derivedId, externalRefs } from "@heddle/trace-model";
+import type { CallPart, ProjectOf } from "@heddle/trace-model";
 import type { EvaluationRecord, ScoreStats } from "@heddle/trace-store";
 import type { RawJson } from "@heddle/server-stub";
 import type { Schemas } from "@heddle/server-stub/tracing";

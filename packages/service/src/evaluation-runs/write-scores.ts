@@ -1,5 +1,6 @@
 import { HeddleError, withLoc } from "@heddle/errors";
-import { checkFeedback, derivedId, externalRefs, formatRef, objectText } from "@heddle/trace-model";
+import { objectText } from "@heddle/exact-json";
+import { checkFeedback, derivedId, externalRefs, formatRef } from "@heddle/trace-model";
 import type { ProjectOf } from "@heddle/trace-model";
 import type { EvaluationRecord } from "@heddle/trace-store";
 import type { Schemas } from "@heddle/server-stub/tracing";

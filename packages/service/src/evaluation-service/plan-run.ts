@@ -1,6 +1,7 @@
 import { HeddleError, mapErrors } from "@heddle/errors";
-import { arrayItems, formatRef, memberOf, parseRef, projectIdOf, stringMember, stringValue } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import { arrayItems, memberOf, stringMember, stringValue } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
+import { formatRef, parseRef, projectIdOf } from "@heddle/trace-model";
 import type { StoredObject, TraceStore } from "@heddle/trace-store";
 import { splitProject } from "../access/project-id.js";
 import type { Computing } from "../computing/computing.js";

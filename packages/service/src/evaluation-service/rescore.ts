@@ -1,7 +1,7 @@
 import type { ClaimedJob } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
-import { jsonType, memberOf, stringMember, stringValue } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import { jsonType, memberOf, stringMember, stringValue } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 import type { StoredCall, TraceStore } from "@heddle/trace-store";
 import { forEachConcurrently } from "@heddle/concurrency";
 import { jobComputing } from "./job-computing.js";

@@ -1,5 +1,6 @@
 import { derivedId, isObjectId } from "@heddle/trace-model";
-import type { CallEnd, CallPart, CallStart, JsonText } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/exact-json";
+import type { CallEnd, CallPart, CallStart } from "@heddle/trace-model";
 import type { Prediction } from "../runnable-objects/llm-model.js";
 import { PlaceholderOps } from "../ingest/placeholder-ops.js";
 import type { ObjectStores } from "../objects/object-stores.js";

@@ -1,5 +1,6 @@
 import { HeddleError } from "@heddle/errors";
-import type { CallPart, JsonText } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/exact-json";
+import type { CallPart } from "@heddle/trace-model";
 import type { JobAttempt } from "../jobs/job-kind.js";
 import type { Prediction } from "../runnable-objects/llm-model.js";
 import type { RunServices } from "./run-services.js";

@@ -1,7 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import { rawJson } from "@heddle/server-stub";
 import type { Schemas } from "@heddle/server-stub/tracing";
-import { jsonType, stringMember } from "@heddle/trace-model";
+import { jsonType, stringMember } from "@heddle/exact-json";
 import type { StoredCall, TraceStore } from "@heddle/trace-store";
 import type { ControlPlane } from "@heddle/control-plane";
 import { readEvaluation } from "./plan-run.js";

@@ -1,8 +1,9 @@
 import type { ClaimedJob } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import { writeJson } from "@heddle/server-stub";
-import { checkFeedback, derivedId, formatRef, stringMember } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import { stringMember } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
+import { checkFeedback, derivedId, formatRef } from "@heddle/trace-model";
 import type { NewFeedback, StoredCall, TraceStore } from "@heddle/trace-store";
 import { splitProject } from "../access/project-id.js";
 import { forEachConcurrently } from "@heddle/concurrency";

@@ -1,7 +1,9 @@
 import { HeddleError, withLoc } from "@heddle/errors";
 import type { Schemas } from "@heddle/server-stub/tracing";
-import { checkFeedback, derivedId, externalRef, externalRefs, memberOf } from "@heddle/trace-model";
-import type { CheckedFeedback, JsonText, ProjectOf } from "@heddle/trace-model";
+import { memberOf } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
+import { checkFeedback, derivedId, externalRef, externalRefs } from "@heddle/trace-model";
+import type { CheckedFeedback, ProjectOf } from "@heddle/trace-model";
 import type { NewFeedback, TraceStore } from "@heddle/trace-store";
 import type { ControlPlane } from "@heddle/control-plane";
 import { checkQueue } from "./check-queue.js";

@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
 import { ComputingBudget } from "@heddle/concurrency";
-import type { JsonText } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/exact-json";
 import { Computing } from "../computing/computing.js";
 
 /** One value may take this long, and all values of one request together. */

@@ -1,8 +1,8 @@
 import { Validator } from "@cfworker/json-schema";
 import type { Schema } from "@cfworker/json-schema";
 import { HeddleError } from "@heddle/errors";
-import { jsonType } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import { jsonType } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 
 /** Bytes of JSON text. */
 const maxSchema = 64 * 1024;

@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
-import { jsonType } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import { jsonType } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 import { isMembers } from "./members.js";
 import type { Members } from "./members.js";
 import { modelSchema } from "./model-schema.js";

@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import type { JsonText } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/exact-json";
 import { isMembers } from "./members.js";
 import type { Members } from "./members.js";
 

@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
-import { arrayItems, exceedsNesting, jsonType, memberOf, objectEntries, stringValue } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import { arrayItems, exceedsNesting, jsonType, memberOf, objectEntries, stringValue } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 
 const maxListedNames = 20;
 const maxListedName = 60;

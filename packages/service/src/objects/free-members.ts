@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
 import type { RawJson } from "@heddle/server-stub";
-import { objectEntries } from "@heddle/trace-model";
+import { objectEntries } from "@heddle/exact-json";
 
 /** Throws `unprocessable` when an object of the user, the argument `name`, sets a member that the value has anyway. */
 export function checkFree(name: string, free: RawJson | undefined, taken: readonly string[]): void {

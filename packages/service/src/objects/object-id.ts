@@ -1,5 +1,6 @@
 import { HeddleError } from "@heddle/errors";
-import { hasAtMost, isObjectId } from "@heddle/trace-model";
+import { hasAtMost } from "@heddle/exact-json";
+import { isObjectId } from "@heddle/trace-model";
 
 const maxLength = 128;
 

@@ -1,5 +1,6 @@
-import { formatTime, stringMember } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import { stringMember } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
+import { formatTime } from "@heddle/trace-model";
 import type { Among, StoredObject, TraceStore } from "@heddle/trace-store";
 import type { ProjectWriter } from "./project-writer.js";
 

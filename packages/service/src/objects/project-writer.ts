@@ -1,7 +1,9 @@
 import { HeddleError, mapErrors } from "@heddle/errors";
 import type { RawJson } from "@heddle/server-stub";
-import { externalRef, externalRefs, fileDigest, formatRef, withMembers } from "@heddle/trace-model";
-import type { JsonText, ProjectOf } from "@heddle/trace-model";
+import { withMembers } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
+import { externalRef, externalRefs, fileDigest, formatRef } from "@heddle/trace-model";
+import type { ProjectOf } from "@heddle/trace-model";
 import type { CreatedObject } from "@heddle/trace-store";
 import { splitProject } from "../access/project-id.js";
 import type { ObjectStores } from "./object-stores.js";

@@ -1,5 +1,5 @@
-import { memberOf, stringMember } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import { memberOf, stringMember } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 
 /** Name of the source file in the value of an op or a model. */
 export const sourceFile = "obj.py";

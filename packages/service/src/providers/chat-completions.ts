@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { isJsonObject } from "@heddle/durable-files";
+import { isJsonObject } from "@heddle/exact-json";
 import { HeddleError } from "@heddle/errors";
 import type { RawJson } from "@heddle/server-stub";
 import { withPrefix } from "../error-prefix.js";

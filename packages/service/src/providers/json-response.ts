@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import { exceedsNesting } from "@heddle/trace-model";
+import { exceedsNesting } from "@heddle/exact-json";
 import type { OutgoingResponse } from "./outgoing.js";
 import type { ConnectedProvider } from "./providers.js";
 

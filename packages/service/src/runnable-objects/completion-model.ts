@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
 import { rawJson } from "@heddle/server-stub";
-import type { JsonText } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/exact-json";
 import type { Computing } from "../computing/computing.js";
 import type { ChatCompletion, ChatModel, ChatRequest } from "../providers/chat-completions.js";
 import type { FilledRequest, JudgeQuestion, RequestTemplate } from "../computing/fill-request.js";

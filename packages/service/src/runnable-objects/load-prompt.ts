@@ -1,4 +1,4 @@
-import type { JsonText } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/exact-json";
 import type { Computing } from "../computing/computing.js";
 import { referencedObject } from "../objects/referenced-object.js";
 import type { TraceStore } from "@heddle/trace-store";

@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import { memberOf } from "@heddle/trace-model";
+import { memberOf } from "@heddle/exact-json";
 import type { StoredObject } from "@heddle/trace-store";
 import { Computing } from "../computing/computing.js";
 import { withPrefix } from "../error-prefix.js";

@@ -1,4 +1,4 @@
-import type { JsonText } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/exact-json";
 import type { Computing } from "../computing/computing.js";
 import { withPrefix } from "../error-prefix.js";
 import { chatModel } from "../providers/chat-completions.js";

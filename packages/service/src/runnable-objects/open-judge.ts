@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
-import { jsonType, memberOf, stringValue } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import { jsonType, memberOf, stringValue } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 import type { Computing } from "../computing/computing.js";
 import { withPrefix } from "../error-prefix.js";
 import type { ModelBackends } from "./model-backends.js";

@@ -1,5 +1,5 @@
 import { mapErrors } from "@heddle/errors";
-import type { JsonText } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/exact-json";
 import { modelClass, modelSettings } from "../llm-models/model-settings.js";
 import { scorerClassOf } from "./scorer-classes.js";
 import { scorerSettings } from "./scorer-value.js";

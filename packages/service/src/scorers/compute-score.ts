@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import type { JsonText } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/exact-json";
 import { scoredVariables } from "./scored-variables.js";
 import { scorerClassOf } from "./scorer-classes.js";
 import type { ScorerSettings } from "./scorer-value.js";

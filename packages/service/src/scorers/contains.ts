@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
-import { arrayItems, jsonType } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import { arrayItems, jsonType } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 import { textOf } from "../llm-models/variables.js";
 import { containsText } from "./contains-text.js";
 import { scorerClass } from "./scorer-class.js";

@@ -1,4 +1,4 @@
-import { stringValue } from "@heddle/trace-model";
+import { stringValue } from "@heddle/exact-json";
 import { sameJson } from "./same-json.js";
 import { scorerClass } from "./scorer-class.js";
 

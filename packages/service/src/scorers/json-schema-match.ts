@@ -1,5 +1,5 @@
-import { stringValue } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import { stringValue } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 import { withPrefix } from "../error-prefix.js";
 import { schemaFault } from "../llm-models/json-schema.js";
 import { jsonIn } from "../llm-models/variables.js";

@@ -1,4 +1,4 @@
-import { stringValue } from "@heddle/trace-model";
+import { stringValue } from "@heddle/exact-json";
 import { jsonIn } from "../llm-models/variables.js";
 import { scorerClass } from "./scorer-class.js";
 

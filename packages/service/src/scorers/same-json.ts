@@ -1,5 +1,5 @@
-import { arrayItems, jsonType, objectEntries, stringValue } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import { arrayItems, jsonType, objectEntries, stringValue } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 
 /** Whether two texts hold the same JSON value: order of members aside, and 1 as 1.0, but large integers exactly. */
 export function sameJson(one: JsonText, other: JsonText): boolean {

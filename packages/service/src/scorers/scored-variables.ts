@@ -1,4 +1,4 @@
-import type { JsonText } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/exact-json";
 import { columnsOf, Variables } from "../llm-models/variables.js";
 import type { Scored } from "./scorer.js";
 

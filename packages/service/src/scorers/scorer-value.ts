@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
-import { jsonType } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import { jsonType } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 import { schemaFault } from "../llm-models/json-schema.js";
 import type { Parameters, ScorerClass } from "./scorer-class.js";
 import { scorerClassOf } from "./scorer-classes.js";

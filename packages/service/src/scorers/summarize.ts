@@ -1,5 +1,5 @@
-import { jsonType, memberOf, objectEntries } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import { jsonType, memberOf, objectEntries } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 
 /** Statistics of the values at one path. */
 interface Leaf {

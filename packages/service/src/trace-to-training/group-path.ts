@@ -1,5 +1,6 @@
 import { HeddleError } from "@heddle/errors";
-import { canonicalJson, leafAt, splitPath } from "@heddle/trace-model";
+import { canonicalJson } from "@heddle/exact-json";
+import { leafAt, splitPath } from "@heddle/trace-model";
 import type { StoredCall } from "@heddle/trace-store";
 
 const documents = ["inputs", "output", "attributes", "summary"] as const;

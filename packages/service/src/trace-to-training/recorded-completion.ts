@@ -1,5 +1,6 @@
-import { arrayItems, jsonType, leafAt, memberOf, stringMember } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import { arrayItems, jsonType, memberOf, stringMember } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
+import { leafAt } from "@heddle/trace-model";
 import type { StoredCall } from "@heddle/trace-store";
 import type { ResponseSchemas } from "@heddle/server-stub/training";
 

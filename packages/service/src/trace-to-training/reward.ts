@@ -1,5 +1,6 @@
-import { leafAt, splitPath, stringMember } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import { stringMember } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
+import { leafAt, splitPath } from "@heddle/trace-model";
 import type { Schemas } from "@heddle/server-stub/training";
 
 /** Returns the mean of the numbers that feedback of the type has at the path; undefined if there is none. */

@@ -1,7 +1,8 @@
 import { HeddleError } from "@heddle/errors";
 import type { NewJob } from "@heddle/control-plane";
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
-import { derivedId, newId, stringMember } from "@heddle/trace-model";
+import { stringMember } from "@heddle/exact-json";
+import { derivedId, newId } from "@heddle/trace-model";
 import { checkPredictions, loadScorers, located, planRun } from "../evaluation-service/plan-run.js";
 import type { RunIdentity } from "../evaluation-service/run-calls.js";
 import { newRunJob } from "../evaluation-service/run-job.js";

@@ -1,8 +1,8 @@
 import { mapConcurrently } from "@heddle/concurrency";
 import { HeddleError, withLoc } from "@heddle/errors";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
-import { arrayItems, memberOf, stringMember, stringValue } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import { arrayItems, memberOf, stringMember, stringValue } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 import type { TraceStore } from "@heddle/trace-store";
 import { checkFree } from "../objects/free-members.js";
 import { kindHandlers } from "../objects/kind-handlers.js";

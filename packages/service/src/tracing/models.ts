@@ -1,8 +1,8 @@
 import { HeddleError } from "@heddle/errors";
 import { rawJson } from "@heddle/server-stub";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
-import { objectEntries, stringMember } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import { objectEntries, stringMember } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 import type { StoredObject, TraceStore } from "@heddle/trace-store";
 import { checkFree } from "../objects/free-members.js";
 import { kindHandlers } from "../objects/kind-handlers.js";

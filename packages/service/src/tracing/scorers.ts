@@ -1,5 +1,5 @@
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
-import { stringMember } from "@heddle/trace-model";
+import { stringMember } from "@heddle/exact-json";
 import { kindHandlers } from "../objects/kind-handlers.js";
 import { objectIdOf } from "../objects/object-id.js";
 import { instanceOf } from "../objects/object-kind.js";

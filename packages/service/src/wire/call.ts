@@ -1,7 +1,7 @@
 import { rawJson } from "@heddle/server-stub";
 import type { Schemas } from "@heddle/server-stub/tracing";
 import { formatTime, summaryWithWeave, weaveBlock } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/exact-json";
 import type { StoredCall } from "@heddle/trace-store";
 
 /** A stored call as the wire shows it; the `summary.weave` block is computed here, at reading. */

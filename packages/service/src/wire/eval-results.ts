@@ -1,6 +1,6 @@
 import { rawJson } from "@heddle/server-stub";
 import type { Schemas } from "@heddle/server-stub/tracing";
-import { objectText } from "@heddle/trace-model";
+import { objectText } from "@heddle/exact-json";
 import type { ResultsRow, ResultsTrial, ScoreStats } from "@heddle/trace-store";
 
 export function wireResultsRow({ row_digest, raw_data_row, evaluations }: ResultsRow): Schemas["EvalResultsRow"] {

@@ -1,5 +1,6 @@
+import { isJsonObject } from "@heddle/exact-json";
 import type { SchemaLocation, SchemaObject, SchemaType } from "./keywords.js";
-import { effectiveKeywords, invalidSchema, isObject, pointerTo, schemaTypes, typeKeywords } from "./keywords.js";
+import { effectiveKeywords, invalidSchema, pointerTo, schemaTypes, typeKeywords } from "./keywords.js";
 import type { References } from "./references.js";
 
 /** Schemas of which a value has to satisfy all. */
@@ -17,7 +18,7 @@ export function partsOf(conjunction: Conjunction, refs: References): Parts {
   function add({ schema, pointer, key = pointer }: SchemaLocation, path: ReadonlySet<string>): void {
     if (schema === true) return;
     if (schema === false) throw invalidSchema(pointer, "false allows no value");
-    if (!isObject(schema)) throw invalidSchema(pointer, "a schema is an object or true");
+    if (!isJsonObject(schema)) throw invalidSchema(pointer, "a schema is an object or true");
     if (path.has(key)) throw invalidSchema(pointer, "its references form a cycle");
     const inner = new Set([...path, key]);
     const { $ref, allOf: _, ...rest } = schema;

@@ -90,10 +90,6 @@ export function invalidSchema(pointer: string, reason: string): HeddleError {
   });
 }
 
-export function isObject(value: unknown): value is SchemaObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /**
  * Returns the keywords of a schema that constrain the value. All others are annotations. Throws `invalid` for one that
  * constrains it in a way that is not supported.

@@ -1,4 +1,4 @@
-import { isObject } from "./keywords.js";
+import { isJsonObject } from "@heddle/exact-json";
 
 const schemas = new Set([
   "items",
@@ -18,13 +18,13 @@ const named = new Set(["properties", "patternProperties", "$defs", "definitions"
 
 /** Replaces `nullable` of OpenAPI 3.0, which allows null beside the `type` of the same schema and else has no effect. */
 export function withoutNullable(schema: unknown): unknown {
-  if (!isObject(schema)) return schema;
+  if (!isJsonObject(schema)) return schema;
   const { nullable, ...rest } = schema;
   const entries = Object.entries(rest).map(([keyword, value]): [string, unknown] => {
     if (lists.has(keyword) && Array.isArray(value)) return [keyword, value.map(withoutNullable)];
     if (schemas.has(keyword)) return [keyword, withoutNullable(value)];
     if (keyword === "type" && nullable === true) return [keyword, [...new Set([value, "null"].flat())]];
-    if (!named.has(keyword) || !isObject(value)) return [keyword, value];
+    if (!named.has(keyword) || !isJsonObject(value)) return [keyword, value];
     return [keyword, Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withoutNullable(each)]))];
   });
   return Object.fromEntries(entries);

@@ -1,9 +1,10 @@
+import { isJsonObject } from "@heddle/exact-json";
 import { literal } from "../ebnf.js";
 import type { Conjunction, Parts } from "./conjunction.js";
 import { having } from "./conjunction.js";
 import type { GrammarContext } from "./grammar-context.js";
 import type { SchemaLocation, SchemaObject } from "./keywords.js";
-import { countKeyword, invalidSchema, isObject, pointerTo } from "./keywords.js";
+import { countKeyword, invalidSchema, pointerTo } from "./keywords.js";
 import type { MemberCounts } from "./members.js";
 import { membersBody } from "./members.js";
 import { otherMembers } from "./other-members.js";
@@ -71,7 +72,7 @@ function schemasOf(
 
 function propertiesOf({ schema, pointer }: SchemaLocation<SchemaObject>): SchemaObject {
   if (!("properties" in schema)) return {};
-  if (isObject(schema.properties)) return schema.properties;
+  if (isJsonObject(schema.properties)) return schema.properties;
   throw invalidSchema(pointerTo(pointer, "properties"), "properties must be an object");
 }
 

@@ -1,5 +1,6 @@
+import { isJsonObject } from "@heddle/exact-json";
 import type { SchemaType, SchemaLocation, SchemaObject } from "./keywords.js";
-import { invalidSchema, isObject, pointerTo } from "./keywords.js";
+import { invalidSchema, pointerTo } from "./keywords.js";
 import type { References } from "./references.js";
 
 const maxDepth = 4;
@@ -35,7 +36,7 @@ function disjoint(first: SchemaLocation, second: SchemaLocation, refs: Reference
   if (types && otherTypes && !types.some((type) => otherTypes.includes(type))) return true;
   return sharedNames(one.schema, other.schema).some((name) => {
     const part = (location: SchemaLocation<SchemaObject>): SchemaLocation => ({
-      schema: isObject(location.schema.properties) ? location.schema.properties[name] : undefined,
+      schema: isJsonObject(location.schema.properties) ? location.schema.properties[name] : undefined,
       pointer: pointerTo(location.pointer, "properties", name),
     });
     return disjoint(part(one), part(other), refs, depth + 1);
@@ -44,11 +45,11 @@ function disjoint(first: SchemaLocation, second: SchemaLocation, refs: Reference
 
 function resolved(location: SchemaLocation, refs: References): SchemaLocation<SchemaObject> | undefined {
   let { schema, pointer } = location;
-  for (let steps = 0; isObject(schema) && "$ref" in schema; steps++) {
+  for (let steps = 0; isJsonObject(schema) && "$ref" in schema; steps++) {
     if (steps > 32) return undefined;
     ({ schema, pointer } = refs.target(schema.$ref, pointer));
   }
-  return isObject(schema) ? { schema, pointer } : undefined;
+  return isJsonObject(schema) ? { schema, pointer } : undefined;
 }
 
 function valuesOf(schema: SchemaObject): string[] | undefined {
@@ -78,7 +79,7 @@ function kindOfText(text: string): SchemaType {
 
 /** Returns the properties that both schemas require. */
 function sharedNames(one: SchemaObject, other: SchemaObject): string[] {
-  if (!isObject(one.properties) || !isObject(other.properties)) return [];
+  if (!isJsonObject(one.properties) || !isJsonObject(other.properties)) return [];
   if (one.type !== "object" || other.type !== "object") return [];
   const others = Array.isArray(other.required) ? other.required : [];
   const names: unknown[] = Array.isArray(one.required) ? one.required : [];

@@ -1,3 +1,4 @@
+import { isJsonObject } from "@heddle/exact-json";
 import { parseRegex } from "../regex/parse-regex.js";
 import { regexTerm } from "../regex/regex-terms.js";
 import type { Term } from "../regex/terms.js";
@@ -6,7 +7,7 @@ import type { Parts } from "./conjunction.js";
 import { alternativesOf, having, typesOf } from "./conjunction.js";
 import type { GrammarContext } from "./grammar-context.js";
 import type { SchemaLocation, SchemaObject } from "./keywords.js";
-import { invalidSchema, isObject, pointerTo, schemaLoc } from "./keywords.js";
+import { invalidSchema, pointerTo, schemaLoc } from "./keywords.js";
 import { nameTerm } from "./string-grammar.js";
 
 /** A pattern of `patternProperties`. */
@@ -53,7 +54,7 @@ export function memberNames(parts: Parts, context: GrammarContext): MemberNames 
 function patternsOf(part: SchemaLocation<SchemaObject>, terms: Terms): NamePattern[] {
   const at = pointerTo(part.pointer, "patternProperties");
   const { patternProperties } = part.schema;
-  if (!isObject(patternProperties)) throw invalidSchema(at, "patternProperties must be an object");
+  if (!isJsonObject(patternProperties)) throw invalidSchema(at, "patternProperties must be an object");
   return Object.entries(patternProperties).map(([source, schema]) => {
     const pointer = pointerTo(at, source);
     const loc = schemaLoc(pointer);

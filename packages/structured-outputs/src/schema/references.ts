@@ -1,5 +1,6 @@
+import { isJsonObject } from "@heddle/exact-json";
 import type { SchemaLocation } from "./keywords.js";
-import { invalidSchema, isObject, pointerTo } from "./keywords.js";
+import { invalidSchema, pointerTo } from "./keywords.js";
 
 /** Resolves `$ref` within one schema document. */
 export interface References {
@@ -45,19 +46,19 @@ function decodeStep(step: string, pointer: string): string {
 
 function childOf(value: unknown, step: string): unknown {
   if (Array.isArray(value)) return /^(0|[1-9][0-9]{0,6})$/.test(step) ? value[Number(step)] : undefined;
-  return isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
+  return isJsonObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
 }
 
 /** Returns the schemas that apply to the same value, where a cycle would be infinite. */
 export function sameValueLocations(location: SchemaLocation, refs: References): SchemaLocation[] {
   const { schema, pointer } = location;
-  if (!isObject(schema)) return [];
+  if (!isJsonObject(schema)) return [];
   const target = "$ref" in schema ? [refs.target(schema.$ref, pointer)] : [];
   return [...target, ...["anyOf", "oneOf", "allOf"].flatMap((keyword) => branchLocations(location, keyword))];
 }
 
 export function branchLocations({ schema, pointer }: SchemaLocation, keyword: string): SchemaLocation[] {
-  const branches = isObject(schema) ? schema[keyword] : undefined;
+  const branches = isJsonObject(schema) ? schema[keyword] : undefined;
   if (!Array.isArray(branches)) return [];
   return branches.map((branch: unknown, index) => ({ schema: branch, pointer: pointerTo(pointer, keyword, index) }));
 }

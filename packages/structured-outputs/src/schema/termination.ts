@@ -1,5 +1,6 @@
+import { isJsonObject } from "@heddle/exact-json";
 import type { SchemaLocation } from "./keywords.js";
-import { invalidSchema, isObject, pointerTo } from "./keywords.js";
+import { invalidSchema, pointerTo } from "./keywords.js";
 import type { References } from "./references.js";
 import { branchLocations, sameValueLocations } from "./references.js";
 
@@ -34,7 +35,7 @@ function reachableTargets(root: SchemaLocation, refs: References): Map<string, S
   const visited = new Set<string>();
   const visit = (location: SchemaLocation): void => {
     const { schema, pointer } = location;
-    if (!isObject(schema) || visited.has(pointer)) return;
+    if (!isJsonObject(schema) || visited.has(pointer)) return;
     visited.add(pointer);
     if ("$ref" in schema) {
       const target = refs.target(schema.$ref, pointer);
@@ -49,10 +50,10 @@ function reachableTargets(root: SchemaLocation, refs: References): Map<string, S
 /** Returns the schemas of the value and of the values in it. */
 function parts(location: SchemaLocation, refs: References): SchemaLocation[] {
   const { schema, pointer } = location;
-  if (!isObject(schema)) return [];
+  if (!isJsonObject(schema)) return [];
   const inner: SchemaLocation[] = sameValueLocations(location, refs);
   for (const keyword of ["additionalProperties", "unevaluatedProperties", "items", "unevaluatedItems"]) {
-    if (isObject(schema[keyword])) inner.push({ schema: schema[keyword], pointer: pointerTo(pointer, keyword) });
+    if (isJsonObject(schema[keyword])) inner.push({ schema: schema[keyword], pointer: pointerTo(pointer, keyword) });
   }
   for (const keyword of ["properties", "patternProperties", "prefixItems"]) {
     const children = schema[keyword];
@@ -76,7 +77,7 @@ function checkLoop(location: SchemaLocation, path: Set<string>, done: Set<string
 /** Returns whether a finite value satisfies the schema, given that finite values satisfy the schemas of `finite`. */
 function canTerminate(location: SchemaLocation, finite: ReadonlySet<string>, refs: References): boolean {
   const { schema, pointer } = location;
-  if (!isObject(schema)) return schema !== false;
+  if (!isJsonObject(schema)) return schema !== false;
   if ("$ref" in schema && !finite.has(refs.target(schema.$ref, pointer).pointer)) return false;
   const can = (branch: SchemaLocation) => canTerminate(branch, finite, refs);
   const isWhole = ["anyOf", "oneOf"].every((keyword) => {
@@ -94,8 +95,8 @@ function objectCanTerminate(
   finite: ReadonlySet<string>,
   refs: References,
 ): boolean {
-  if (!isObject(schema)) return true;
-  const properties = isObject(schema.properties) ? schema.properties : {};
+  if (!isJsonObject(schema)) return true;
+  const properties = isJsonObject(schema.properties) ? schema.properties : {};
   const names: unknown[] = Array.isArray(schema.required) ? schema.required : [];
   const can = (inner: unknown, ...steps: string[]) =>
     canTerminate({ schema: inner, pointer: pointerTo(pointer, ...steps) }, finite, refs);
@@ -105,7 +106,7 @@ function objectCanTerminate(
     Object.hasOwn(properties, name) ? can(properties[name], "properties", name) : can(extra, "additionalProperties"),
   );
   if (!every || required.length > 0 || !(Number(schema.minProperties) > 0)) return every;
-  const patterns = isObject(schema.patternProperties) ? schema.patternProperties : {};
+  const patterns = isJsonObject(schema.patternProperties) ? schema.patternProperties : {};
   return (
     can(extra, "additionalProperties") ||
     Object.entries(properties).some(([name, inner]) => can(inner, "properties", name)) ||
@@ -118,7 +119,7 @@ function arrayCanTerminate(
   finite: ReadonlySet<string>,
   refs: References,
 ): boolean {
-  if (!isObject(schema)) return true;
+  if (!isJsonObject(schema)) return true;
   const prefix: unknown[] = Array.isArray(schema.prefixItems) ? schema.prefixItems : [];
   const prefixTerminates = prefix.every((item, index) =>
     canTerminate({ schema: item, pointer: pointerTo(pointer, "prefixItems", index) }, finite, refs),

@@ -1,9 +1,10 @@
+import { isJsonObject } from "@heddle/exact-json";
 import { literal, alternation } from "../ebnf.js";
 import { jsonValidator } from "./json-validator.js";
 import type { Parts } from "./conjunction.js";
 import { having, typesOf } from "./conjunction.js";
 import type { SchemaType } from "./keywords.js";
-import { invalidSchema, isObject, pointerTo } from "./keywords.js";
+import { invalidSchema, pointerTo } from "./keywords.js";
 
 const plain = new Set(["type", "const", "enum"]);
 
@@ -39,7 +40,7 @@ export function valuesBody(values: readonly string[]): string {
 function satisfying(texts: string[], parts: Parts, root: unknown): string[] {
   const restricted = parts.some(({ schema }) => Object.keys(schema).some((keyword) => !plain.has(keyword)));
   if (!restricted || texts.length === 0) return texts;
-  const { $defs, definitions } = isObject(root) ? root : {};
+  const { $defs, definitions } = isJsonObject(root) ? root : {};
   const check = jsonValidator({
     ...($defs !== undefined && { $defs }),
     ...(definitions !== undefined && { definitions }),
@@ -51,7 +52,7 @@ function satisfying(texts: string[], parts: Parts, root: unknown): string[] {
 function hasType(value: unknown, type: SchemaType): boolean {
   switch (type) {
     case "object":
-      return isObject(value);
+      return isJsonObject(value);
     case "array":
       return Array.isArray(value);
     case "null":

@@ -1,4 +1,4 @@
-import type { JsonText } from "../json/scan.js";
+import type { JsonText } from "@heddle/exact-json";
 import type { UsageRow } from "../usage/usage.js";
 
 /** What a client knows when a call begins. Absent optional text may also be "". */

@@ -1,6 +1,5 @@
-import { withMembers } from "../json/edit.js";
-import { memberOf } from "../json/members.js";
-import type { JsonText } from "../json/scan.js";
+import { memberOf, withMembers } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 import { opNamePart } from "../refs/op-name.js";
 
 export type CallStatus = "success" | "error" | "running" | "descendant_error";

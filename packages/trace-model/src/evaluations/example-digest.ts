@@ -1,7 +1,6 @@
 import { valueDigest } from "../digest.js";
-import { memberOf, stringValue } from "../json/members.js";
-import { readable, storable } from "../json/storable.js";
-import type { JsonText } from "../json/scan.js";
+import { memberOf, readable, storable, stringValue } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 import { opNamePart } from "../refs/op-name.js";
 
 const predictAndScore = /\.(?:predict_and_score|predictAndScore)$/;

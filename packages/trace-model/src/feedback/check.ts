@@ -1,7 +1,6 @@
 import { HeddleError } from "@heddle/errors";
-import { memberOf, stringValue } from "../json/members.js";
-import { withMembers } from "../json/edit.js";
-import type { JsonText } from "../json/scan.js";
+import { memberOf, stringValue, withMembers } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 import { isAgentRef, parseRef, projectIdOf } from "../refs/ref.js";
 import type { Ref } from "../refs/ref.js";
 import { emojiNames } from "./emoji.js";

@@ -1,7 +1,6 @@
 import { HeddleError } from "@heddle/errors";
-import { withMembers } from "../json/edit.js";
-import { arrayItems, jsonType, memberOf, stringMember, stringValue } from "../json/members.js";
-import type { JsonText } from "../json/scan.js";
+import { arrayItems, jsonType, memberOf, stringMember, stringValue, withMembers } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 
 /** What a stored value is: an op or another object, and of which classes (null for values without a class). */
 export interface ObjectClasses {

@@ -1,5 +1,5 @@
 import { isContentDigest } from "../digest.js";
-import { hasAtMost } from "../json/code-points.js";
+import { hasAtMost } from "@heddle/exact-json";
 
 /** Names of objects and ops: 1 to 128 characters of letters (with their marks) and digits of any script, `_`, `.` and `-`. */
 export function isObjectId(text: string): boolean {

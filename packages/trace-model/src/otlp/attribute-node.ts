@@ -1,4 +1,4 @@
-import type { JsonText } from "../json/scan.js";
+import type { JsonText } from "@heddle/exact-json";
 import { textJson } from "./value-json.js";
 
 /** Flat dotted keys unfolded: `a.b.0` becomes a list in `b` in `a`. A leaf is the index of a value. */

@@ -1,7 +1,5 @@
-import { exceedsNesting } from "../json/nesting.js";
-import { arrayItems, stringValue } from "../json/members.js";
-import type { JsonText } from "../json/scan.js";
-import { readable, storable } from "../json/storable.js";
+import { arrayItems, exceedsNesting, readable, storable, stringValue } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 import { findRefs } from "../refs/find.js";
 import { nodeJson } from "./attribute-node.js";
 import type { AttributeLayout } from "./attribute-layout.js";

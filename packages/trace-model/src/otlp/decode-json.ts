@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import { stringEnd } from "../json/scan.js";
+import { stringEnd } from "@heddle/exact-json";
 import type { Decoding } from "./decoding.js";
 import {
   count,

@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import { firstCharacters } from "../json/code-points.js";
+import { firstCharacters } from "@heddle/exact-json";
 import type { AttributeShapes } from "./attribute-shape.js";
 import { SpanTooLarge } from "./work-budget.js";
 import type { WorkBudget } from "./work-budget.js";

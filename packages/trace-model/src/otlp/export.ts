@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import { firstCharacters } from "../json/code-points.js";
+import { firstCharacters } from "@heddle/exact-json";
 import { AttributeShapes } from "./attribute-shape.js";
 import { scanJsonTraces } from "./decode-json.js";
 import { scanProtobufTraces } from "./decode-protobuf.js";

@@ -1,4 +1,5 @@
 import { HeddleError } from "@heddle/errors";
+import { isJsonObject } from "@heddle/exact-json";
 import { fromNanoseconds } from "../time.js";
 import type { Decoding } from "./decoding.js";
 
@@ -7,12 +8,8 @@ import type { Decoding } from "./decoding.js";
 export type Fields = Record<string, unknown>;
 
 export function fields(value: unknown): Fields {
-  if (!isFields(value)) throw new HeddleError("invalid", "expected an object");
+  if (!isJsonObject(value)) throw new HeddleError("invalid", "expected an object");
   return value;
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The member under its camelCase name, else under its snake_case name. */
@@ -46,9 +43,9 @@ export function objects(value: Fields, name: string, decoding: Decoding): Fields
     decoding.unreadable(`${name} is no list`);
     return none;
   }
-  if (content.every(isFields)) return content;
+  if (content.every(isJsonObject)) return content;
   decoding.unreadable(`${name} has items that are no objects`);
-  return content.filter(isFields);
+  return content.filter(isJsonObject);
 }
 
 const none: Fields[] = [];
@@ -56,7 +53,7 @@ const none: Fields[] = [];
 /** The object of a field; empty when there is none. */
 export function object(value: Fields, name: string, decoding: Decoding): Fields {
   const content = pick(value, name) ?? {};
-  if (isFields(content)) return content;
+  if (isJsonObject(content)) return content;
   decoding.unreadable(`${name} is no object`);
   return {};
 }

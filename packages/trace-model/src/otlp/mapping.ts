@@ -1,7 +1,6 @@
 import { withOtelSpan } from "../calls/otel-span.js";
-import { withMembers } from "../json/edit.js";
-import { jsonType, objectEntries, stringValue } from "../json/members.js";
-import type { JsonText } from "../json/scan.js";
+import { jsonType, objectEntries, stringValue, withMembers } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 import { fitsTotal, tokenBuckets } from "../usage/buckets.js";
 import type { TokenBuckets } from "../usage/buckets.js";
 import { countsOfSpan } from "../usage/entry-counts.js";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { firstCharacters, hasAtMost } from "../json/code-points.js";
+import { firstCharacters, hasAtMost } from "@heddle/exact-json";
 import { isObjectId } from "../objects/names.js";
 
 const maxNameLength = 128;

@@ -1,5 +1,5 @@
-import { forEachItem, forEachMember, jsonType } from "../json/members.js";
-import type { JsonText } from "../json/scan.js";
+import { forEachItem, forEachMember, jsonType } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 import { leafText } from "../query/leaf.js";
 import { hasOwnValue, nodeJson } from "./attribute-node.js";
 import type { AttributeBranch, AttributeNode } from "./attribute-node.js";

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { HeddleError } from "@heddle/errors";
-import { firstCharacters } from "../json/code-points.js";
+import { firstCharacters } from "@heddle/exact-json";
 import type { Decoding } from "./decoding.js";
 import type { WorkBudget } from "./work-budget.js";
 

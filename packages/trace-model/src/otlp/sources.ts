@@ -1,5 +1,5 @@
-import { arrayItems, stringMember, stringValue } from "../json/members.js";
-import type { JsonText } from "../json/scan.js";
+import { arrayItems, stringMember, stringValue } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 import { leafAt } from "../query/leaf.js";
 import type { AttributeLayout } from "./attribute-layout.js";
 import { hasOwnValue, membersOf, nodeJson } from "./attribute-node.js";

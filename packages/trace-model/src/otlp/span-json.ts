@@ -1,4 +1,4 @@
-import type { JsonText } from "../json/scan.js";
+import type { JsonText } from "@heddle/exact-json";
 import { formatTime } from "../time.js";
 import { attributeTree, treeJson } from "./attribute-tree.js";
 import { spanKinds, statusCodes } from "./traces.js";

@@ -1,5 +1,5 @@
 import type { CallStart } from "../calls/part.js";
-import { hasAtMost } from "../json/code-points.js";
+import { hasAtMost } from "@heddle/exact-json";
 import { senderAttributes } from "./sender-attributes.js";
 import { firstText, sources } from "./sources.js";
 import type { SpanData } from "./sources.js";

@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import { stringValue } from "../json/members.js";
+import { stringValue } from "@heddle/exact-json";
 import { fromNanoseconds, isStorableTime, parseTime } from "../time.js";
 import { senderAttributes } from "./sender-attributes.js";
 import { first, sources } from "./sources.js";

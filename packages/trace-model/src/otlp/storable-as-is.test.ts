@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { storable } from "../json/storable.js";
+import { storable } from "@heddle/exact-json";
 import { findRefs } from "../refs/find.js";
 import { usageOf } from "../usage/usage.js";
 import { decodeTraces, scanTraces } from "./export.js";

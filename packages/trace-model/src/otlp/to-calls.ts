@@ -1,7 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import type { CallEnd, CallStart } from "../calls/part.js";
-import { firstCharacters } from "../json/code-points.js";
-import type { JsonText } from "../json/scan.js";
+import { firstCharacters } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 import { keysOf } from "./attribute-shape.js";
 import { attributeTree, treeJson } from "./attribute-tree.js";
 import { spanContent } from "./mapping.js";

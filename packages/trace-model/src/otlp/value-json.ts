@@ -1,5 +1,5 @@
-import { pythonFloat } from "../json/python-number.js";
-import type { JsonText } from "../json/scan.js";
+import { pythonFloat } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 
 /** Text stays text, as it may hold JSON of its own; every other value is kept as JSON text, exact to the digit. */
 export type AttributeValue = string | { json: JsonText };

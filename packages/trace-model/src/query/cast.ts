@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import { firstCharacters } from "../json/code-points.js";
+import { firstCharacters } from "@heddle/exact-json";
 import { isStorableTime, parseTime } from "../time.js";
 import { typeOf } from "./expression.js";
 import type { CastTarget, Comparison, Expression, TypedField, ValueType } from "./expression.js";

@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
 import { limits } from "@heddle/spec/tracing-limits";
-import { firstCharacters, hasAtMost } from "../json/code-points.js";
+import { firstCharacters, hasAtMost } from "@heddle/exact-json";
 import type { TypedField, ValueType } from "./expression.js";
 
 export type CallColumn = keyof typeof columns;

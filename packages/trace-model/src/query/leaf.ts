@@ -1,6 +1,14 @@
-import { arrayItems, decodeString, jsonType, memberOf, stringValue } from "../json/members.js";
-import { spaceEnd, stringEnd, valueEnd } from "../json/scan.js";
-import type { JsonText } from "../json/scan.js";
+import {
+  arrayItems,
+  decodeString,
+  jsonType,
+  memberOf,
+  spaceEnd,
+  stringEnd,
+  stringValue,
+  valueEnd,
+} from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 
 /**
  * Follows a query path: a numeric segment selects from a list, any segment a key of an object. Undefined when the path is

@@ -1,7 +1,7 @@
 import { HeddleError, withLoc } from "@heddle/errors";
 import type { Loc } from "@heddle/errors";
 import { limits } from "@heddle/spec/tracing-limits";
-import { characterCount } from "../json/code-points.js";
+import { characterCount } from "@heddle/exact-json";
 import { cast, compare, unknown, within } from "./cast.js";
 import { anySpelling } from "./any-spelling.js";
 import { typeOf } from "./expression.js";

@@ -1,6 +1,5 @@
-import { decodeString } from "../json/members.js";
-import { spaceEnd, stringEnd } from "../json/scan.js";
-import type { JsonText } from "../json/scan.js";
+import { decodeString, spaceEnd, stringEnd } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 import { parseRef } from "./ref.js";
 
 /**

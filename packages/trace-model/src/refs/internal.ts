@@ -1,7 +1,6 @@
 import { HeddleError } from "@heddle/errors";
-import { decodeString } from "../json/members.js";
-import { spaceEnd, stringEnd } from "../json/scan.js";
-import type { JsonText } from "../json/scan.js";
+import { decodeString, spaceEnd, stringEnd } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 
 const internalScheme = "weave-trace-internal:///";
 

@@ -1,4 +1,4 @@
-import { hasAtMost } from "../json/code-points.js";
+import { hasAtMost } from "@heddle/exact-json";
 import { decodeRefPart } from "./ref.js";
 
 /*

@@ -1,6 +1,6 @@
 import type { RefEdge } from "./ref.js";
-import { arrayItems, memberOf } from "../json/members.js";
-import type { JsonText } from "../json/scan.js";
+import { arrayItems, memberOf } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 
 /**
  * Follows the steps of a ref into a value and gives the exact text found there. Undefined when a step leads nowhere;

@@ -1,5 +1,5 @@
-import { forEachMember, jsonType, stringValue } from "../json/members.js";
-import type { JsonText } from "../json/scan.js";
+import { forEachMember, jsonType, stringValue } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 import { fitsTotal, safe } from "./buckets.js";
 import type { ReportedCounts } from "./buckets.js";
 import { usageAttributes, usageSenders } from "./senders.js";

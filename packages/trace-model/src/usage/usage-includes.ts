@@ -1,5 +1,5 @@
-import { memberOf, stringMember } from "../json/members.js";
-import type { JsonText } from "../json/scan.js";
+import { memberOf, stringMember } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 
 /**
  * What a client is known to have in the usage of a call besides the tokens of the call itself. `children`: the usage of the

@@ -1,5 +1,5 @@
-import { jsonType, memberOf, objectEntries } from "../json/members.js";
-import type { JsonText } from "../json/scan.js";
+import { jsonType, memberOf, objectEntries } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 import { safe, tokenBuckets } from "./buckets.js";
 import type { TokenBuckets } from "./buckets.js";
 import { countsOfEntry } from "./entry-counts.js";

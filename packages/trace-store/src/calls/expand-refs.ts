@@ -1,6 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import { parseRef, projectIdOf } from "@heddle/trace-model";
-import type { CallField, JsonText } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/exact-json";
+import type { CallField } from "@heddle/trace-model";
 import type { Reserve } from "../context.js";
 import type { CallScope } from "../visibility/visible-calls.js";
 import type { Refs } from "../refs/refs.js";

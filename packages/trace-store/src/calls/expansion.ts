@@ -1,6 +1,7 @@
 import { HeddleError } from "@heddle/errors";
-import { forEachItem, forEachMember, jsonType, memberOf, stringValue, withMembers } from "@heddle/trace-model";
-import type { CallField, JsonText } from "@heddle/trace-model";
+import { forEachItem, forEachMember, jsonType, memberOf, stringValue, withMembers } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
+import type { CallField } from "@heddle/trace-model";
 import type { StoredCall } from "../stored-calls/stored-call.js";
 
 type JsonField = Extract<CallField, { kind: "json" }>;

@@ -1,5 +1,5 @@
 import { formatTime, reportedUsage } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/exact-json";
 import type { StoredCall } from "../stored-calls/stored-call.js";
 import { costOf } from "./cost-of.js";
 import type { PriceBook } from "./price-book.js";

@@ -1,5 +1,6 @@
 import { HeddleError } from "@heddle/errors";
-import { firstCharacters, hasAtMost, newId } from "@heddle/trace-model";
+import { firstCharacters, hasAtMost } from "@heddle/exact-json";
+import { newId } from "@heddle/trace-model";
 import type { StoreContext } from "../context.js";
 import { Parameters } from "../engine/parameters.js";
 import { purgedIds } from "../query/purge.js";

@@ -1,5 +1,6 @@
-import { jsonType, memberOf, objectEntries } from "@heddle/trace-model";
-import type { JsonText, UsageRow } from "@heddle/trace-model";
+import { jsonType, memberOf, objectEntries } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
+import type { UsageRow } from "@heddle/trace-model";
 import { costOf, totalCost } from "../costs/cost-of.js";
 import type { Costs } from "../costs/costs.js";
 import type { PriceBook } from "../costs/price-book.js";

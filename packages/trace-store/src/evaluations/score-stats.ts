@@ -1,5 +1,5 @@
-import { jsonType, objectEntries } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import { jsonType, objectEntries } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 
 /** One value of the scores of a run, over its trials. */
 export interface ScoreStats {

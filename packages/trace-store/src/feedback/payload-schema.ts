@@ -1,5 +1,5 @@
-import { jsonType, objectEntries } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import { jsonType, objectEntries } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 import type { ApiSchemas } from "../api-schemas.js";
 import type { StoreContext } from "../context.js";
 import { Parameters } from "../engine/parameters.js";

@@ -1,6 +1,7 @@
 import { HeddleError } from "@heddle/errors";
-import { formatTime, leafAt, readable } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import { readable } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
+import { formatTime, leafAt } from "@heddle/trace-model";
 import type { ReadOptions } from "../context.js";
 import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";

@@ -1,4 +1,4 @@
-import type { JsonText } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/exact-json";
 import type { ApiSchemas } from "../api-schemas.js";
 
 /** One piece of feedback to store. Its type, payload and refs go together: see the callers' rules of types. */

@@ -1,5 +1,6 @@
 import { HeddleError } from "@heddle/errors";
-import { isCallId, jsonType, parseRef, projectIdOf, readable, storable } from "@heddle/trace-model";
+import { jsonType, readable, storable } from "@heddle/exact-json";
+import { isCallId, parseRef, projectIdOf } from "@heddle/trace-model";
 import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
 import { RowWriter } from "../engine/row-writer.js";

@@ -1,6 +1,7 @@
 import { HeddleError, withLoc } from "@heddle/errors";
 import type { Loc } from "@heddle/errors";
-import { newId, readable } from "@heddle/trace-model";
+import { readable } from "@heddle/exact-json";
+import { newId } from "@heddle/trace-model";
 import type { StoreContext } from "../context.js";
 import { StatementError } from "../engine/statement-error.js";
 import { findRows, insertFeedback, keyOf, rowOf, sameContent } from "./rows.js";

@@ -1,6 +1,7 @@
 import { HeddleError } from "@heddle/errors";
-import { asBuiltinClass, findRefs, isObjectId, objectClasses, storable, valueDigest } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import { storable } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
+import { asBuiltinClass, findRefs, isObjectId, objectClasses, valueDigest } from "@heddle/trace-model";
 import { unsafeFilePath } from "./file-paths.js";
 import type { ObjectCreate, ObjectKind } from "./requests.js";
 

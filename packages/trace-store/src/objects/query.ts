@@ -1,4 +1,4 @@
-import type { JsonText } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/exact-json";
 import type { ReadOptions } from "../context.js";
 import type { Engine } from "../engine/engine.js";
 import { checkPage, pageClause } from "../query/page.js";

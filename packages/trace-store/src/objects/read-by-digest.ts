@@ -1,5 +1,6 @@
-import { parseVersionLabel, readable } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import { readable } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
+import { parseVersionLabel } from "@heddle/trace-model";
 import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
 import type { Heads, HeadsOfName } from "./heads.js";

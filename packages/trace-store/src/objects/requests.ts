@@ -1,5 +1,5 @@
 import type { ApiSchemas } from "../api-schemas.js";
-import type { JsonText } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/exact-json";
 
 export interface ObjectCreate {
   project_id: string;

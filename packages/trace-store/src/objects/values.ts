@@ -1,5 +1,5 @@
-import { readable } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import { readable } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
 import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
 import type { ObjectKind } from "./requests.js";

@@ -1,5 +1,6 @@
 import { HeddleError } from "@heddle/errors";
-import { characterCount, refSpellings } from "@heddle/trace-model";
+import { characterCount } from "@heddle/exact-json";
+import { refSpellings } from "@heddle/trace-model";
 import type { ApiSchemas } from "../api-schemas.js";
 import { Parameters } from "../engine/parameters.js";
 import { namedOps } from "./named-ops.js";

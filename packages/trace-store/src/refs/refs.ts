@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
 import { parseRef } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/exact-json";
 import { mainThread } from "@heddle/concurrency";
 import { readTargets } from "./targets.js";
 import type { Entry, ReadTargets } from "./targets.js";

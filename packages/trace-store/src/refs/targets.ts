@@ -1,6 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import { projectIdOf } from "@heddle/trace-model";
-import type { Ref, RefEdge, JsonText } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/exact-json";
+import type { Ref, RefEdge } from "@heddle/trace-model";
 import { readValues, sizeOf, valueKey } from "../objects/values.js";
 import type { ReadOptions, StoreContext } from "../context.js";
 import { rowsInTables } from "../tables/digests.js";

@@ -1,5 +1,7 @@
-import { parseRef, selectPath, stringValue } from "@heddle/trace-model";
-import type { Ref, RefEdge, JsonText } from "@heddle/trace-model";
+import { stringValue } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
+import { parseRef, selectPath } from "@heddle/trace-model";
+import type { Ref, RefEdge } from "@heddle/trace-model";
 
 /** How far the path of a ref was followed. */
 export type Step =

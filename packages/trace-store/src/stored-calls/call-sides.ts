@@ -1,5 +1,7 @@
-import { exampleDigest, findRefs, opKey, statusOf, storable, usageIncludes, usageOf } from "@heddle/trace-model";
-import type { CallEnd, CallStart, CallStatus, JsonText, UsageIncludes, UsageRow } from "@heddle/trace-model";
+import { storable } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
+import { exampleDigest, findRefs, opKey, statusOf, usageIncludes, usageOf } from "@heddle/trace-model";
+import type { CallEnd, CallStart, CallStatus, UsageIncludes, UsageRow } from "@heddle/trace-model";
 import { RowWriter } from "../engine/row-writer.js";
 import { unescaped } from "../engine/tab-separated.js";
 

@@ -1,5 +1,7 @@
-import { readable, splitPath } from "@heddle/trace-model";
-import type { CallStatus, JsonText } from "@heddle/trace-model";
+import { readable } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
+import { splitPath } from "@heddle/trace-model";
+import type { CallStatus } from "@heddle/trace-model";
 
 /** A call as the store returns it. Columns that were not asked for are empty: null, `{}` or `null`. */
 export interface StoredCall {

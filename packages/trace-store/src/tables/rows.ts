@@ -1,7 +1,8 @@
 import { HeddleError } from "@heddle/errors";
 import type { Loc } from "@heddle/errors";
-import { jsonType, readable, storable, valueDigest } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import { jsonType, readable, storable } from "@heddle/exact-json";
+import type { JsonText } from "@heddle/exact-json";
+import { valueDigest } from "@heddle/trace-model";
 import { mainThread } from "@heddle/concurrency";
 import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";

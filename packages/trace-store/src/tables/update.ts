@@ -2,7 +2,7 @@ import { mainThread } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
 import type { Loc } from "@heddle/errors";
 import { tableDigest } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/exact-json";
 import type { Engine } from "../engine/engine.js";
 import { insertTable, tableRowDigests } from "./digests.js";
 import { EditableList } from "./editable-list.js";

@@ -1,4 +1,4 @@
-import { isJsonObject } from "@heddle/durable-files";
+import { isJsonObject } from "@heddle/exact-json";
 
 /**
  * Returns a trajectory without what training does not read: log-probabilities as lists of numbers, where their tokens are

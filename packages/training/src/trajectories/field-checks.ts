@@ -1,6 +1,6 @@
 import type { Loc } from "@heddle/errors";
 import { HeddleError } from "@heddle/errors";
-import { isJsonObject } from "@heddle/durable-files";
+import { isJsonObject } from "@heddle/exact-json";
 
 /** Returns an `invalid` error about the value at a location. */
 export function invalidAt(loc: Loc, message: string): HeddleError {

@@ -1,7 +1,7 @@
 import type { Loc } from "@heddle/errors";
 import type { TokenSequence } from "../port.js";
 import type { ChatRequest, ChatTemplate } from "@heddle/chat-format";
-import { isJsonObject } from "@heddle/durable-files";
+import { isJsonObject } from "@heddle/exact-json";
 import { listAt, invalidAt, objectAt } from "./field-checks.js";
 import { trainFlags, withoutFlags } from "./train-flags.js";
 

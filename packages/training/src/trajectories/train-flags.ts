@@ -1,4 +1,4 @@
-import { isJsonObject } from "@heddle/durable-files";
+import { isJsonObject } from "@heddle/exact-json";
 import type { Loc } from "@heddle/errors";
 import { invalidAt, listAt } from "./field-checks.js";
 

@@ -1,6 +1,6 @@
 import { mainThread } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
-import { isJsonObject } from "@heddle/durable-files";
+import { isJsonObject } from "@heddle/exact-json";
 
 /** A row of a file for supervised training. `line` counts from 1. */
 export interface TrainingRow {

@@ -1,4 +1,4 @@
-import { readable } from "@heddle/trace-model";
+import { readable } from "@heddle/exact-json";
 import type { Engine } from "../../engine/engine.js";
 import { Parameters } from "../../engine/parameters.js";
 import { keyText } from "../../stored-calls/call-key.js";

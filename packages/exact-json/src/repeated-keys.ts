@@ -20,6 +20,12 @@ export function withoutRepeatedKeys(text: JsonText): JsonText {
   return result + text.slice(copied);
 }
 
+/** The first key that comes again in the same object; undefined when there is none. */
+export function firstRepeatedKey(text: JsonText): string | undefined {
+  const [first] = repeatedMembers(text);
+  return first && decodeString(text, first[0], stringEnd(text, first[0]));
+}
+
 /** Objects with more keys are looked up in a map. */
 const fewKeys = 8;
 

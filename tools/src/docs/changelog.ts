@@ -1,12 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readChangesets } from "../changesets.js";
+import type { Changeset } from "../changesets.js";
 
 /** What changed, newest first, as Markdown: the pending changesets, then the released notes of contract and service. */
 export function changelogMarkdown(repository: string): string {
-  const pending = readChangesets(repository).map(
-    ({ summary, bumps }) => `- ${summary} (${Object.keys(bumps).join(", ")})`,
-  );
+  const pending = readChangesets(repository).map(note);
   const parts = ["# Changelog", "What changed for those who use the packages or run the service."];
   if (pending.length > 0) parts.push("## Not yet released", pending.join("\n"));
   // The packages of the contract share one version and one text; the client's copy is used.
@@ -14,6 +13,13 @@ export function changelogMarkdown(repository: string): string {
   parts.push(...released(repository, "service", "Service"));
   if (parts.length === 2) parts.push("Nothing has been released yet.");
   return `${parts.join("\n\n")}\n`;
+}
+
+/** An item of a list: the first line with the packages, then the others, which may be a list themselves. */
+export function note({ summary, bumps }: Pick<Changeset, "summary" | "bumps">): string {
+  const [first = "", ...others] = summary.split("\n");
+  const lines = others.map((line) => (line === "" ? "" : `  ${line}`));
+  return [`- ${first} (${Object.keys(bumps).join(", ")})`, ...lines].join("\n");
 }
 
 function released(repository: string, name: string, title: string): string[] {

@@ -26,7 +26,8 @@ beforeAll(async () => {
   });
   service = await openTestService({
     HEDDLE_PROVIDERS: file,
-    HEDDLE_JOB_CONCURRENCY: "2",
+    // An entity has two of them.
+    HEDDLE_JOB_CONCURRENCY: "3",
     HEDDLE_EVALUATION_CONCURRENCY: "16",
     HEDDLE_EVALUATION_TIMEOUT: "60",
   });
@@ -367,7 +368,7 @@ test("a run whose objects vanish before it begins fails with the reason", async 
   const modelRef = await model();
   const first = [await evaluate(evaluationRef, modelRef), await evaluate(evaluationRef, modelRef)];
   await vi.waitFor(() => expect(chat.waiting()).toBe(2), { timeout: 20_000 });
-  // Both slots are taken.
+  // Both slots that an entity has are taken.
   const id = await evaluate(await evaluation([{ prompt: "say: x" }]), await model("{prompt}", {}, "short-lived"));
   expect(await statusOf(id)).toEqual({ code: "running", completed_rows: 0, total_rows: 1 });
   await service.tracing().objDelete({ project_id: project, object_id: "short-lived" });

@@ -145,6 +145,10 @@ export function trainingJobCases(backEnd: string, make: () => Promise<string>): 
       expect(await jobs.start(job.id)).toMatchObject({ state: "running", from_step: 0 });
       expect(await jobs.events.reported(job.id)).toEqual({ started: true, gradientSteps: 2 });
       await jobs.events.add(job.id, { ...gradientStep(1), data: '{"loss":9}' });
+      for (const warnings of [["long\0"], ["long\0", "empty"]]) {
+        await jobs.events.add(job.id, { ...startedEvent, warnings });
+        expect(await jobs.get(job.id)).toMatchObject({ warnings });
+      }
       expect(await jobs.events.add(job.id, gradientStep(2))).toBe(true);
       expect(await jobs.get(job.id)).toMatchObject({ num_sequences: 3, completed_sequences: 3, phase: "preparing" });
       const all = await jobs.events.page({ job_id: job.id, limit: 100 });

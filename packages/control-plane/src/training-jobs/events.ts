@@ -3,7 +3,7 @@ import { HeddleError } from "@heddle/errors";
 import type { Database, Statements } from "../database/database.js";
 import { integerOf } from "../database/database.js";
 import { storedText } from "../database/stored-text.js";
-import { trainingEventOf } from "./records.js";
+import { trainingEventOf, warningsOf } from "./records.js";
 import type { TrainingEventRecord, TrainingEventType } from "./records.js";
 
 export interface EventPageRequest {
@@ -13,9 +13,12 @@ export interface EventPageRequest {
   limit: number;
 }
 
-/** What a job reports before it ends. `index` is that of the gradient step, from 0. */
+/**
+ * What a job reports before it ends. `index` is that of the gradient step, from 0; `warnings` are added to those of the
+ * job.
+ */
 export type TrainingProgress =
-  | { type: "training_started"; num_sequences: number; data: string }
+  | { type: "training_started"; num_sequences: number; data: string; warnings?: readonly string[] }
   | { type: "gradient_step"; index: number; data: string };
 
 /**
@@ -32,15 +35,29 @@ export async function addTrainingEvent(
   return await database.transaction(async (statements) => {
     const [running] = await statements.rows(
       started
-        ? "UPDATE training_jobs SET num_sequences = $2 WHERE id = $1 AND state = 'running' RETURNING id"
+        ? "UPDATE training_jobs SET num_sequences = $2 WHERE id = $1 AND state = 'running' RETURNING warnings"
         : `UPDATE training_jobs SET completed_sequences = CASE WHEN completed_sequences > $2 THEN completed_sequences
             ELSE $2 END WHERE id = $1 AND state = 'running' RETURNING id`,
       [jobId, BigInt(started ? event.num_sequences : event.index + 1)],
     );
     if (running === undefined) return false;
+    if (started) await addWarnings(statements, jobId, warningsOf(running), event.warnings ?? []);
     await insertEvent(statements, { ...event, job_id: jobId, sequence: started ? 0 : event.index + 1 }, now);
     return true;
   });
+}
+
+/** Adds those that an earlier attempt has not added. */
+async function addWarnings(
+  statements: Statements,
+  jobId: string,
+  known: readonly string[],
+  found: readonly string[],
+): Promise<void> {
+  const all = [...new Set([...known, ...found])];
+  if (all.length === known.length) return;
+  const values = [jobId, storedText(JSON.stringify(all))];
+  await statements.run("UPDATE training_jobs SET warnings = $2 WHERE id = $1", values);
 }
 
 /** Stores the last event of a job, after all others. */

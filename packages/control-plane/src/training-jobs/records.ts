@@ -30,7 +30,7 @@ export interface TrainingJobRecord {
   request_digest: string;
   /** JSON text of the submitted settings. */
   config: string;
-  /** What was noticed in the request and does not prevent the job. */
+  /** What was noticed in the request and its data, and does not prevent the job. */
   warnings: string[];
   /** Key of the blob with the data; null if an artifact has them. */
   data_blob: string | null;
@@ -82,7 +82,7 @@ export function trainingJobOf(row: Row): TrainingJobRecord {
     kind: oneOf(trainingJobKinds, row, "kind"),
     request_digest: textOf(row, "request_digest"),
     config: originalText(textOf(row, "config")),
-    warnings: JSON.parse(originalOf(row, "warnings")) as string[],
+    warnings: warningsOf(row),
     data_blob: optional(row, "data_blob", textOf),
     data_source: optional(row, "data_source", originalOf),
     call_ids: optional(row, "call_ids", (r, c) => JSON.parse(originalOf(r, c)) as string[]),
@@ -101,6 +101,10 @@ export function trainingJobOf(row: Row): TrainingJobRecord {
     started_at: optional(row, "started_at", integerOf),
     ended_at: optional(row, "ended_at", integerOf),
   };
+}
+
+export function warningsOf(row: Row): string[] {
+  return JSON.parse(originalOf(row, "warnings")) as string[];
 }
 
 export function trainingEventOf(row: Row): TrainingEventRecord {

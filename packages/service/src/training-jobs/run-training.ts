@@ -101,10 +101,14 @@ async function report(
   const { type, data } = event;
   const stored =
     type === "training_started"
-      ? { type, num_sequences: data.num_sequences, data: JSON.stringify(data) }
+      ? { type, num_sequences: data.num_sequences, data: JSON.stringify(data), warnings: warningsOf(data) }
       : { type, index: data["gradient_step"] ?? 0, data: JSON.stringify(data) };
   if (!(await control.trainingJobs.events.add(job.id, stored))) throw new HeddleError("aborted", "the job has ended");
   if (type === "gradient_step") attempt.report({ completed: (data["gradient_step"] ?? 0) + 1, total: null });
+}
+
+function warningsOf({ warning }: Readonly<Record<string, unknown>>): string[] {
+  return typeof warning === "string" ? [warning] : [];
 }
 
 async function finish(

@@ -84,6 +84,9 @@ test("rewards that are all equal advance the step with unchanged weights", async
     const { id } = await createRl(client, request);
     const events = await eventsOf(service, id);
     ended = events.at(-1)?.data;
+    expect(await client.getTrainingJob({ training_job_id: id })).toMatchObject({
+      warnings: ended?.["warning"] === undefined ? [] : [ended["warning"]],
+    });
     return [types(events), await newestCheckpoint(service, model.id)] as const;
   };
   let ended: Record<string, unknown> | undefined;

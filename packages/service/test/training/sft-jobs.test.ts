@@ -119,19 +119,18 @@ test("data that cannot be trained end the job with the line and the reason", asy
   expect(await newestCheckpoint(service, model.id)).toMatchObject({ step: 0 });
 }, 60_000);
 
-test("rows whose turns say that they are not trained are named by the first event", async () => {
+test("rows whose turns say that they are not trained are named by the job and its first event", async () => {
   const projectId = newProject();
   const model = await newModel(client, projectId);
   const untrained = row("yes").replace('"role":"assistant"', '"role":"assistant","weight":0');
   const uri = await artifact(projectId, { "train.jsonl": `${row("no")}\n${untrained}\n${row("yes")}` });
-  const { id } = await train(model.id, uri);
+  const { id } = await train(model.id, uri, { config: { fancy: true } });
   const events = await eventsOf(service, id);
   expect(events.at(-1)?.type).toBe("training_ended");
-  expect(events[0]?.data).toMatchObject({
-    num_trajectories: 3,
-    num_untrained_trajectories: 1,
-    warning: "Not trained: 1 rows have no trained token (lines 2).",
-  });
+  const warning = "Not trained: 1 rows have no trained token (lines 2).";
+  expect(events[0]?.data).toMatchObject({ num_trajectories: 3, num_untrained_trajectories: 1, warning });
+  const { warnings } = await client.getTrainingJob({ training_job_id: id });
+  expect(warnings).toEqual([expect.stringContaining("fancy"), warning]);
 }, 60_000);
 
 test("an artifact that is not there, foreign or without one file of examples is refused before the job", async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import type { CallPart, UsageRow } from "@heddle/trace-model";
-import { goldenTrees, partsOf } from "../../../trace-model/test/usage-trees.js";
-import type { GoldenTree } from "../../../trace-model/test/usage-trees.js";
+import { goldenTrees, partsOf } from "@heddle/trace-model/testing/usage-trees";
+import type { GoldenTree } from "@heddle/trace-model/testing/usage-trees";
 import { completePart, newProject, nowUs } from "../../test/call-parts.js";
 import { testDatabase } from "../../test/store.js";
 import type { TraceStore } from "../store.js";

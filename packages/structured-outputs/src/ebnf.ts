@@ -42,12 +42,6 @@ function escaped(codePoint: number): string {
   return String.raw`\U${codePoint.toString(16).padStart(8, "0")}`;
 }
 
-/** Returns an expression for any of the given ones. */
-export function alternation(options: readonly string[]): string {
-  const distinct = [...new Set(options)];
-  return distinct.length === 1 ? (distinct[0] ?? '""') : `(${distinct.join(" | ")})`;
-}
-
 /** The rules of a grammar under construction. `root` is the start rule. */
 export interface GrammarBuilder {
   /** Returns the name of a rule that is defined later with `define`, so that it may refer to itself. */

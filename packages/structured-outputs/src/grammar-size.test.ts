@@ -33,7 +33,7 @@ test.each<[string, string, StructuredOutput]>([
     "choices",
     { type: "choice", choices: Array.from({ length: 1000 }, (_, at) => `${at}${"x".repeat(200)}`) },
   ],
-  ["a long enum", "schema", schema({ enum: Array.from({ length: 9000 }, (_, at) => `value ${at}`) })],
+  ["a long enum", "schema", schema({ enum: Array.from({ length: 9000 }, (_, at) => `${at} ${"value".repeat(3)}`) })],
   ["many optional members", "schema", schema(object(1500, { type: "string" }))],
   ["a pattern", "schema", schema(object(1, { type: "string", pattern: "[ab]*a[ab]{60}" }))],
 ])("%s: what takes long to compile is refused by its field %s", (_, field, output) => {

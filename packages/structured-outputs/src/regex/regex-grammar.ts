@@ -1,7 +1,7 @@
 import type { Loc } from "@heddle/errors";
 import { HeddleError } from "@heddle/errors";
 import type { GrammarBuilder } from "../ebnf.js";
-import { alternation } from "../ebnf.js";
+import { alternation } from "../alternation.js";
 import { automatonExpression } from "./automaton.js";
 import type { CharacterWriter } from "./character-writer.js";
 import { parseRegex } from "./parse-regex.js";
@@ -90,7 +90,7 @@ function write(regex: Regex, writer: CharacterWriter): string {
     case "sequence":
       return writeSequence(regex.parts, writer);
     case "choice":
-      return alternation(regex.options.map((option) => write(option, writer)));
+      return alternation(regex.options.map((option) => writeOption(option, writer)));
     case "repeat":
       return writeRepeat(regex, writer);
     default:
@@ -98,8 +98,19 @@ function write(regex: Regex, writer: CharacterWriter): string {
   }
 }
 
-/** Merges adjacent single characters into one literal, which needs fewer states. */
+/** A sequence is written without parentheses, so that its beginning is seen. */
+function writeOption(option: Regex, writer: CharacterWriter): string {
+  return option.kind === "sequence" ? sequenceParts(option.parts, writer).join(" ") || '""' : write(option, writer);
+}
+
 function writeSequence(parts: Regex[], writer: CharacterWriter): string {
+  const written = sequenceParts(parts, writer);
+  if (written.length === 0) return '""';
+  return written.length === 1 ? (written[0] ?? '""') : `(${written.join(" ")})`;
+}
+
+/** Merges adjacent single characters into one literal, which needs fewer states. */
+function sequenceParts(parts: Regex[], writer: CharacterWriter): string[] {
   const written: string[] = [];
   let text = "";
   const flush = () => {
@@ -117,8 +128,7 @@ function writeSequence(parts: Regex[], writer: CharacterWriter): string {
     if (expression !== '""') written.push(expression);
   }
   flush();
-  if (written.length === 0) return '""';
-  return written.length === 1 ? (written[0] ?? '""') : `(${written.join(" ")})`;
+  return written;
 }
 
 function onlyCharacter(regex: Regex): string | undefined {

@@ -1,5 +1,6 @@
 import type { GrammarBuilder } from "../ebnf.js";
-import { characterClass, literal, alternation } from "../ebnf.js";
+import { alternation } from "../alternation.js";
+import { characterClass, literal } from "../ebnf.js";
 import type { CharacterWriter } from "../regex/character-writer.js";
 import type { CodePointRange } from "../utf8-ranges.js";
 import { normalizeRanges, complementRanges } from "../utf8-ranges.js";

@@ -1,5 +1,6 @@
 import type { GrammarBuilder } from "../ebnf.js";
-import { alternation, literal } from "../ebnf.js";
+import { alternation } from "../alternation.js";
+import { literal } from "../ebnf.js";
 import { automatonExpression } from "../regex/automaton.js";
 import { textWriter } from "../regex/character-writer.js";
 import type { Term } from "../regex/terms.js";

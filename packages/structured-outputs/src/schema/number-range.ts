@@ -1,6 +1,7 @@
 import type { Loc } from "@heddle/errors";
 import { HeddleError } from "@heddle/errors";
-import { literal, alternation } from "../ebnf.js";
+import { alternation } from "../alternation.js";
+import { literal } from "../ebnf.js";
 
 /** Maximum digits of a number: more could be rounded across a bound by the reader. */
 const maxDigits = 15;

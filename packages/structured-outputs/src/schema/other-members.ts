@@ -1,4 +1,5 @@
-import { alternation, literal } from "../ebnf.js";
+import { alternation } from "../alternation.js";
+import { literal } from "../ebnf.js";
 import { automatonExpression } from "../regex/automaton.js";
 import type { Parts } from "./conjunction.js";
 import { having } from "./conjunction.js";

@@ -71,7 +71,13 @@ export function schemaRule(given: unknown, builder: GrammarBuilder, json: JsonGr
         : branches.filter((branch) => typesOf(partsOf([...others, branch], refs))?.length !== 0);
     if (possible.length === 0)
       throw invalidSchema(pointerTo(part.pointer, keyword), "none of its schemas has a type that the others allow");
-    return possible.map((branch) => context.rule([...others, branch], depth + 1)).join(" | ");
+    const values: string[] = [];
+    const rules = possible.flatMap((branch) => {
+      const listed = context.valuesOf([...others, branch]);
+      values.push(...(listed ?? []));
+      return listed ? [] : [context.rule([...others, branch], depth + 1)];
+    });
+    return [...(values.length > 0 ? [valuesBody(values)] : []), ...rules].join(" | ");
   }
 
   function plainBody(parts: Parts, depth: number): string {

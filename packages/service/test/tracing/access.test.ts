@@ -145,6 +145,26 @@ test("health, version and server info are open", async () => {
   }
 });
 
+test("parameters of the query that an operation does not read are named, with those that were meant", async () => {
+  const projectId = newProject();
+  const read = async (path: string) => {
+    const headers = { authorization: `Bearer ${service.owner_key}` };
+    const response = await service.fetch(`http://in-process${path}`, { headers });
+    return [response.status, response.headers.get("x-heddle-unknown-parameters")];
+  };
+  expect(await read(`/v2/${projectId}/datasets?limt=3&limit=2&verb%C3%B6se=1&limt=4`)).toEqual([
+    200,
+    "limt (limit?), verb%C3%B6se",
+  ]);
+  expect(await read(`/v2/${projectId}/datasets?limit=3`)).toEqual([200, null]);
+  expect(await read(`/traces/v2/${projectId}/datasets?Offset=3`)).toEqual([200, "Offset (offset?)"]);
+  expect(await read("/health?check=1")).toEqual([200, "check"]);
+  expect(await read("/v1/models?limit=1")).toEqual([200, "limit"]);
+  const many = Array.from({ length: 50 }, (_, at) => `${at}${"%F0%9F%98%80".repeat(50)}=`).join("&");
+  const [, named] = await read(`/health?${many}`);
+  expect(String(named).split(", ")).toHaveLength(10);
+});
+
 test("a read of a project to which nothing was written says so, to those who may read it", async () => {
   const projectId = newProject();
   const read = async (path: string, body: unknown, key = service.owner_key) => {

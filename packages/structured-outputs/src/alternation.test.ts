@@ -60,6 +60,12 @@ test("alternatives of a pattern may have a beginning in common", async () => {
   expect(await others({ type: "regex", regex: "ca[tx]|cb(b|)|aa|aab" }, texts)).toEqual([]);
 });
 
+test("alternatives of a pattern may begin with the same class", async () => {
+  const ends = ["cbc", "acca", "bbba", "", "bab", "cc"];
+  const texts = ["x", "y"].flatMap((first) => ends.map((end) => first + end));
+  expect(await others({ type: "regex", regex: ends.map((end) => `[xy]${end}`).join("|") }, texts)).toEqual([]);
+});
+
 test("each choice may be the beginning of the next", async () => {
   const choices = Array.from({ length: 150 }, (_, length) => "a".repeat(length + 1));
   const session = await constraints.compile({ type: "choice", choices });

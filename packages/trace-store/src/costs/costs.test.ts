@@ -212,7 +212,8 @@ describe("sums of costs", () => {
   beforeAll(async () => {
     await setPrice(projectId, "gpt", "2026-04-02");
     await store.ingest([
-      used(projectId, "root", "2026-04-01T10:00:00Z", { gpt: tokens }),
+      // Not what its child used: it would be taken for the sum.
+      used(projectId, "root", "2026-04-01T10:00:00Z", { gpt: { ...tokens, completion_tokens: 5 } }),
       used(projectId, "child", "2026-04-02T10:00:00Z", { gpt: tokens, unpriced: tokens }, "root"),
     ]);
   });
@@ -220,7 +221,7 @@ describe("sums of costs", () => {
   it("of a trace are those of its calls, each at its own price", async () => {
     const request = { project_id: projectId, include_costs: true };
     const usage = await store.calls.callsUsage({ ...request, call_ids: ["root"] });
-    expect(usage.call_usage["root"]).toMatchObject({ gpt: costs(660, 808, 1.5, 1.25), unpriced: costs(0, 0, 0, 0) });
+    expect(usage.call_usage["root"]).toMatchObject({ gpt: costs(660, 810, 1.5, 1.25), unpriced: costs(0, 0, 0, 0) });
     const trace = await store.calls.traceUsage({ ...request, filter: { trace_ids: ["t"] } });
     expect(trace.call_usage["child"]).toMatchObject({ gpt: costs(600, 800, 0, 0) });
     expect(trace.call_usage["root"]).toEqual(usage.call_usage["root"]);
@@ -245,7 +246,13 @@ describe("sums of costs", () => {
       return Object.fromEntries(Object.entries(bucket ?? {}).filter(([name]) => !/^(timestamp|model)$/.test(name)));
     };
     const sums = { count: 1, sum_input_tokens: 10, sum_output_tokens: 4, max_input_tokens: 10 };
-    expect(numbers(1, "gpt")).toEqual({ ...sums, sum_input_cost: 62.75, sum_output_cost: 8, sum_total_cost: 70.75 });
+    expect(numbers(1, "gpt")).toEqual({
+      ...sums,
+      sum_output_tokens: 5,
+      sum_input_cost: 62.75,
+      sum_output_cost: 10,
+      sum_total_cost: 72.75,
+    });
     expect(numbers(2, "gpt")).toEqual({ ...sums, sum_input_cost: 600, sum_output_cost: 800, sum_total_cost: 1400 });
     expect(numbers(2, "unpriced")).toEqual({ ...sums, sum_input_cost: 0, sum_output_cost: 0, sum_total_cost: 0 });
     expect(numbers(1, "unpriced")).toMatchObject({ count: 0, sum_total_cost: 0, max_input_tokens: null });
@@ -284,7 +291,7 @@ describe("sums of costs", () => {
       granularity: 86_400,
     });
     // The project's price is in effect later only, and counts before it for want of any other.
-    expect(buckets.map(({ sum_total_cost }) => sum_total_cost)).toEqual([1400]);
+    expect(buckets.map(({ sum_total_cost }) => sum_total_cost)).toEqual([1600]);
     const empty = await bare.calls.callStats({
       project_id: newProject(),
       start: us("2026-04-01"),

@@ -54,12 +54,15 @@ export function createWorld({ target, contract, apiKey, otherApiKey, entity }: W
     const authorization: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` };
     return exchange(target, parts, { ...authorization, ...headers });
   };
+  // The example of logging in has a key that no server knows.
+  const logIn = byId.get("sessionCreate")?.body?.examples[0]?.value as { api_key?: string } | undefined;
+  const withKey = (text: string) => (logIn?.api_key === undefined ? text : text.replaceAll(logIn.api_key, apiKey));
   return {
     contract,
     apiKey,
     otherApiKey,
-    own: createTenant({ projectId: project("a") }),
-    neighbour: createTenant({ projectId: project("b"), rewrite: withSecret }),
+    own: createTenant({ projectId: project("a"), rewrite: withKey }),
+    neighbour: createTenant({ projectId: project("b"), rewrite: (text) => withSecret(withKey(text)) }),
     missing: createTenant({ projectId: project("m"), isMissing: true }),
     empty: { reads: project("c"), writes: project("d") },
     storyProject: project("s"),

@@ -139,11 +139,8 @@ async function readPage(
   if (Array.isArray(value)) return { items: value as unknown[], exchange };
   const record = value as Record<string, unknown>;
   const list = Object.values(record).find((member) => Array.isArray(member)) as unknown[] | undefined;
-  return {
-    items: list ?? [],
-    exchange,
-    ...(record["has_more"] === true && { next: String(record["last_id"]) }),
-  };
+  const next = record["has_more"] === true ? record["last_id"] : record["next"];
+  return { items: list ?? [], exchange, ...(typeof next === "string" && { next }) };
 }
 
 function same(a: unknown, b: unknown): boolean {

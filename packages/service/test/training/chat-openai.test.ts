@@ -20,7 +20,8 @@ let service: TestService;
 let url: string;
 let openai: OpenAI;
 beforeAll(async () => {
-  service = await openTestService({ HEDDLE_COMPLETION_SLOTS: "2", HEDDLE_COMPLETIONS_WAITING: "1" });
+  // A key has two of them.
+  service = await openTestService({ HEDDLE_COMPLETION_SLOTS: "4", HEDDLE_COMPLETIONS_WAITING: "1" });
   url = await service.listen();
   openai = new OpenAI({ baseURL: `${url}/v1`, apiKey: service.owner_key });
 });

@@ -116,7 +116,9 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
 
 /** Throws `UnusableTarget` where every check would fail for the same reason. */
 async function probe(fixture: Fixture, baseUrl: string, entity: string): Promise<void> {
-  const operation = fixture.contract.operations.find((one) => writes(one) && typeof one.access?.project === "object");
+  const operation = fixture.contract.operations.find(
+    (one) => writes(one) && !one.destructive && typeof one.access?.project === "object",
+  );
   if (operation === undefined) return;
   // Names nothing that exists, so that nothing is changed.
   const response = await fixture.send(operation, fixture.missing.request(operation)).catch((error: unknown) => {

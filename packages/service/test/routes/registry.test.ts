@@ -36,6 +36,7 @@ const servers = [
   "limits/with-scope.ts",
   "observability/metrics-route.ts",
   "otlp/listen-grpc.ts",
+  "sessions/guard-sessions.ts",
 ];
 
 test("no other file of the service can respond to a path: a route is in the registry", () => {

@@ -34,7 +34,7 @@ async function sampled(questions: Record<string, number>) {
     const found = await tracing.callsQuery({ project_id: projectId, ...completions });
     expect(found.calls).toHaveLength(total);
     return found.calls;
-  });
+  }, 10_000);
   const rate = async (callId: string, value: unknown, more: object = {}) =>
     await tracing.feedbackCreate({
       project_id: projectId,

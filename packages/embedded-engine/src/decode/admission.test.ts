@@ -82,6 +82,7 @@ test("a key has half of the rows, an entity three quarters, and others the rest"
     const all = Array.from({ length: 16 }, (_, seed) =>
       sampler.generate(requestOf({ sharer, maxTokens: 900, seed }), { signal: leave.signal }).catch(() => undefined),
     );
+    for (let i = 0; i < 400 && sampler.stats().rows < expected; i++) await turn();
     for (let i = 0; i < 40; i++) await turn();
     expect(sampler.stats().rows).toBe(expected);
     return async () => {

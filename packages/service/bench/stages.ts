@@ -29,17 +29,17 @@ type Stage = (typeof stages)[number] | "idle";
  * so that what node does for a stage counts as that stage.
  */
 const owners: ReadonlyArray<readonly [RegExp, Stage]> = [
-  [/server-stub\/dist\/(node|node-body|request-body|inflate)\.js$/, "read"],
-  [/server-stub\/dist\/json-/, "scan"],
+  [/server-stub\/dist\/(node\/|request\/request-body\.js$)/, "read"],
+  [/server-stub\/dist\/json\//, "scan"],
   [/server-stub\/dist\/generated\//, "validate"],
   [/trace-model\/dist\/otlp\//, "decode spans"],
   [
-    /trace-store\/dist\/ingest\/(prepare|call-sides|rows)\.js$|trace-store\/dist\/engine\/(row-writer|tab-separated)\.js$/,
+    /trace-store\/dist\/(ingest\/commit\/prepare|stored-calls\/(call-sides|rows)|engine\/(row-writer|tab-separated))\.js$/,
     "encode",
   ],
-  [/trace-model\/dist\//, "encode"],
+  [/(trace-model|exact-json)\/dist\//, "encode"],
   [/trace-store\/dist\/engine\/|@clickhouse\/client/, "insert"],
-  [/trace-store\/dist\/ingest\//, "pair"],
+  [/trace-store\/dist\/(ingest|stored-calls)\//, "pair"],
   [/service\/dist\/|server-stub\/dist\//, "pair"],
   [/^node:(_http_server|_http_incoming|_http_common)/, "read"],
   [/^node:(_http_client|_http_agent)/, "insert"],

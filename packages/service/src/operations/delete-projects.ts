@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { mutex } from "@heddle/concurrency";
 import type { ControlPlane } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import type { TraceStore } from "@heddle/trace-store";
@@ -23,7 +24,7 @@ export class ProjectDeletion {
   readonly #onError: (error: unknown) => void;
   /** By project; a request for one that is being deleted waits for it. */
   readonly #running = new Map<string, Promise<void>>();
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #oneByOne = mutex();
   #timer: NodeJS.Timeout | undefined;
   readonly #stopping = new AbortController();
 
@@ -69,8 +70,8 @@ export class ProjectDeletion {
   async #run(projectId: string): Promise<void> {
     const running = this.#running.get(projectId);
     if (running !== undefined) return await running;
-    const work = this.#last.then(async () => await deleteProject(this.#stores, projectId, this.#stopping.signal));
-    this.#last = work.catch(() => this.#retryLater());
+    const work = this.#oneByOne(async () => await deleteProject(this.#stores, projectId, this.#stopping.signal));
+    work.catch(() => this.#retryLater());
     this.#running.set(projectId, work);
     await work.finally(() => this.#running.delete(projectId));
   }

@@ -5,6 +5,7 @@ import { keyText } from "../../stored-calls/call-key.js";
 import { copyText, usageCounts } from "../../stored-calls/call-sides.js";
 import type { EndSide, StartSide } from "../../stored-calls/call-sides.js";
 import type { IngestContext } from "../context.js";
+import type { UsageTrees } from "../memory/usage-trees.js";
 import type { CallLookup } from "./find-stored.js";
 
 /** A call as it is after the commit. */
@@ -32,7 +33,8 @@ export interface OwnUsage {
 }
 
 interface Touched extends ChangedTrace {
-  nodes: UsageNode[];
+  tree: UsageTree;
+  nodes: Array<{ key: string; node: UsageNode }>;
   /** All of the trace has to be read. */
   whole: boolean;
 }
@@ -49,36 +51,31 @@ export async function findOwnUsage(
 ): Promise<OwnUsage> {
   const { state, now } = context;
   const trees = state.usage;
-  const touched = touchedTraces(calls, changedTraces);
-  const known = new Map<string, UsageTree>();
-  const unread: Array<readonly [key: string, trace: Touched]> = [];
-  for (const [key, trace] of touched) {
-    const tree = trees.tree(key);
-    known.set(key, tree);
-    if (trace.whole || mustRead(context, tree, trace)) unread.push([key, trace]);
-  }
+  const touched = touchedTraces(trees, calls, changedTraces);
+  const unread = [...touched].filter(([, trace]) => trace.whole || mustRead(context, trace));
   if (unread.length > 0) {
-    for (const [key, tree] of await readTraces(context, unread)) {
-      trees.replace(key, tree);
-      known.set(key, tree);
+    const read = await readTraces(context, unread);
+    for (const [key, trace] of unread) {
+      trace.tree = read.get(key) ?? trace.tree;
+      trees.replace(key, trace.tree);
     }
   }
   const own = new Map<string, readonly UsageRow[]>();
   const changed = new Map<string, { call: CallLookup; own: readonly UsageRow[] }>();
   const settled: Array<{ tree: UsageTree; key: string; id: string; own: readonly UsageRow[] }> = [];
   const nowUs = now();
-  for (const [key, { project_id, nodes }] of touched) {
-    const tree = known.get(key) ?? trees.tree(key);
-    for (const node of nodes) {
+  for (const { project_id, tree, nodes } of touched.values()) {
+    for (const { node } of nodes) {
       node.stored = tree.get(node.id)?.stored;
       trees.add(tree, node, nowUs);
     }
     for (const { node, own: used } of tree.settle()) {
       const call = { project_id, id: node.id, started_at: node.started_at, thorough: true };
-      changed.set(keyText(call), { call, own: used });
-      settled.push({ tree, key: keyText(call), id: node.id, own: used });
+      const key = keyText(call);
+      changed.set(key, { call, own: used });
+      settled.push({ tree, key, id: node.id, own: used });
     }
-    for (const { id } of nodes) own.set(keyText({ project_id, id }), tree.own(id));
+    for (const { key, node } of nodes) own.set(key, tree.own(node.id));
   }
   return {
     own,
@@ -96,41 +93,51 @@ export async function findOwnUsage(
 const traceKey = ({ project_id, trace_id }: ChangedTrace): string => `${project_id}\0${trace_id}`;
 
 function touchedTraces(
+  trees: UsageTrees,
   calls: ReadonlyMap<string, SettledCall>,
   changedTraces: readonly ChangedTrace[],
 ): Map<string, Touched> {
   const touched = new Map<string, Touched>();
-  for (const trace of changedTraces) touched.set(traceKey(trace), { ...trace, nodes: [], whole: true });
-  for (const { project_id, id, start, end } of calls.values()) {
+  const touch = (trace: ChangedTrace, whole: boolean): Touched => {
+    const key = traceKey(trace);
+    const known = touched.get(key);
+    if (known !== undefined) return known;
+    const { project_id, trace_id } = trace;
+    const added = { project_id, trace_id, tree: trees.tree(key), nodes: [], whole };
+    touched.set(key, added);
+    return added;
+  };
+  for (const trace of changedTraces) touch(trace, true);
+  for (const [key, { project_id, id, start, end }] of calls) {
     const { trace_id, parent_id, started_at, includes } = start;
-    const key = traceKey({ project_id, trace_id });
-    let trace = touched.get(key);
-    if (trace === undefined) touched.set(key, (trace = { project_id, trace_id, nodes: [], whole: false }));
-    trace.nodes.push({
+    const node: UsageNode = {
       id: copyText(id),
       parent_id: copyText(parent_id),
       started_at,
       includes,
       reported: end?.usage ?? [],
       stored: undefined,
-    });
+    };
+    touch({ project_id, trace_id }, false).nodes.push({ key, node });
   }
   return touched;
 }
 
 /** Whether calls of the trace may be stored that memory does not have, and matter. */
-function mustRead({ state }: IngestContext, tree: UsageTree, { project_id, nodes }: Touched): boolean {
+function mustRead({ state }: IngestContext, { project_id, tree, nodes }: Touched): boolean {
   const { since } = tree;
   if (since === undefined) return false;
-  if (!tree.reports && nodes.every(({ reported }) => reported.length === 0)) return false;
+  if (!tree.reports && nodes.every(({ node }) => node.reported.length === 0)) return false;
   if (tree.earliest !== undefined && tree.earliest <= since) return true;
+  let ids: ReadonlySet<string> | undefined;
+  const isTouched = (id: string) => (ids ??= new Set(nodes.map(({ node }) => node.id))).has(id);
   return nodes.some(
-    ({ parent_id, started_at }) =>
+    ({ node: { parent_id, started_at } }) =>
       started_at <= since ||
       (parent_id !== "" &&
         tree.get(parent_id) === undefined &&
         state.known.startedAt(keyText({ project_id, id: parent_id })) !== undefined &&
-        nodes.every(({ id }) => id !== parent_id)),
+        !isTouched(parent_id)),
   );
 }
 
@@ -161,7 +168,7 @@ async function readTraces(
     const p = new Parameters();
     const ids = some.map(([, { trace_id }]) => trace_id);
     const whole = some.some(([, trace]) => trace.whole);
-    const starts = some.flatMap(([, { nodes }]) => nodes.map(({ started_at }) => started_at));
+    const starts = some.flatMap(([, { nodes }]) => nodes.map(({ node }) => node.started_at));
     const near = whole
       ? ""
       : ` AND started_at BETWEEN ${p.time(least(starts) - dayUs)} AND ${p.time(greatest(starts) + dayUs)}`;

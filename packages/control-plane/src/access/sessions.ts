@@ -2,9 +2,8 @@ import { randomUUID, timingSafeEqual } from "node:crypto";
 import type { Caller } from "./callers.js";
 import type { Database, Row, Statements } from "../database/database.js";
 import { integerOf, textOf } from "../database/database.js";
-import { msSince } from "../moment.js";
-import type { Moment } from "../moment.js";
 import { endSessionsOfKey } from "./end-sessions.js";
+import { isRecentUse, RecentLookups } from "./recent-lookups.js";
 import { newSecret, secretHash } from "./secret.js";
 import type { KeyCheck, KeyVerifier } from "./verify.js";
 
@@ -45,12 +44,7 @@ const day = 86_400n * second;
 const idleTime = 7n * day;
 const longest = 30n * day;
 const codeTime = 600n * second;
-/** How often the last use is stored. */
-const useGrain = 600n * second;
 const mostOfKey = 100n;
-/** How long what another process has ended may still be accepted. */
-const believedMs = 1000;
-const remembered = 1000;
 
 interface StoredSession {
   id: string;
@@ -69,8 +63,7 @@ export function openSessions(
   now: () => bigint,
 ): Sessions {
   /** By the hash of the token. */
-  let believed = new Map<string, { session: StoredSession; at: Moment }>();
-  const forget = () => void (believed = new Map());
+  const recent = new RecentLookups<StoredSession | undefined>(now);
   const ownerCheck = ownerSecret === undefined ? "" : secretHash(`sessions of ${secretHash(ownerSecret)}`);
   const checkOf = ({ owner }: Caller) => (owner ? ownerCheck : "");
 
@@ -81,21 +74,15 @@ export function openSessions(
   }
 
   async function find(tokenHash: string): Promise<StoredSession | undefined> {
-    const at = { monotonic: performance.now(), wall: Number(now() / 1000n) };
-    const known = believed.get(tokenHash);
-    if (known !== undefined && msSince(known.at, at.wall) < believedMs) return known.session;
-    const current = believed;
-    current.delete(tokenHash);
-    const [row] = await database.rows("SELECT * FROM sessions WHERE token_sha256 = $1", [tokenHash]);
-    if (row === undefined) return undefined;
-    const session = sessionOf(row);
-    if (current.size >= remembered) current.clear();
-    current.set(tokenHash, { session, at });
-    return session;
+    const look = async () => {
+      const [row] = await database.rows("SELECT * FROM sessions WHERE token_sha256 = $1", [tokenHash]);
+      return row && sessionOf(row);
+    };
+    return await recent.get(tokenHash, look, (session) => session !== undefined);
   }
 
   async function noteUse(session: StoredSession, time: bigint): Promise<void> {
-    if (session.lastUsedAt <= time && time - session.lastUsedAt < useGrain) return;
+    if (isRecentUse(session.lastUsedAt, time)) return;
     session.lastUsedAt = time;
     try {
       await database.run("UPDATE sessions SET last_used_at = $2 WHERE id = $1", [session.id, time]);
@@ -120,7 +107,7 @@ export function openSessions(
         ]);
         await keepNewest(statements, "sessions", "id", key_id);
       });
-      forget();
+      recent.forget();
       const session = { id, expires_at: endOf({ createdAt: time, lastUsedAt: time }) };
       return { token, cookie, caller: { ...caller, session } };
     },
@@ -166,12 +153,12 @@ export function openSessions(
 
     async end(id) {
       await database.run("DELETE FROM sessions WHERE id = $1", [id]);
-      forget();
+      recent.forget();
     },
 
     async endAll(keyId) {
       const ended = await database.transaction(async (statements) => await endSessionsOfKey(statements, keyId));
-      forget();
+      recent.forget();
       return ended;
     },
   };

@@ -37,10 +37,11 @@ describe.each(["tracing", "training"] as const)("%s", (name) => {
     const { id, group, success } = operation;
     const kind = success.contents[0]?.kind;
     const sample = kind === "bytes" ? bytes : samples[`${id}Response`]?.value;
+    const isStream = kind === "jsonl" || kind === "sse";
     const seen: Seen[] = [];
     const handler = async ({ params, query, headers, body }: Seen, caller: { secret: string }) => {
       seen.push({ params, query, headers, body: await received(body), secret: caller?.secret });
-      return kind === "jsonl" ? [sample, sample].values() : sample;
+      return isStream ? [sample, sample].values() : sample;
     };
     const server = createServer({ [group]: { [id]: handler } }, { authenticate: asCaller, validateResponses: true });
     const client = createClient({ baseUrl, apiKey, fetch: toFetch(server), retries: 0 });
@@ -48,7 +49,7 @@ describe.each(["tracing", "training"] as const)("%s", (name) => {
     const { input, body, params } = inputOf(operation, samples[`${id}Request`]?.value);
     const method = (client as unknown as Record<string, Method>)[id]!;
     const result = input ? method(input) : method();
-    expect(await collected(result)).toEqual(kind === "jsonl" ? [sample, sample] : itemsOf(operation, sample));
+    expect(await collected(result)).toEqual(isStream ? [sample, sample] : itemsOf(operation, sample));
 
     expect(seen).toHaveLength(1);
     expect({ ...seen[0]!.params, ...seen[0]!.query, ...seen[0]!.headers }).toMatchObject(params);

@@ -21,7 +21,7 @@ export type { TrainingResult } from "./training-jobs/end.js";
 export type { TrainingProgress } from "./training-jobs/events.js";
 export type { BlobFile, TrainingEventRecord, TrainingJobRecord } from "./training-jobs/records.js";
 export type { TrainingJobs } from "./training-jobs/training-jobs.js";
-export type { Checkpoint, TrainingModel } from "./training-models/records.js";
+export type { Checkpoint, CheckpointParity, TrainingModel } from "./training-models/records.js";
 export type { Checkpoints, TrainingModels } from "./training-models/training-models.js";
 export type { SessionCheck, Sessions } from "./access/sessions.js";
 export type { UrlSignatures } from "./access/url-signatures.js";

@@ -22,6 +22,7 @@ import { trackingRuns } from "./migrations/0008-tracking-runs.js";
 import { jobTurns } from "./migrations/0009-job-turns.js";
 import { sessions } from "./migrations/0010-sessions.js";
 import { projectDeletions } from "./migrations/0011-project-deletions.js";
+import { trainingReads } from "./migrations/0012-training-reads.js";
 import { checkPathName, isStorable } from "./database/names.js";
 import { openProjectDeletions } from "./project-deletion/project-deletions.js";
 import type { ProjectDeletions } from "./project-deletion/project-deletions.js";
@@ -116,6 +117,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
         jobTurns,
         sessions,
         projectDeletions,
+        trainingReads,
       ],
       now,
     );

@@ -283,6 +283,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         { version: 9n, name: "job-turns" },
         { version: 10n, name: "sessions" },
         { version: 11n, name: "project-deletions" },
+        { version: 12n, name: "training-reads" },
       ]);
     });
 
@@ -300,7 +301,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         code: "incompatible",
         message: expect.stringContaining("version 1000"),
       });
-      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 12n }]);
+      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 13n }]);
     });
 
     test("a migration that fails leaves nothing", async () => {

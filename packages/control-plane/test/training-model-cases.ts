@@ -99,6 +99,7 @@ export function trainingModelCases(backEnd: string, make: () => Promise<string>)
         artifact_version: null,
         weights_digest: null,
         job_id: null,
+        parity: null,
         created_at: clock.now,
       };
       expect(await models.checkpoints.newest(model.id)).toEqual(first);

@@ -76,9 +76,11 @@ function bodyType(id: string, body: Operation["body"]): string {
 
 function responseType(operation: Operation): string {
   const { typeName, success, stream } = operation;
+  // Of server-sent events, a handler may send lines that are not data: ids, and comments.
+  const itemsType = `AsyncIterable<${typeName}Item${stream === "sse" ? " | Uint8Array" : ""}>`;
   const contents = success.contents.map((content) => {
     if (content.kind === "bytes") return "Bytes";
-    return content.kind === "json" ? contentType(operation, content) : `AsyncIterable<${typeName}Item>`;
+    return content.kind === "json" ? contentType(operation, content) : itemsType;
   });
   const item = success.contents.find(({ kind }) => kind === stream);
   return [

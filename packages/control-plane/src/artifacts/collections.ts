@@ -77,7 +77,7 @@ export async function pageCollections(
     columns: collectionColumns,
     position: "sequence",
     owner: ["project_id", project_id],
-    ...(type !== undefined && { filter: ["type", storedText(type)] }),
+    ...(type !== undefined && { filters: [["type", [storedText(type)]]] as const }),
     keepsDeleted: false,
   };
   const { rows, hasMore } = await readPage(database, source, page);

@@ -22,8 +22,10 @@ export interface PageSource {
   position: string;
   /** The column that all items have the same value in, and that value. */
   owner: [column: string, value: string];
-  /** A further column that all items of the page have the same value in. */
-  filter?: [column: string, value: string];
+  /** Further columns, and the values of which all items of the page have one there. */
+  filters?: readonly (readonly [column: string, values: readonly string[]])[];
+  /** A further condition, without parameters. */
+  condition?: string;
   /** Expression of the bytes of a row whose texts may be large; without it rows are small. */
   bytes?: string;
   /** Whether deleted items stay as rows with `deleted_at`; default true. */
@@ -36,12 +38,14 @@ export interface PageSource {
  */
 export async function readPage(
   statements: Statements,
-  { table, columns, position, owner: [column, owner], filter, bytes, keepsDeleted = true }: PageSource,
+  { table, columns, position, owner: [column, owner], filters = [], condition, bytes, keepsDeleted = true }: PageSource,
   { after, limit, order = "asc", reserve }: CursorPage,
 ): Promise<{ rows: Row[]; hasMore: boolean }> {
   const p = new Parameters();
   const conditions = [`${column} = ${p.bind(owner)}`];
-  if (filter !== undefined) conditions.push(`${filter[0]} = ${p.bind(filter[1])}`);
+  for (const [name, values] of filters)
+    conditions.push(`${name} IN (${values.map((value) => p.bind(value)).join(", ")})`);
+  if (condition !== undefined) conditions.push(condition);
   if (keepsDeleted) conditions.push("deleted_at IS NULL");
   if (after !== undefined) {
     const params: SqlValue[] = [owner, after];

@@ -12,7 +12,7 @@ import { addTerminalEvent } from "./events.js";
 import type { BlobFile } from "./records.js";
 
 export interface TrainingResult {
-  checkpoint: Pick<NewCheckpoint, "id" | "metrics">;
+  checkpoint: Pick<NewCheckpoint, "id" | "metrics" | "parity">;
   /** Contents that the project has sent; null for the untrained weights of the base model. */
   weights: Pick<NewArtifactVersion, "files" | "metadata"> | null;
   /** State of the optimizer; that of earlier jobs of the model is forgotten. */

@@ -100,7 +100,7 @@ export async function pageOfEvents(
     last = integerOf(row, "sequence");
   }
   const rows = await database.rows(
-    "SELECT id, type, data FROM training_events WHERE job_id = $1 AND sequence > $2 ORDER BY sequence LIMIT $3",
+    "SELECT id, type, data, created_at FROM training_events WHERE job_id = $1 AND sequence > $2 ORDER BY sequence LIMIT $3",
     [jobId, last, BigInt(limit)],
   );
   return rows.map(trainingEventOf);

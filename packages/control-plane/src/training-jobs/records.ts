@@ -68,6 +68,7 @@ export interface TrainingEventRecord {
   type: TrainingEventType;
   /** JSON text. */
   data: string;
+  created_at: bigint;
 }
 
 export const trainingJobColumns = `id, project_id, model_id, kind, request_digest, config, warnings, data_blob, data_source, call_ids,
@@ -112,6 +113,7 @@ export function trainingEventOf(row: Row): TrainingEventRecord {
     id: textOf(row, "id"),
     type: oneOf(trainingEventTypes, row, "type"),
     data: originalText(textOf(row, "data")),
+    created_at: integerOf(row, "created_at"),
   };
 }
 

@@ -1,9 +1,11 @@
+import { EventEmitter } from "node:events";
 import type { Database } from "../database/database.js";
 import { integerOf, textOf } from "../database/database.js";
 import { isStorable } from "../database/names.js";
 import { batches, Parameters } from "../database/parameters.js";
 import { originalText } from "../database/stored-text.js";
 import type { WaitingLimit } from "../jobs/insert.js";
+import type { JobState } from "../jobs/records.js";
 import { readPage } from "../database/page.js";
 import type { CursorPage } from "../database/page.js";
 import type { Checkpoint } from "../training-models/records.js";
@@ -30,6 +32,10 @@ export interface TrainingJobs {
   get(id: string): Promise<TrainingJobRecord | undefined>;
   /** A page of the jobs of a model in the order of creation. Throws `invalid` for an unknown cursor. */
   page(modelId: string, page: CursorPage): Promise<{ jobs: TrainingJobRecord[]; has_more: boolean }>;
+  /**
+   * A page of the jobs of a project whose models are not deleted, newest first. Throws `invalid` for an unknown cursor.
+   */
+  pageOfProject(projectId: string, page: ProjectJobsPage): Promise<{ jobs: TrainingJobRecord[]; has_more: boolean }>;
   /** Number of jobs of the same project that wait or run and were created before. */
   position(id: string): Promise<number>;
   /** Whether a job of the model waits or runs. */
@@ -55,6 +61,12 @@ export interface TrainingJobs {
   blobsInUse(keys: readonly string[]): Promise<Set<string>>;
 }
 
+interface ProjectJobsPage extends Pick<CursorPage, "after" | "limit"> {
+  /** Only jobs in one of these states. */
+  states?: readonly JobState[];
+  model_id?: string;
+}
+
 interface TrainingEvents {
   /** A page of the events of a job in their order. Throws `invalid` for an unknown cursor. */
   page(request: { job_id: string; after?: string; limit: number }): Promise<TrainingEventRecord[]>;
@@ -65,10 +77,13 @@ interface TrainingEvents {
   add(jobId: string, event: TrainingProgress): Promise<boolean>;
   /** What earlier attempts have reported. */
   reported(jobId: string): Promise<{ started: boolean; gradientSteps: number }>;
+  /** Calls `onStored` whenever this process has stored an event of the job. Returns what ends that. */
+  watch(jobId: string, onStored: () => void): () => void;
 }
 
 /** `waitingPerKey`: jobs of one key that may wait. */
 export function openTrainingJobs(database: Database, now: () => bigint, waitingPerKey?: WaitingLimit): TrainingJobs {
+  const stored = new EventEmitter().setMaxListeners(0);
   return {
     create: async (job) => await createTrainingJob(database, job, { now: now(), waitingPerKey }),
     async get(id) {
@@ -80,6 +95,24 @@ export function openTrainingJobs(database: Database, now: () => bigint, waitingP
     async page(modelId, page) {
       const source = { table: "training_jobs", columns: trainingJobColumns, position: "sequence", keepsDeleted: false };
       const { rows, hasMore } = await readPage(database, { ...source, owner: ["model_id", modelId] }, page);
+      return { jobs: rows.map(trainingJobOf), has_more: hasMore };
+    },
+    async pageOfProject(projectId, { states = [], model_id, ...page }) {
+      if (model_id !== undefined && !isStorable(model_id)) return { jobs: [], has_more: false };
+      const source = { table: "training_jobs", columns: trainingJobColumns, position: "sequence", keepsDeleted: false };
+      const { rows, hasMore } = await readPage(
+        database,
+        {
+          ...source,
+          owner: ["project_id", projectId],
+          filters: [
+            ...(states.length > 0 ? [["state", states] as const] : []),
+            ...(model_id === undefined ? [] : [["model_id", [model_id]] as const]),
+          ],
+          condition: "NOT EXISTS (SELECT 1 FROM training_models m WHERE m.id = model_id AND m.deleted_at IS NOT NULL)",
+        },
+        { ...page, order: "desc" },
+      );
       return { jobs: rows.map(trainingJobOf), has_more: hasMore };
     },
     async position(id) {
@@ -117,11 +150,27 @@ export function openTrainingJobs(database: Database, now: () => bigint, waitingP
     },
     events: {
       page: async (request) => await pageOfEvents(database, request),
-      add: async (jobId, event) => await addTrainingEvent(database, jobId, event, now()),
+      async add(jobId, event) {
+        const isAdded = await addTrainingEvent(database, jobId, event, now());
+        stored.emit(jobId);
+        return isAdded;
+      },
       reported: async (jobId) => await reportedEvents(database, jobId),
+      watch(jobId, onStored) {
+        stored.on(jobId, onStored);
+        return () => void stored.off(jobId, onStored);
+      },
     },
-    succeed: async (id, result) => await succeedTrainingJob(database, id, result, now()),
-    fail: async (which, failure) => await failTrainingJobs(database, which, failure, now()),
+    async succeed(id, result) {
+      const checkpoint = await succeedTrainingJob(database, id, result, now());
+      stored.emit(id);
+      return checkpoint;
+    },
+    async fail(which, failure) {
+      const ended = await failTrainingJobs(database, which, failure, now());
+      for (const id of ended) stored.emit(id);
+      return ended;
+    },
     blobsInUse: async (keys) => await blobsInUse(database, keys),
   };
 }

@@ -6,12 +6,13 @@ import { batches, Parameters } from "../database/parameters.js";
 import { getModel } from "./models.js";
 import { readPage } from "../database/page.js";
 import type { CursorPage } from "../database/page.js";
-import { checkpointColumns, checkpointOf } from "./records.js";
-import type { Checkpoint } from "./records.js";
+import { checkpointColumns, checkpointOf, parityText } from "./records.js";
+import type { Checkpoint, CheckpointParity } from "./records.js";
 
 /** Null `artifact_version` and `weights_digest`: the job changed no weight of the untrained model. */
 export type NewCheckpoint = Pick<Checkpoint, "id" | "model_id" | "metrics" | "artifact_version" | "weights_digest"> & {
   job_id: string;
+  parity?: CheckpointParity | null;
 };
 
 /** Metrics of one checkpoint. */
@@ -76,8 +77,9 @@ export async function insertCheckpoint(statements: Statements, added: NewCheckpo
   );
   if (model === undefined) throw new HeddleError("not_found", `no model ${added.model_id}`);
   const [row = {}] = await statements.rows(
-    `INSERT INTO checkpoints (id, model_id, step, metrics, artifact_version, weights_digest, job_id, created_at)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING ${checkpointColumns}`,
+    `INSERT INTO checkpoints (id, model_id, step, metrics, artifact_version, weights_digest, job_id, created_at,
+        parity)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING ${checkpointColumns}`,
     [
       added.id,
       added.model_id,
@@ -87,6 +89,7 @@ export async function insertCheckpoint(statements: Statements, added: NewCheckpo
       added.weights_digest,
       added.job_id,
       now,
+      added.parity ? parityText(added.parity) : null,
     ],
   );
   return checkpointOf(row);

@@ -31,12 +31,24 @@ export interface Checkpoint {
   weights_digest: string | null;
   /** Id of the job that made it; null for step 0. */
   job_id: string | null;
+  /** Null where nothing was compared. */
+  parity: CheckpointParity | null;
   created_at: bigint;
+}
+
+/** How far log-probabilities of weights as they are served agree with those of their training. */
+export interface CheckpointParity {
+  max_difference: number;
+  tolerance: number;
+  /** Number of log-probabilities. */
+  tokens: number;
+  checked_at: bigint;
 }
 
 export const modelColumns = "id, project_id, name, base_model, run_id, created_at, created_by";
 
-export const checkpointColumns = "id, model_id, step, metrics, artifact_version, weights_digest, job_id, created_at";
+export const checkpointColumns =
+  "id, model_id, step, metrics, artifact_version, weights_digest, job_id, parity, created_at";
 
 export function modelOf(row: Row): TrainingModel {
   return {
@@ -60,6 +72,16 @@ export function checkpointOf(row: Row): Checkpoint {
     artifact_version: orNull("artifact_version"),
     weights_digest: orNull("weights_digest"),
     job_id: orNull("job_id"),
+    parity: row["parity"] === null ? null : parityOf(textOf(row, "parity")),
     created_at: integerOf(row, "created_at"),
   };
+}
+
+export function parityText({ checked_at, ...parity }: CheckpointParity): string {
+  return JSON.stringify({ ...parity, checked_at: String(checked_at) });
+}
+
+function parityOf(text: string): CheckpointParity {
+  const { checked_at, ...parity } = JSON.parse(text) as Omit<CheckpointParity, "checked_at"> & { checked_at: string };
+  return { ...parity, checked_at: BigInt(checked_at) };
 }

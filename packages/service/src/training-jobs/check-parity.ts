@@ -1,3 +1,4 @@
+import type { CheckpointParity } from "@heddle/control-plane";
 import { openTokenizer } from "@heddle/chat-format";
 import { HeddleError } from "@heddle/errors";
 import type { TokenSequence, Trainer, TrainingEngine, WeightsRef } from "@heddle/training";
@@ -19,15 +20,15 @@ export async function probeTrainer(
 /**
  * Loads weights for serving, and compares the log-probabilities of a fixed text as they are served with those of training,
  * which are computed if they are not given. Throws `failed` if they differ: rollouts would then train on wrong importance
- * ratios.
+ * ratios. Returns what was found; undefined for weights that are not served here.
  */
 export async function checkParity(
   engine: TrainingEngine,
   weights: WeightsRef,
   { trained, signal }: { trained: Float64Array | undefined; signal: AbortSignal },
-): Promise<void> {
+): Promise<CheckpointParity | undefined> {
   const probe = await probeOf(engine, weights.baseModel);
-  if (probe === undefined) return;
+  if (probe === undefined) return undefined;
   await engine.sampler.preload(weights);
   const request = { weights, prompt: probe.tokens, n: 1, maxTokens: 1, seed: 1, promptLogprobs: 0 };
   const { promptLogprobs = [] } = await engine.sampler.generate(request, { signal });
@@ -36,7 +37,14 @@ export async function checkParity(
     .slice(1)
     .map((entry, at) => Math.abs((entry?.[0].logprob ?? NaN) - (expected?.[at + 1] ?? NaN)));
   const difference = Math.max(...differences);
-  if (differences.length > 0 && difference <= parityTolerance) return;
+  if (differences.length > 0 && difference <= parityTolerance) {
+    return {
+      max_difference: difference,
+      tolerance: parityTolerance,
+      tokens: differences.length,
+      checked_at: BigInt(Date.now()) * 1000n,
+    };
+  }
   const found = `log-probabilities of served and trained weights differ by up to ${difference}`;
   throw new HeddleError("failed", `${found}; at most ${parityTolerance} is accepted`, {
     details: { error_type: "parity" },

@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { manifestDigest } from "@heddle/control-plane";
-import type { BlobFile, ControlPlane, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
+import type { BlobFile, CheckpointParity, ControlPlane, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import { newId } from "@heddle/trace-model";
 import { storeContent } from "../artifacts/store-content.js";
@@ -62,15 +62,16 @@ export async function finishTraining(
     onProgress();
   }
   const digest = manifestDigest(files);
+  let parity: CheckpointParity | undefined;
   try {
     if (!isUntrained) {
       await control.trainingJobs.setPhase(job.id, "verifying");
       const checkpoint = await checkpointDirectories.adopt(directory, weightPaths, digest);
-      await checkParity(training, { baseModel: model.base_model, checkpoint }, { trained: probe, signal });
+      parity = await checkParity(training, { baseModel: model.base_model, checkpoint }, { trained: probe, signal });
     }
     onProgress();
     const checkpoint = await control.trainingJobs.succeed(job.id, {
-      checkpoint: { id: newId(), metrics: trained.metrics },
+      checkpoint: { id: newId(), metrics: trained.metrics, ...(parity && { parity }) },
       weights: isUntrained ? null : { files, metadata: metadataOf(model) },
       optimizer_files: optimizer,
       data: trained.ended,

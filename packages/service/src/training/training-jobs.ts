@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { mapConcurrently } from "@heddle/concurrency";
-import type { Caller, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
+import type { Caller, TrainingEventRecord, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import type { TrainingHandlers } from "@heddle/server-stub/training";
 import { loadTrainingModel } from "../access/load-training-model.js";
@@ -11,7 +11,8 @@ import { createRlJob, createSftJob, readRlConfig } from "../training-jobs/create
 import { packTrajectories } from "../training-jobs/pack-trajectories.js";
 import type { RlRequestHeader } from "../training-jobs/pack-trajectories.js";
 import { purgeCheckpoints } from "../checkpoints/purge-checkpoints.js";
-import { wireTrainingEvent, wireTrainingJob } from "../wire/training-job.js";
+import { tailEvents } from "../training-jobs/tail-events.js";
+import { stateOfStatus, wireTrainingEvent, wireTrainingJob } from "../wire/training-job.js";
 import { wirePage } from "../wire/training-model.js";
 
 /** Jobs whose positions in the queue are counted at the same time. */
@@ -25,6 +26,17 @@ export function trainingJobHandlers(services: Services): TrainingHandlers<Caller
     wireTrainingJob(job, job.state === "queued" ? await trainingJobs.position(job.id) : 0);
 
   return {
+    async listTrainingJobs({ query }) {
+      const { project_id, status = [], model_id, after, limit } = query;
+      const page = await trainingJobs.pageOfProject(project_id, {
+        limit,
+        states: status.map((each) => stateOfStatus[each]),
+        ...(after !== undefined && { after }),
+        ...(model_id !== undefined && { model_id: model_id.toLowerCase() }),
+      });
+      return wirePage(await mapConcurrently(page.jobs, countedAtOnce, wire), page.has_more);
+    },
+
     async createRlTrainingJob({ body, headers }, caller) {
       const hash = createHash("sha256");
       let target: { model: TrainingModel; config: Awaited<ReturnType<typeof readRlConfig>> } | undefined;
@@ -84,6 +96,11 @@ export function trainingJobHandlers(services: Services): TrainingHandlers<Caller
       return wirePage(events.slice(0, limit).map(wireTrainingEvent), events.length > limit);
     },
 
+    async tailTrainingJobEvents({ params, headers, signal }, caller) {
+      const job = await loadTrainingJob(control, caller, params.training_job_id);
+      return wireEvents(await tailEvents(control, job, { after: headers["Last-Event-ID"], signal }));
+    },
+
     async listModelTrainingJobs({ params, query }, caller) {
       const model = await loadTrainingModel(control, caller, params.model_id);
       const page = await trainingJobs.page(model.id, query);
@@ -101,4 +118,8 @@ export function trainingJobHandlers(services: Services): TrainingHandlers<Caller
       return await wire(await loadTrainingJob(control, caller, id));
     },
   };
+}
+
+async function* wireEvents(events: AsyncIterable<TrainingEventRecord | Buffer>) {
+  for await (const event of events) yield "data" in event ? wireTrainingEvent(event) : event;
 }

@@ -35,6 +35,20 @@ export function wireTrainingJob(job: TrainingJobRecord, position: number): Respo
   };
 }
 
-export function wireTrainingEvent({ id, type, data }: TrainingEventRecord): ResponseSchemas["TrainingJobEvent"] {
-  return { id, type, data: rawJson(data) };
+/** The stored states of a job with this status in the API. */
+export const stateOfStatus: Readonly<Record<ResponseSchemas["TrainingJob"]["status"], TrainingJobRecord["state"]>> = {
+  PENDING: "queued",
+  RUNNING: "running",
+  COMPLETED: "succeeded",
+  FAILED: "failed",
+  CANCELLED: "cancelled",
+};
+
+export function wireTrainingEvent({
+  id,
+  type,
+  data,
+  created_at,
+}: TrainingEventRecord): ResponseSchemas["TrainingJobEvent"] {
+  return { id, type, created_at: formatTime(created_at), data: rawJson(data) };
 }

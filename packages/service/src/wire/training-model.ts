@@ -21,7 +21,7 @@ export function wireModel(model: TrainingModel): Schemas["Model"] {
 
 /** A stored checkpoint as the API shows it. */
 export function wireCheckpoint(model: TrainingModel, checkpoint: Checkpoint): Schemas["Checkpoint"] {
-  const { id, step, metrics, job_id, weights_digest, created_at } = checkpoint;
+  const { id, step, metrics, job_id, weights_digest, parity, created_at } = checkpoint;
   return {
     id,
     step,
@@ -30,6 +30,7 @@ export function wireCheckpoint(model: TrainingModel, checkpoint: Checkpoint): Sc
     job_id,
     inference_name: `${inferenceName(model)}:step${step}`,
     created_at: formatTime(created_at),
+    parity: parity && { ...parity, checked_at: formatTime(parity.checked_at) },
   };
 }
 

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openTestService } from "../test-service.js";
+import { Problem } from "@heddle/server-stub";
+import { tailEvents } from "../../src/training-jobs/tail-events.js";
+import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 import { createRl, eventsOf, newestCheckpoint, newModel } from "./jobs.js";
 import type { JobEvent, TrainingClient } from "./jobs.js";
@@ -17,6 +19,11 @@ afterAll(async () => {
   expect(service.unexpected).toEqual([]);
   await service.close();
 });
+
+async function first(items: AsyncIterable<unknown>): Promise<unknown> {
+  for await (const item of items) return item;
+  return undefined;
+}
 
 const pageOf = async (id: string, query: Record<string, string | number> = {}) =>
   await readPage<JobEvent>(service, `/v1/preview/training-jobs/${id}/events`, query);
@@ -85,6 +92,112 @@ test("a job that waits shows its position, and is cancelled at once; a running o
   const next = await createRl(client, { model_id: model.id, trajectory_groups: [group()] });
   await eventsOf(service, next.id);
   expect(await newestCheckpoint(service, model.id)).toMatchObject({ step: 1, job_id: next.id });
+}, 60_000);
+
+test("events are followed as they are stored, resumed after the last one seen, and end with the job", async () => {
+  const model = await newModel(client);
+  const { id } = await createRl(client, requestOf(model.id, 45));
+  const seen: { id: string; type: string; created_at: string }[] = [];
+  for await (const event of client.tailTrainingJobEvents({ training_job_id: id })) {
+    seen.push(event);
+    // What was sent is stored, and the job still runs while its steps are sent.
+    if (seen.length === 5) {
+      expect((await client.getTrainingJob({ training_job_id: id })).status).toBe("RUNNING");
+      break;
+    }
+  }
+  const resumed = client.tailTrainingJobEvents({ training_job_id: id, "Last-Event-ID": seen.at(-1)?.id ?? "" });
+  for await (const event of resumed) seen.push(event);
+  const stored = await eventsOf(service, id);
+  expect(seen).toEqual(stored);
+  expect(stored).toHaveLength(47);
+  const times = seen.map(({ created_at }) => created_at);
+  expect(times).toEqual(times.toSorted());
+  expect(times[0]).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
+
+  const again: unknown[] = [];
+  const all = { training_job_id: id, "Last-Event-ID": stored.at(-1)?.id ?? "" };
+  for await (const event of client.tailTrainingJobEvents(all)) again.push(event);
+  expect(again).toEqual([]);
+  const response = await service.fetch(`http://in-process/v1/preview/training-jobs/${id}/events/stream`, {
+    headers: { authorization: `Bearer ${service.owner_key}`, "last-event-id": stored.at(-2)?.id ?? "" },
+  });
+  const last = stored.at(-1);
+  const [comment, event, ...end] = (await response.text()).split("\n\n");
+  expect([comment, event?.split("\ndata: ")[0], end]).toEqual([":", `id: ${last?.id}`, ["data: [DONE]", ""]]);
+  const unknown = client.tailTrainingJobEvents({ training_job_id: id, "Last-Event-ID": model.id });
+  await expect(first(unknown)).rejects.toMatchObject({ status: 400 });
+}, 60_000);
+
+test("a key follows 20 jobs, and a stream ends with its client, its key and its project", async () => {
+  const key = await service.key({});
+  const alice = service.training(key);
+  const project = newProject();
+  const model = await newModel(client, project);
+  const running = await createRl(client, requestOf(model.id, 400));
+  const { id } = await createRl(client, requestOf(model.id, 1));
+  const open = async (): Promise<[Response, AbortController]> => {
+    const controller = new AbortController();
+    const response = await service.fetch(`http://in-process/v1/preview/training-jobs/${id}/events/stream`, {
+      headers: { authorization: `Bearer ${key}` },
+      signal: controller.signal,
+    });
+    return [response, controller];
+  };
+  const streams = await Promise.all(Array.from({ length: 20 }, open));
+  expect(streams.map(([{ status }]) => status)).toEqual(Array.from({ length: 20 }, () => 200));
+  const refused = alice.tailTrainingJobEvents({ training_job_id: id });
+  await expect(first(refused)).rejects.toMatchObject({ status: 429, message: expect.stringContaining("20") });
+  for (const [{ body }, controller] of streams) {
+    await body?.cancel();
+    controller.abort();
+  }
+  const [again] = await open();
+  expect(again.status).toBe(200);
+  await again.body?.cancel();
+
+  const { control } = service.services;
+  const job = await control.trainingJobs.get(id);
+  if (job === undefined) throw new Error("no job");
+  const revoking = new AbortController();
+  const tail = await tailEvents(control, job, { after: undefined, signal: revoking.signal });
+  await tail.next();
+  const next = tail.next();
+  revoking.abort(new Problem(401, "The API key was revoked"));
+  await expect(next).rejects.toMatchObject({ status: 401 });
+
+  const [followed] = await open();
+  await client.deleteModel({ model_id: model.id });
+  expect(await followed.text()).toContain('"type":"training_failed"');
+  expect(await control.trainingJobs.get(running.id)).toMatchObject({ state: "cancelled" });
+}, 60_000);
+
+test("the jobs of a project are listed newest first, by their states and models", async () => {
+  const project = newProject();
+  const [first, second] = [await newModel(client, project), await newModel(client, project, "other")];
+  const other = await newModel(client);
+  const ids: string[] = [];
+  for (const model of [first, second, first, other]) {
+    const { id } = await createRl(client, { model_id: model.id, trajectory_groups: [] });
+    await eventsOf(service, id);
+    ids.push(id);
+  }
+  const running = await createRl(client, requestOf(first.id, 400));
+  const [one, two, three] = ids;
+  type Query = Omit<Parameters<TrainingClient["listTrainingJobs"]>[0], "project_id">;
+  const listed = async (query: Query = {}) => {
+    const found: string[] = [];
+    for await (const { id } of client.listTrainingJobs({ project_id: project, ...query })) found.push(id);
+    return found;
+  };
+  expect(await listed()).toEqual([running.id, three, two, one]);
+  expect(await listed({ limit: 1 })).toEqual([running.id, three, two, one]);
+  expect(await listed({ status: ["COMPLETED"], model_id: first.id.toUpperCase() })).toEqual([three, one]);
+  expect(await listed({ status: ["PENDING", "RUNNING"] })).toEqual([running.id]);
+  expect(await listed({ model_id: other.id })).toEqual([]);
+  await expect(listed({ after: ids[3] })).rejects.toMatchObject({ status: 400 });
+  await client.deleteModel({ model_id: first.id });
+  expect(await listed()).toEqual([two]);
 }, 60_000);
 
 test("jobs end when their model is deleted, and are unknown then", async () => {

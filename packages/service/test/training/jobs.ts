@@ -6,14 +6,15 @@ import { readPage } from "./read-page.js";
 export type TrainingClient = ReturnType<TestService["training"]>;
 
 /** A new model of a project that no other test uses. */
-export async function newModel(client: TrainingClient, projectId = newProject()) {
+export async function newModel(client: TrainingClient, projectId = newProject(), name = "agent") {
   const [entity = "", project = ""] = projectId.split("/");
-  return await client.createModel({ entity, project, name: "agent", base_model: "random:tiny", return_existing: true });
+  return await client.createModel({ entity, project, name, base_model: "random:tiny", return_existing: true });
 }
 
 export interface JobEvent {
   id: string;
   type: string;
+  created_at: string;
   data: Record<string, unknown>;
 }
 
@@ -37,6 +38,7 @@ export interface ListedCheckpoint {
   untrained: boolean;
   job_id: string | null;
   metrics: Record<string, number>;
+  parity: { max_difference: number; tolerance: number; tokens: number; checked_at: string } | null;
 }
 
 export async function newestCheckpoint(service: TestService, modelId: string): Promise<ListedCheckpoint | undefined> {

@@ -25,7 +25,7 @@ const types = (events: { type: string }[]) => events.map(({ type }) => type);
 
 test("two training steps make the checkpoints 1 and 2, visible when the job has ended", async () => {
   const model = await newModel(client);
-  expect(await newestCheckpoint(service, model.id)).toMatchObject({ step: 0, untrained: true });
+  expect(await newestCheckpoint(service, model.id)).toMatchObject({ step: 0, untrained: true, parity: null });
   for (const step of [1, 2]) {
     const job = await createRl(client, {
       model_id: model.id,
@@ -42,6 +42,9 @@ test("two training steps make the checkpoints 1 and 2, visible when the job has 
     ]);
     const checkpoint = await newestCheckpoint(service, model.id);
     expect(checkpoint).toMatchObject({ step, untrained: false, job_id: job.id });
+    const { max_difference, ...parity } = checkpoint?.parity ?? { max_difference: 1 };
+    expect(max_difference).toBeLessThanOrEqual(0.001);
+    expect(parity).toEqual({ tolerance: 0.001, tokens: expect.any(Number), checked_at: expect.any(String) });
     expect(checkpoint?.metrics).toMatchObject({
       "train/reward": 0.5,
       "train/exception_rate": 0.2,

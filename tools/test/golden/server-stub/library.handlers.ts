@@ -91,7 +91,7 @@ export type BooksStreamItem = Responses.Book;
 export type BooksStreamResponse = AsyncIterable<BooksStreamItem>;
 
 export type BookAskItem = Responses.operations["bookAsk"]["responses"][200]["content"]["text/event-stream"];
-export type BookAskResponse = Responses.Answer | AsyncIterable<BookAskItem>;
+export type BookAskResponse = Responses.Answer | AsyncIterable<BookAskItem | Uint8Array>;
 
 export type BookReadResponse = Responses.Book;
 

@@ -40,7 +40,9 @@ const deep = [
   "tools/src/dev/regenerate.test.ts",
   "tools/src/spec-diff/spec-diff.test.ts",
 ];
-const others = ["**/node_modules/**", "**/dist/**", ...deep];
+/** Tests in a real browser, which `pnpm test:all` has where one is installed (Debian: apt-get install chromium). */
+const inBrowser = ["packages/service/test/console/**/*.test.ts"];
+const others = ["**/node_modules/**", "**/dist/**", ...deep, ...inBrowser];
 const timeouts = { testTimeout: 30_000, hookTimeout: 60_000 };
 
 export default defineConfig({
@@ -68,6 +70,7 @@ export default defineConfig({
         test: { name: "onnxruntime", include: withOnnxruntime, exclude: others, isolate: false, ...timeouts },
       },
       { ...resolution, test: { name: "deep", include: deep, ...timeouts } },
+      { ...resolution, test: { name: "console", include: inBrowser, ...timeouts } },
     ],
   },
 });

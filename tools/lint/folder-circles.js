@@ -90,7 +90,7 @@ class PackageFolders {
 
 const relativeImport = /\b(?:from |import |import\()"(\.{1,2}\/[^"]+)"/g;
 
-const isTest = (file) => /\.test\.[cm]?[jt]s$/.test(file);
+const isTest = (file) => /\.test\.[cm]?[jt]sx?$/.test(file);
 
 function* sources(folder) {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {

@@ -7,7 +7,7 @@ import { noFolderCircle } from "./folder-circles.js";
 const noFileBesideFolder = {
   create: (context) => ({
     Program(node) {
-      const folder = context.filename.replace(/\.[cm]?[jt]s$/, "");
+      const folder = context.filename.replace(/\.[cm]?[jt]sx?$/, "");
       if (existsSync(folder)) context.report({ node, message: `Move this file into the folder ${basename(folder)}/.` });
     },
   }),

@@ -17,8 +17,10 @@ const [begin, end] = ["<!-- open paths -->\n", "<!-- end of open paths -->"];
 
 /** What the routes beside the spec give to everybody. */
 const ofRoutes: Readonly<Record<string, string>> = {
-  home: "leads to the documentation",
+  home: "leads to the console",
   docs: "the documentation",
+  console: "the console, which shows data with a key alone",
+  weaveLinks: "links that the SDKs of Weave print: leads into the console",
   signedUrl: "files of artifacts, by URLs that are signed in the name of a key and end with it",
 };
 
@@ -51,7 +53,7 @@ beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), "heddle-docs-"));
   writeFileSync(join(directory, "index.html"), "");
   const { limits } = service.services.config;
-  const app = createApp(service.services, { docsDir: directory, metrics: openMetrics("1") });
+  const app = createApp(service.services, { docsDir: directory, consoleDir: directory, metrics: openMetrics("1") });
   fetch = toFetch(withScope(app, { memory: openWorkingMemory(limits), maxBytes: limits.maxResponseBytes }));
 });
 afterAll(async () => {

@@ -36,14 +36,21 @@ import { openAiLike, startUpstream, writeProviders } from "./upstream.js";
 
 export const ownerKey = "o".repeat(40);
 
+interface TestOptions {
+  everyRoute?: boolean;
+  validateResponses?: boolean;
+  /** Of a built console. */
+  consoleDir?: string;
+}
+
 /**
  * The service as it runs, on the engine of the test run with a database of its own; responses are checked against the
  * spec. Clients call it in process; `listen()` puts it on a socket for clients that need one. Unless `HEDDLE_PROVIDERS` is
- * given, one provider serves every model and list. With `everyRoute` it has a documentation of two pages, and metrics.
+ * given, one provider serves every model and list. With `everyRoute` it has a documentation of two pages, a console of one, and metrics.
  */
 export async function openTestService(
   env: Record<string, string> = {},
-  { everyRoute = false, validateResponses = true } = {},
+  { everyRoute = false, validateResponses = true, consoleDir }: TestOptions = {},
 ) {
   const directory = mkdtempSync(join(tmpdir(), "heddle-service-"));
   const upstream = await startUpstream(openAiLike);
@@ -97,7 +104,8 @@ export async function openTestService(
   mkdirSync(docsDir);
   for (const page of ["index", "page"]) writeFileSync(join(docsDir, `${page}.html`), `<title>${page}</title>`);
   const server = createApp(services, {
-    ...(everyRoute && { docsDir, metrics: openMetrics("1.2.3") }),
+    consoleDir,
+    ...(everyRoute && { docsDir, consoleDir: docsDir, metrics: openMetrics("1.2.3") }),
     validateResponses,
     onUnexpected: (error) => unexpected.push(error),
     onOutage,

@@ -18,7 +18,7 @@ export const checkSteps: Step[] = [
   { name: "lint", command: "pnpm lint", fix: `${pnpm} lint --fix, then by hand` },
   {
     name: "types",
-    command: "pnpm exec tsc -p tsconfig.json",
+    command: "pnpm exec tsc -p tsconfig.json && pnpm exec tsc -p packages/console/tsconfig.json",
     fix: "correct the types above; after a change of the spec, the handlers",
   },
   { name: "unused code", command: "pnpm knip", fix: "delete what is named above, or use it" },

@@ -23,6 +23,8 @@ import { trainingHandlers } from "../training/handlers.js";
 export interface AppOptions {
   /** The built documentation, or undefined where there is none (tests). */
   docsDir?: string;
+  /** The built console, or undefined where it is not served. */
+  consoleDir?: string | undefined;
   /** Served at `/metrics`, for admin keys. */
   metrics?: Metrics | undefined;
   /** Checks every response against the spec: on in tests. */
@@ -39,7 +41,7 @@ export interface AppOptions {
  */
 export function createApp(
   services: Services,
-  { docsDir, metrics, validateResponses, onUnexpected, onOutage }: AppOptions = {},
+  { docsDir, consoleDir, metrics, validateResponses, onUnexpected, onOutage }: AppOptions = {},
 ): HttpServer {
   const onError = (error: unknown, _request?: HttpRequest, operation?: OperationEntry): Problem | undefined => {
     const problem = problemOf(error, operation);
@@ -70,7 +72,7 @@ export function createApp(
   const training = createTrainingServer(trainingHandlers(services), options);
   const tracing = createTracingServer(tracingHandlers(services), { ...options, prefixes: ["/traces"] });
   const interfaces: HttpServer = (request) => (isTraining(request.target) ? training(request) : tracing(request));
-  const opened = openRoutes<Site>(Object.values(routes), { services, docsDir, metrics });
+  const opened = openRoutes<Site>(Object.values(routes), { services, docsDir, consoleDir, metrics });
   const all = serveRoutes(
     opened,
     {

@@ -1,7 +1,9 @@
 import { graphqlRoute } from "../wandb/graphql-route.js";
 import { fileStreamRoute } from "../wandb/file-stream-route.js";
 import { signedUrlRoute } from "../wandb/signed-url-route.js";
-import { docsRoute, homeRoute } from "../http/docs-site.js";
+import { consoleRoute, weaveLinksRoute } from "../http/console-site.js";
+import { docsRoute } from "../http/docs-site.js";
+import { homeRoute } from "../http/home-route.js";
 import { metricsRoute } from "../observability/metrics-route.js";
 import type { Route } from "../http/route.js";
 import { otlpLogsRoute, otlpMetricsRoute } from "../otlp/signals-route.js";
@@ -12,6 +14,7 @@ import type { WandbServices } from "../wandb/wandb-services.js";
 export interface Site {
   services: WandbServices;
   docsDir: string | undefined;
+  consoleDir: string | undefined;
   /** Undefined where metrics are not served on this port. */
   metrics: Metrics | undefined;
 }
@@ -23,6 +26,8 @@ export interface Site {
 export const routes = {
   home: homeRoute,
   docs: docsRoute,
+  console: consoleRoute,
+  weaveLinks: weaveLinksRoute,
   metrics: metricsRoute,
   graphql: graphqlRoute,
   fileStream: fileStreamRoute,

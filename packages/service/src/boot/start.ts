@@ -67,6 +67,8 @@ export interface Running {
 
 export interface StartOptions {
   docsDir?: string;
+  /** Of the built console. */
+  consoleDir?: string;
   /** Receives the lines of the log; default stderr. */
   writeLog?: (line: string) => void;
   /** How long another service waits for the lease of one that does not renew it; default 12 s. */
@@ -82,7 +84,7 @@ const cutMs = 1000;
 /** Opens the stores and listens. Throws a {@link ConfigError} with one line for what cannot work. */
 export async function startService(
   config: Config,
-  { docsDir, writeLog = writeToStderr, leaseMs, jobLeaseMs }: StartOptions = {},
+  { docsDir, consoleDir: builtConsole, writeLog = writeToStderr, leaseMs, jobLeaseMs }: StartOptions = {},
 ): Promise<Running> {
   const closing: (() => Promise<unknown> | void)[] = [];
   const close = async () => {
@@ -185,7 +187,8 @@ export async function startService(
     );
     const services: Services = { ...opening, completions, projectDeletion };
     const shown = config.observability.metrics === "on" ? metrics : undefined;
-    const app = drainable(createApp(services, { docsDir, metrics: shown, onUnexpected, onOutage }));
+    const consoleDir = config.console ? builtConsole : undefined;
+    const app = drainable(createApp(services, { docsDir, consoleDir, metrics: shown, onUnexpected, onOutage }));
     const memory = openWorkingMemory(config.limits);
     metrics?.watch({ store: opened, engine, jobs: control.jobs, workingMemory: memory });
     const scrapes = await listenForScrapes(metrics, config);

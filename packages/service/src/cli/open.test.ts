@@ -19,6 +19,10 @@ test("a directory that no service has used is refused", async () => {
   await expect(open()).rejects.toThrow("has no owner key, because no service has used it");
 });
 
+test("a service without a console is refused", async () => {
+  await expect(open({ HEDDLE_CONSOLE: "off" })).rejects.toThrow("HEDDLE_CONSOLE is off");
+});
+
 test("the link logs the owner in once", async () => {
   const secret = "k".repeat(40);
   writeFileSync(join(directory, "api-key"), `${secret}\n`);

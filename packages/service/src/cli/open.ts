@@ -24,6 +24,7 @@ export const command: Command = {
 
 /** `heddle open` with these settings. */
 export async function printLogInLink(config: Config, print: (line: string) => void): Promise<void> {
+  if (!config.console) throw new ConfigError("The service has no console, because HEDDLE_CONSOLE is off.");
   const url = addressOf(config);
   const apiKey = ownerKeyOf(config);
   const owner = { secret: apiKey, entity: config.defaultEntity };

@@ -2,7 +2,6 @@ import { HeddleError } from "@heddle/errors";
 import { ConfigError } from "../config/config-error.js";
 import { operatorLine } from "../operations/outages.js";
 import { version } from "../boot/version.js";
-import { consoleDirectory } from "../boot/console.js";
 import { closestName } from "../closest-name.js";
 import { UsageError } from "./command.js";
 import type { Command, CommandContext, ServeOptions } from "./command.js";
@@ -24,9 +23,7 @@ const commands: readonly ListedCommand[] = [
   },
   { name: "restore", summary: "fill an empty data directory from a backup", load: () => import("./restore.js") },
   { name: "conformance", summary: "judge a server by the specification", load: () => import("./conformance.js") },
-  ...(consoleDirectory === undefined
-    ? []
-    : [{ name: "open", summary: "print a link to log in to the console", load: () => import("./open.js") }]),
+  { name: "open", summary: "print a link to log in to the console", load: () => import("./open.js") },
   { name: "mock", summary: "respond with the examples of the specification", load: () => import("./mock.js") },
 ];
 

@@ -1,3 +1,4 @@
+import { consoleDirectory } from "@heddle/console";
 import { docsDirectory } from "@heddle/docs";
 import { banner, shownKey } from "../boot/banner.js";
 import { ConfigError } from "../config/config-error.js";
@@ -7,7 +8,6 @@ import { startService } from "../boot/start.js";
 import type { Running } from "../boot/start.js";
 import { UsageError } from "./command.js";
 import type { Command, ServeOptions } from "./command.js";
-import { consoleDirectory } from "../boot/console.js";
 import { logInLink } from "../sessions/owner-log-in.js";
 import { settingsTable } from "./settings-table.js";
 
@@ -40,9 +40,9 @@ function unexpected(arg: string): string {
 }
 
 /** Printed on a terminal only, as the key is: other output is kept in logs. */
-async function consoleLink({ url, createLogInCode }: Running, { publicUrl }: Config): Promise<string | undefined> {
-  if (consoleDirectory === undefined || !process.stdout.isTTY) return undefined;
-  return logInLink(publicUrl ?? url, await createLogInCode());
+async function consoleLink(running: Running, config: Config): Promise<string | undefined> {
+  if (!config.console || !process.stdout.isTTY) return undefined;
+  return logInLink(config.publicUrl ?? running.url, await running.createLogInCode());
 }
 
 /**
@@ -50,7 +50,7 @@ async function consoleLink({ url, createLogInCode }: Running, { publicUrl }: Con
  * when another service has taken over.
  */
 async function serve(config: Config, started: number, options: ServeOptions = {}): Promise<void> {
-  const running = await startService(config, { docsDir: docsDirectory, ...options });
+  const running = await startService(config, { docsDir: docsDirectory, consoleDir: consoleDirectory, ...options });
   const { log } = running;
   const readyMs = performance.now() - started;
   if (config.observability.log.format === "json") {

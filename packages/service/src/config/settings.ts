@@ -107,6 +107,12 @@ export const settings = {
     default: "",
     meaning: "origins whose web pages may use the service, separated by commas: https://app.example.com",
   },
+  console: {
+    name: "HEDDLE_CONSOLE",
+    kind: onOrOff,
+    default: "on",
+    meaning: "whether the web console is served, at /console/",
+  },
   engineMemoryBytes: {
     name: "HEDDLE_ENGINE_MEMORY",
     // Below this the engine's own start takes nearly all of it.

@@ -4,6 +4,7 @@ import type { FairShare, Release } from "@heddle/concurrency";
 import { ClientDisconnected, errorResponse, Problem, securityHeaders } from "@heddle/server-stub";
 import type { HttpRequest, HttpResponse, HttpServer, Sink } from "@heddle/server-stub";
 import { authorize, forbidden } from "../access/authorize.js";
+import { reservedEntities } from "../access/reserved-entities.js";
 import { currentSharer, enterRoute } from "../limits/request-scope.js";
 import { errorForms } from "./error-forms.js";
 import { readJsonBody } from "./json-body.js";
@@ -53,7 +54,10 @@ export function serveRoutes(routes: readonly OpenedRoute[], options: RouteOption
   }
   return async (request) => {
     const path = pathOf(request.target);
-    for (const served of byFirstSegment.get(firstSegment(path)) ?? []) {
+    const first = firstSegment(path);
+    // Paths that begin with an entity are none of an operation or another route.
+    const entity = reservedEntities.has(first) ? undefined : byFirstSegment.get("{entity}");
+    for (const served of byFirstSegment.get(first) ?? entity ?? []) {
       const response = await respond(served, path, request, options);
       if (response !== undefined) return response;
     }

@@ -32,6 +32,15 @@ export const routeSamples: Record<keyof typeof routes, Samples> = {
     { name: "a page", method: "GET", path: "/docs/page" },
     { name: "the first page", method: "GET", path: "/docs" },
   ],
+  console: ({ entity, project }) => [
+    { name: "a page", method: "GET", path: `/console/${entity}/${project}/calls` },
+    { name: "the first page", method: "GET", path: "/console" },
+  ],
+  weaveLinks: ({ entity, project }) => [
+    { name: "a project", method: "GET", path: `/${entity}/${project}/weave` },
+    { name: "an object", method: "GET", path: `/${entity}/${project}/weave/objects/questions/versions/latest` },
+    { name: "a call", method: "GET", path: `/${entity}/${project}/r/call/0197a1b2` },
+  ],
   metrics: () => [{ name: "metrics", method: "GET", path: "/metrics", right: "admin" }],
   graphql: (tenant) => [...queries(tenant), ...mutations(tenant)],
   fileStream: ({ entity, project, run }) => [

@@ -2,22 +2,36 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { brotliCompressSync, gunzipSync, gzipSync } from "node:zlib";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Problem } from "@heddle/server-stub";
 import type { HttpRequest, HttpResponse, HttpServer } from "@heddle/server-stub";
-import { docsRoute, homeRoute } from "./docs-site.js";
 import { defaultLimits } from "../config/config.js";
 import { openTurns } from "../limits/shares.js";
+import { consoleRoute, weaveLinksRoute } from "./console-site.js";
+import type { BuiltConsole } from "./console-site.js";
+import { docsRoute } from "./docs-site.js";
+import type { BuiltDocs } from "./docs-site.js";
+import { homeRoute } from "./home-route.js";
 import { openRoutes, serveRoutes } from "./serve-routes.js";
 
 const root = mkdtempSync(join(tmpdir(), "heddle-site-"));
 const directory = join(root, "site");
 const html = `<!doctype html><title>Docs</title>${"x".repeat(2000)}`;
 const next: HttpServer = () => Promise.resolve({ status: 418, headers: {}, body: "next" });
-const routes = openRoutes([homeRoute, docsRoute], { docsDir: directory });
+const consoleDir = join(root, "console");
+const index = '<!doctype html><base href="./" /><script src="./assets/main.1.js">';
 const onError = (error: unknown) => (error instanceof Problem ? error : undefined);
 const authenticate = () => Promise.reject(new Error("not asked for"));
-const site = serveRoutes(routes, { authenticate, onError, turns: openTurns(defaultLimits) }, next);
+const serve = (consoleDirectory: string | undefined) =>
+  serveRoutes(
+    openRoutes<BuiltConsole & BuiltDocs>([homeRoute, docsRoute, consoleRoute, weaveLinksRoute], {
+      docsDir: directory,
+      consoleDir: consoleDirectory,
+    }),
+    { authenticate, onError, turns: openTurns(defaultLimits) },
+    next,
+  );
+const [site, withoutConsole] = [serve(consoleDir), serve(undefined)];
 
 beforeAll(() => {
   mkdirSync(join(directory, "tracing"), { recursive: true });
@@ -30,11 +44,19 @@ beforeAll(() => {
   writeFileSync(join(directory, "tracing/call-start.html"), "call");
   writeFileSync(join(directory, "tracing/call-start.md"), "# Start");
   writeFileSync(join(directory, "assets/page.0123456789ab.js"), "1");
+  mkdirSync(join(consoleDir, "assets"), { recursive: true });
+  writeFileSync(join(consoleDir, "index.html"), index);
+  writeFileSync(join(consoleDir, "assets/main.1.js"), "1");
 });
 afterAll(() => rmSync(root, { recursive: true }));
 
-async function get(target: string, headers: Record<string, string> = {}, method = "GET"): Promise<HttpResponse> {
-  return site({ target, method, header: (name: string) => headers[name] } as unknown as HttpRequest);
+async function get(
+  target: string,
+  headers: Record<string, string> = {},
+  method = "GET",
+  server = site,
+): Promise<HttpResponse> {
+  return server({ target, method, header: (name: string) => headers[name] } as unknown as HttpRequest);
 }
 
 async function bodyOf({ body }: HttpResponse): Promise<Buffer> {
@@ -87,8 +109,9 @@ test("redirects lead to the site below any prefix of a proxy", async () => {
     const { status, headers } = await get(target);
     return [status, new URL(headers["location"] ?? "", `http://x/prefix${target}`).pathname];
   };
-  expect(await locationOf("/")).toEqual([302, "/prefix/docs/"]);
-  expect(await locationOf("/?a=b")).toEqual([302, "/prefix/docs/"]);
+  expect(await locationOf("/")).toEqual([302, "/prefix/console/"]);
+  expect(await locationOf("/?a=b")).toEqual([302, "/prefix/console/"]);
+  expect(await locationOf("/console")).toEqual([308, "/prefix/console/"]);
   expect(await locationOf("/docs")).toEqual([308, "/prefix/docs/"]);
   expect(await locationOf("/docs/tracing")).toEqual([308, "/prefix/docs/tracing/"]);
 });
@@ -123,4 +146,65 @@ test("a file that cannot be read is an error, one of an impossible name is missi
   expect((await get("/docs/unreadable")).status).toBe(500);
   expect((await get(`/docs/${"x".repeat(1000)}`)).status).toBe(404);
   expect((await get("/docs/index.html/below")).status).toBe(404);
+});
+
+describe("the console", () => {
+  const pageOf = async (target: string) => {
+    const { status, headers, body } = await get(target);
+    expect([status, headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);
+    return String(body);
+  };
+
+  test("is one page for every path, whose addresses lead to its root", async () => {
+    for (const target of [
+      "/console/",
+      "/console/a/b/calls",
+      "/console/a/b/",
+      "/console//a",
+      "/console/..%2f/x?y=/z/",
+    ]) {
+      const [, base = ""] = /<base href="(.*?)"/.exec(await pageOf(target)) ?? [];
+      expect([target, new URL(base, `http://x/prefix${target}`).pathname]).toEqual([target, "/prefix/console/"]);
+    }
+  });
+
+  test("may run nothing but its own scripts, and is checked again each time", async () => {
+    const { headers } = await get("/console/login");
+    expect(headers["content-security-policy"]).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self'; /);
+    expect(headers).toMatchObject({ "cache-control": "no-cache", "cross-origin-opener-policy": "same-origin" });
+    const known = { "if-none-match": headers["etag"] ?? "" };
+    expect((await get("/console/", known)).status).toBe(304);
+    expect((await get("/console/a/", known)).status).toBe(200);
+  });
+
+  test("keeps its assets, and a missing one is no page", async () => {
+    const { headers } = await get("/console/assets/main.1.js");
+    expect(headers["cache-control"]).toBe("public, max-age=31536000, immutable");
+    expect((await get("/console/assets/main.0.js")).status).toBe(404);
+    expect((await get("/console/assets/../../secret.html")).status).toBe(404);
+  });
+
+  test("opens where links of the SDKs of Weave lead", async () => {
+    const locationOf = async (target: string) => {
+      const { status, headers } = await get(target);
+      return [status, new URL(headers["location"] ?? "", `http://x/prefix${target}`).pathname];
+    };
+    expect(await locationOf("/acme/demo/weave")).toEqual([302, "/prefix/console/acme/demo"]);
+    expect(await locationOf("/acme/demo/weave/objects/a/versions/b")).toEqual([302, "/prefix/console/acme/demo"]);
+    expect(await locationOf("/acme/caf%C3%A9/r/call/0197-a")).toEqual([
+      302,
+      "/prefix/console/acme/caf%C3%A9/calls/0197-a",
+    ]);
+    expect((await get("/acme/demo/other")).status).toBe(418);
+    // Paths of the interfaces.
+    expect((await get("/v2/acme/weave")).status).toBe(418);
+    expect((await get("/files/acme/r/x")).status).toBe(418);
+  });
+
+  test("is not there where the settings leave it out: the documentation is first", async () => {
+    const getWithout = (target: string) => get(target, {}, "GET", withoutConsole);
+    expect((await getWithout("/")).headers["location"]).toBe("docs/");
+    for (const target of ["/console/", "/console", "/acme/demo/weave"])
+      expect((await getWithout(target)).status).toBe(418);
+  });
 });

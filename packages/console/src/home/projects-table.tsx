@@ -1,0 +1,122 @@
+import type { ProjectSummary } from "@heddle/client/tracing";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { useRef, useState } from "react";
+import { useCommands } from "../commands/use-commands.js";
+import { linkToProject } from "../project/project-link.js";
+import { Ago } from "../ui/ago.js";
+import { counted, formatCount } from "../ui/format.js";
+import "./projects-table.css";
+
+const homeCommands = {
+  next: { title: "Next project", keys: ["j", "ArrowDown"] },
+  previous: { title: "Previous project", keys: ["k", "ArrowUp"] },
+  open: { title: "Open the project", keys: ["Enter"] },
+  filter: { title: "Filter projects", keys: ["/"] },
+};
+
+/** The projects, the row under the cursor on the thread. */
+export function ProjectsTable({ projects }: { projects: readonly ProjectSummary[] }) {
+  const [filter, setFilter] = useState("");
+  // By name: the order changes while calls arrive.
+  const [cursor, setCursor] = useState<string>();
+  const field = useRef<HTMLInputElement>(null);
+  const navigate = useNavigate();
+  const shown = projects.filter(({ project_id }) => project_id.toLowerCase().includes(filter.toLowerCase()));
+  const found = shown.findIndex(({ project_id }) => project_id === cursor);
+  const at = found < 0 ? 0 : found;
+  const move = (step: number) => () => setCursor(shown[Math.max(0, Math.min(shown.length - 1, at + step))]?.project_id);
+  const current = shown[at];
+  const open = current && (() => void navigate(linkToProject(current.project_id)));
+  useCommands({ scope: "Projects" }, homeCommands, {
+    next: move(1),
+    previous: move(-1),
+    open,
+    filter: () => field.current?.focus(),
+  });
+  return (
+    <>
+      <header className="home-head">
+        <h1>Projects</h1>
+        <input
+          ref={field}
+          type="search"
+          aria-label="Filter projects"
+          placeholder="Filter   /"
+          value={filter}
+          onChange={({ target }) => setFilter(target.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Escape") {
+              setFilter("");
+              event.currentTarget.blur();
+            } else if (event.key === "Enter") open?.();
+          }}
+        />
+        <span className="quiet" role="status">
+          {filter === ""
+            ? counted(projects.length, "project")
+            : `${formatCount(shown.length)} of ${formatCount(projects.length)}`}
+        </span>
+      </header>
+      {shown.length === 0 ? (
+        <p className="prose">
+          No project has <span className="mono given">{filter}</span> in its name.{" "}
+          <button className="plain" onClick={() => setFilter("")}>
+            Show all
+          </button>
+        </p>
+      ) : (
+        <table className="projects">
+          <thead>
+            <tr>
+              <th scope="col">project</th>
+              <th scope="col" className="figure">
+                calls
+              </th>
+              <th scope="col" className="figure">
+                running
+              </th>
+              <th scope="col" className="figure">
+                last call
+              </th>
+              <th scope="col" className="figure wide">
+                created
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((project, index) => (
+              <ProjectRow key={project.project_id} project={project} isCurrent={index === at} />
+            ))}
+          </tbody>
+        </table>
+      )}
+    </>
+  );
+}
+
+/** Of a row that gets the cursor. */
+const keepInView = (row: HTMLElement | null) => row?.scrollIntoView({ block: "nearest" });
+
+function ProjectRow({
+  project: { project_id, call_count, running, last_started_at, created_at },
+  isCurrent,
+}: {
+  project: ProjectSummary;
+  isCurrent: boolean;
+}) {
+  return (
+    <tr ref={isCurrent ? keepInView : undefined} className={isCurrent ? "is-current" : undefined}>
+      <th scope="row">
+        <Link {...linkToProject(project_id)} className="given cut" title={project_id}>
+          {project_id}
+        </Link>
+      </th>
+      <td className="figure">{formatCount(call_count)}</td>
+      <td className="figure">{running > 0 && <span className="is-running">● {formatCount(running)}</span>}</td>
+      <td className="figure quiet">{last_started_at === undefined ? "none" : <Ago time={last_started_at} />}</td>
+      <td className="figure quiet wide">
+        <Ago time={created_at} />
+      </td>
+    </tr>
+  );
+}

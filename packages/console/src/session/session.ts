@@ -1,0 +1,104 @@
+import { connectTracing, sessionCreate, sessionEnd, sessionsEnd } from "@heddle/client/tracing";
+import type { Connection, SessionCreateReq } from "@heddle/client/tracing";
+import { limitInFlight } from "./limit-in-flight.js";
+import { consoleUrl, serviceUrl } from "./service-url.js";
+
+/** `ended`: the service does not take the token any more; what is on the page remains. */
+export interface SessionState {
+  readonly status: "out" | "in" | "ended";
+  /** How often somebody logged in on this page. */
+  readonly logIns: number;
+}
+
+/** Reads at once: a key has four, and the page leaves one to others. */
+const readsInFlight = 3;
+
+/** Sent before anybody has logged in: with the header, a browser does not open a dialog of its own for a 401. */
+const noSession = "none";
+
+/**
+ * The log-in of this browser. Its token is one half of the session and is of no use without the other, a cookie that no
+ * script can read. Tabs share it.
+ */
+export class BrowserSession {
+  readonly #name: string;
+  readonly #fetch = limitInFlight(readsInFlight, (request) => globalThis.fetch(request));
+  readonly #listeners = new Set<() => void>();
+  #token: string | undefined;
+  #state: SessionState;
+  #connection: Connection<"tracing">;
+
+  constructor() {
+    // Services below several prefixes of one host have the same storage.
+    this.#name = `heddle-session ${consoleUrl().pathname}`;
+    this.#token = this.#stored();
+    this.#state = { status: this.#token === undefined ? "out" : "in", logIns: 0 };
+    this.#connection = this.#connect();
+    addEventListener("storage", ({ key }) => {
+      if (key !== this.#name && key !== null) return;
+      const token = this.#stored();
+      if (token !== this.#token) this.#become(token, token === undefined ? "out" : "in");
+    });
+  }
+
+  /** What requests are sent by. Changes with the session. */
+  get connection(): Connection<"tracing"> {
+    return this.#connection;
+  }
+
+  readonly state = (): SessionState => this.#state;
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  };
+
+  /** Throws `HeddleApiError`: 401 for a key or code that is not valid. */
+  async logIn(by: SessionCreateReq): Promise<void> {
+    const { token } = await sessionCreate(this.#connect(noSession), by, { retries: 0 });
+    this.#store(token);
+    this.#become(token, "in");
+  }
+
+  /** Ends this session, or all of its key. The browser is logged out even where the service does not respond. */
+  async logOut(where: "here" | "everywhere"): Promise<void> {
+    const end = where === "here" ? sessionEnd : sessionsEnd;
+    await end(this.#connection, { retries: 0 }).catch(() => undefined);
+    this.#store(undefined);
+    this.#become(undefined, "out");
+  }
+
+  /** The service does not know the session any more. */
+  end(): void {
+    if (this.#state.status === "in") this.#become(this.#token, "ended");
+  }
+
+  #become(token: string | undefined, status: SessionState["status"]): void {
+    this.#token = token;
+    this.#connection = this.#connect();
+    this.#state = { status, logIns: this.#state.logIns + (status === "in" ? 1 : 0) };
+    for (const listener of this.#listeners) listener();
+  }
+
+  #connect(session = this.#token ?? noSession): Connection<"tracing"> {
+    return connectTracing({ baseUrl: serviceUrl(), session, fetch: this.#fetch, retries: 2 });
+  }
+
+  // A browser may refuse its storage: the session then lasts as long as the page.
+  #stored(): string | undefined {
+    try {
+      return localStorage.getItem(this.#name) ?? undefined;
+    } catch {
+      return this.#token;
+    }
+  }
+
+  #store(token: string | undefined): void {
+    try {
+      if (token === undefined) localStorage.removeItem(this.#name);
+      else localStorage.setItem(this.#name, token);
+    } catch {
+      // As above.
+    }
+  }
+}

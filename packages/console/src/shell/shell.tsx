@@ -1,0 +1,64 @@
+import { Link, Outlet, useNavigate, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { KeysSheet } from "../commands/keys-sheet.js";
+import { Palette } from "../commands/palette.js";
+import { useCommands } from "../commands/use-commands.js";
+import { linkToProject } from "../project/project-link.js";
+import { LogInAgain } from "../session/log-in-again.js";
+import { useSession, useSessionState } from "../session/session-context.js";
+import { UserMenu } from "./user-menu.js";
+import "./shell.css";
+
+const shellCommands = {
+  home: { title: "Go to the projects", keys: ["g h"] },
+  project: { title: "Go to the project", keys: ["g p"] },
+  palette: { title: "Find a command", keys: ["Ctrl+k"] },
+  keys: { title: "Show the keys", keys: ["?"] },
+  logOut: { title: "Log out", keys: [] },
+};
+
+/** The line at the top of every page, and the page. */
+export function Shell() {
+  const session = useSession();
+  const { status } = useSessionState();
+  const { entity, project } = useParams({ strict: false });
+  const projectId = entity === undefined || project === undefined ? undefined : `${entity}/${project}`;
+  const [open, setOpen] = useState<"keys" | "palette">();
+  const navigate = useNavigate();
+  const close = () => setOpen(undefined);
+  const logOut = () => void session.logOut("here");
+  useCommands({ scope: "Everywhere" }, shellCommands, {
+    home: () => void navigate({ to: "/" }),
+    project: projectId === undefined ? undefined : () => void navigate(linkToProject(projectId)),
+    palette: () => setOpen("palette"),
+    keys: () => setOpen("keys"),
+    logOut,
+  });
+  return (
+    <div className="shell">
+      <header className="top">
+        <nav aria-label="Where you are">
+          <Link to="/" className="brand">
+            Heddle
+          </Link>
+          {projectId !== undefined && (
+            <Link {...linkToProject(projectId)} className="given cut" title={projectId}>
+              {projectId}
+            </Link>
+          )}
+        </nav>
+        <div className="top-end">
+          <a href="../docs/">Docs</a>
+          <button className="plain" onClick={() => setOpen("keys")}>
+            Keys <kbd>?</kbd>
+          </button>
+          <UserMenu />
+        </div>
+      </header>
+      <Outlet />
+      {open === "keys" && <KeysSheet onClose={close} />}
+      {open === "palette" && <Palette onClose={close} />}
+      {status === "ended" && <LogInAgain />}
+    </div>
+  );
+}

@@ -1,2 +1,0 @@
-/** The built console; undefined while there is none to serve. */
-export const consoleDirectory: string | undefined = undefined;

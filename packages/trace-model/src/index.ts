@@ -40,7 +40,7 @@ export {
 } from "./query/field.js";
 export { type FieldParser, parseQuery } from "./query/parse.js";
 export { maxSortKeys, parseSort, type SortKey } from "./query/sort.js";
-export { leafAt } from "./query/leaf.js";
+export { leafAt, leavesAt } from "./query/leaf.js";
 export { AttributeShapes } from "./otlp/attribute-shape.js";
 export { decodeTraces, encodeTracesResponse, scanTraces } from "./otlp/export.js";
 export { runSteps, runStepsWithPauses } from "./otlp/steps.js";

@@ -1,4 +1,5 @@
 import type { Engine } from "./engine/engine.js";
+import type { OpenWrites } from "./open-writes.js";
 import type { VersionClock } from "./version-clock.js";
 
 /** What every group of the store works with. */
@@ -9,6 +10,8 @@ export interface StoreContext {
   /** For writes that exclude each other, whichever key they come from. */
   commits: Engine;
   clock: VersionClock;
+  /** Every change of calls and feedback is noted here. */
+  openWrites: OpenWrites;
   /** Microseconds since 1970. */
   now: () => bigint;
 }

@@ -1,6 +1,8 @@
 import { HeddleError } from "@heddle/errors";
 import type { ShareLoad } from "@heddle/concurrency";
 import type { CallPart } from "@heddle/trace-model";
+import { openCallPages } from "./call-pages/call-pages.js";
+import type { CallPages } from "./call-pages/call-pages.js";
 import { callReads } from "./calls/calls.js";
 import type { CallReads } from "./calls/calls.js";
 import type { ReadOptions } from "./context.js";
@@ -24,6 +26,7 @@ import type { IngestLimits } from "./ingest/memory/state.js";
 import { claimDatabase } from "./migrations/identity.js";
 import { migrate } from "./migrations/migrate.js";
 import { defaultDatabase } from "./schema/schema.js";
+import { openWrites } from "./open-writes.js";
 import { versionClock } from "./version-clock.js";
 import { openCosts } from "./costs/costs.js";
 import type { Costs } from "./costs/costs.js";
@@ -105,6 +108,7 @@ export interface TraceStore {
   /** See {@link Ingest.yieldToCommits}; for callers whose work takes milliseconds. */
   yieldToCommits(): Promise<void>;
   calls: Pick<Ingest, "delete" | "rename"> & CallReads;
+  callPages: CallPages;
   threads: Threads;
   evaluations: Evaluations;
   objects: Objects;
@@ -177,8 +181,9 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
   const clock = versionClock(now);
   const shared = shareEngine(engine, options.shares);
   const { reads, lookups, writes, commits } = shared.engines;
-  const context = { engine: reads, writes, commits, clock, now };
-  const ingest = await openIngest({ engine, clock, now }, options.limits, {
+  const writing = openWrites(clock);
+  const context = { engine: reads, writes, commits, clock, now, openWrites: writing };
+  const ingest = await openIngest({ engine, clock, now, openWrites: writing }, options.limits, {
     onLoss: options.onLoss,
     ...(observer && { onCommit: (commit) => observer.onCommit(commit) }),
   }).catch(async (error: unknown) => {
@@ -188,22 +193,21 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
   const inFlight = guardReads(ingest.inFlight, mayWrite);
   const { prices = [] } = options;
   const objects = guardObjects(openObjects(context, mayWrite), mayWrite);
+  const reading = {
+    ...context,
+    lookups,
+    inFlight,
+    refs: openRefs({ ...context, engine: lookups }),
+    costs: openCosts({ ...context, engine: lookups }, prices),
+  };
+  const calls = callReads(reading);
   return {
     ingest: (parts) => ingest.write(parts),
     prepareIngest: (parts) => ingest.prepare(parts),
     ingestPrepared: (prepared) => ingest.writePrepared(prepared),
     yieldToCommits: () => ingest.yieldToCommits(),
-    calls: {
-      ...callReads({
-        ...context,
-        lookups,
-        inFlight,
-        refs: openRefs({ ...context, engine: lookups }),
-        costs: openCosts({ ...context, engine: lookups }, prices),
-      }),
-      delete: ingest.delete,
-      rename: ingest.rename,
-    },
+    calls: { ...calls, delete: ingest.delete, rename: ingest.rename },
+    callPages: openCallPages({ ...reading, count: calls.count, settled: () => writing.settled() }),
     threads: openThreads({ ...context, inFlight }),
     evaluations: openEvaluations({ ...context, inFlight, costs: openCosts({ ...context, engine: lookups }, prices) }),
     objects,

@@ -1,6 +1,7 @@
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
 import type { Caller, Services } from "../services.js";
 import { annotationQueueHandlers } from "./annotation-queues.js";
+import { callPageHandlers } from "./call-pages.js";
 import { callHandlers } from "./calls.js";
 import { completeCallHandlers } from "./complete-calls.js";
 import { costHandlers } from "./costs.js";
@@ -33,6 +34,7 @@ import { threadHandlers } from "./threads.js";
 export function tracingHandlers(services: Services): TracingHandlers<Caller> {
   return {
     annotationQueues: annotationQueueHandlers(services),
+    callPages: callPageHandlers(services),
     calls: callHandlers(services),
     completeCalls: completeCallHandlers(services),
     costs: costHandlers(services),

@@ -1,8 +1,8 @@
 import {
-  arrayItems,
   decodeString,
+  forEachItem,
+  forEachMember,
   jsonType,
-  memberOf,
   spaceEnd,
   stringEnd,
   stringValue,
@@ -15,13 +15,23 @@ import type { JsonText } from "@heddle/exact-json";
  * missing or leads to JSON null.
  */
 export function leafAt(text: JsonText, path: readonly string[]): JsonText | undefined {
-  let current = text;
-  for (const segment of path) {
-    const next = stepInto(current, segment);
-    if (next === undefined) return undefined;
-    current = next;
-  }
-  return jsonType(current) === "null" ? undefined : current;
+  return leavesAt(text, [path])[0];
+}
+
+/** Follows many paths as {@link leafAt} does; no part of the text is read once for each of them. */
+export function leavesAt(text: JsonText, paths: ReadonlyArray<readonly string[]>): Array<JsonText | undefined> {
+  const found: Array<JsonText | undefined> = paths.map(() => undefined);
+  const follow = (current: JsonText, which: readonly number[], depth: number) => {
+    const next = new Map<string, number[]>();
+    for (const index of which) {
+      const segment = paths[index]?.[depth];
+      if (segment === undefined) found[index] = jsonType(current) === "null" ? undefined : current;
+      else next.set(segment, [...(next.get(segment) ?? []), index]);
+    }
+    for (const [segment, value] of membersOf(current, next)) follow(value, next.get(segment) ?? [], depth + 1);
+  };
+  follow(text, [...paths.keys()], 0);
+  return found;
 }
 
 /**
@@ -34,11 +44,24 @@ export function leafText(leaf: JsonText | undefined): string {
   return string ?? minified(leaf.trim());
 }
 
-function stepInto(text: JsonText, segment: string): JsonText | undefined {
+/** The members and items that are wanted; of repeated keys the last. */
+function membersOf(text: JsonText, wanted: ReadonlyMap<string, unknown>): Map<string, JsonText> {
+  const found = new Map<string, JsonText>();
+  if (wanted.size === 0) return found;
   if (jsonType(text) === "array") {
-    return /^\d+$/.test(segment) ? arrayItems(text)[Number(segment)] : undefined;
+    const positions = new Map<number, string[]>();
+    for (const segment of wanted.keys()) {
+      if (/^\d+$/.test(segment)) positions.set(Number(segment), [...(positions.get(Number(segment)) ?? []), segment]);
+    }
+    forEachItem(text, (index, from, to) => {
+      for (const segment of positions.get(index) ?? []) found.set(segment, text.slice(from, to));
+    });
+  } else {
+    forEachMember(text, (key, from, to) => {
+      if (wanted.has(key)) found.set(key, text.slice(from, to));
+    });
   }
-  return memberOf(text, segment);
+  return found;
 }
 
 function minified(text: JsonText): string {

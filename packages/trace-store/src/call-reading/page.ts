@@ -1,4 +1,4 @@
-import { findsAll, whichCalls } from "../query/call-query.js";
+import { findsAll, timeDirection, whichCalls } from "../query/call-query.js";
 import type { CallPlan } from "../query/call-query.js";
 import { newestBy } from "../schema/newest-by.js";
 import type { CallRow } from "../stored-calls/stored-call.js";
@@ -6,7 +6,7 @@ import { readsRunning } from "../visibility/visible-calls.js";
 import { runningInMemory } from "./running-in-memory.js";
 import { fetchBytes, fetchCalls, maxDropped, rowsOfTables, spareRows } from "./statements.js";
 import type { PageRow, RowSource } from "./row-source.js";
-import type { CallList } from "./statements.js";
+import type { CallList, PlannedCalls } from "./statements.js";
 import { inTableOrder } from "./table-order.js";
 
 /** Up to here a list is read as a page: its keys first. A longer one is a stream. */
@@ -21,7 +21,7 @@ const shortPageRows = 200;
  */
 export async function* pageOfCalls(list: CallList, mostRows: number): AsyncGenerator<CallRow, void, undefined> {
   const { byId, limit, offset } = list;
-  const visible = await firstCalls(sourcesOf(list, mostRows), mostRows, list.plan);
+  const visible = await firstRows(list, mostRows);
   if (byId?.within !== undefined && visible.length < byId.ids.length) {
     const all = await list.find(located(visible));
     if (all !== undefined && all.ids.length > visible.length) {
@@ -41,15 +41,20 @@ export async function* pageOfCalls(list: CallList, mostRows: number): AsyncGener
   }
 }
 
+/** The first calls of a list, each by its newest row. */
+export async function firstRows(list: PlannedCalls, most: number): Promise<PageRow[]> {
+  return await firstCalls(sourcesOf(list, most), most, list.plan);
+}
+
 /**
  * Where the rows of a page come from: the tables, or where rows can be merged in the order of the table, complete calls from
  * theirs and running ones out of memory. Memory is asked first: a call that ends meanwhile is found twice, never missed.
  */
-function sourcesOf(list: CallList, mostRows: number): RowSource[] {
+function sourcesOf(list: PlannedCalls, mostRows: number): RowSource[] {
   const { plan, byId } = list;
   const scope = list.scope();
   const inOrder = isInTableOrder(plan);
-  const isShort = byId !== undefined || (mostRows <= shortPageRows && inOrder);
+  const isShort = plan.seek === undefined && (byId !== undefined || (mostRows <= shortPageRows && inOrder));
   const smallBytes = isShort ? Math.floor(fetchBytes / (mostRows + (findsAll(plan) ? maxDropped : 0))) : 0;
   const mayMerge = inOrder && readsRunning(scope, whichCalls(plan, byId));
   const running = mayMerge ? runningInMemory(plan, scope, byId, list.select) : undefined;
@@ -70,7 +75,7 @@ async function firstCalls(sources: readonly RowSource[], most: number, plan: Cal
     const isNewest = (row: PageRow) => newest.get(row.id) === row;
     if (found.some((source) => !source.complete && source.rows.filter(isNewest).length < most)) continue;
     const calls = rows.filter(isNewest);
-    const ordered = sources.length === 1 ? calls : inTableOrder(calls, plan.sort[0]?.direction ?? "asc");
+    const ordered = sources.length === 1 ? calls : inTableOrder(calls, timeDirection(plan));
     return ordered.slice(0, most);
   }
 }
@@ -78,14 +83,14 @@ async function firstCalls(sources: readonly RowSource[], most: number, plan: Cal
 const isInTableOrder = ({ sort }: CallPlan): boolean =>
   sort.length === 1 && sort[0]?.field.kind === "column" && sort[0].field.name === "started_at";
 
-const located = (rows: readonly PageRow[]) => ({
+export const located = (rows: readonly PageRow[]) => ({
   ids: rows.map(({ id }) => id),
   started_at: [...new Set(rows.map(({ started_at }) => started_at))],
 });
 
 /** Groups whose payloads are held in memory at a time. */
-function bySize(rows: readonly PageRow[]): PageRow[][] {
-  const groups: PageRow[][] = [];
+export function bySize<Row extends { bytes: number }>(rows: readonly Row[]): Row[][] {
+  const groups: Row[][] = [];
   let size = Number.POSITIVE_INFINITY;
   for (const row of rows) {
     size += row.bytes;

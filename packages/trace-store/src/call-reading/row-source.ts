@@ -1,3 +1,4 @@
+import type { OrderPosition } from "../query/seek.js";
 import type { CallRow } from "../stored-calls/stored-call.js";
 
 /** A call of a page by one of its rows. */
@@ -10,6 +11,8 @@ export interface PageRow {
   bytes: number;
   /** All that was asked for of it; undefined where only its key was read. */
   whole?: CallRow | undefined;
+  /** Its place in the order of a plan that seeks. */
+  position?: OrderPosition | undefined;
 }
 
 /**

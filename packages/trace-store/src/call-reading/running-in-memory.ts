@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { traceNameOf } from "@heddle/trace-model";
 import type { CallField } from "@heddle/trace-model";
 import { needsNames } from "../query/call-columns.js";
+import { timeDirection } from "../query/call-query.js";
 import type { CallPlan, CallsById } from "../query/call-query.js";
 import { expressionFields } from "../query/expression.js";
 import { filterOf, restricts } from "../query/filter.js";
@@ -16,7 +17,7 @@ import type { CallScope } from "../visibility/visible-calls.js";
 import { columnCondition } from "./column-condition.js";
 import type { Value } from "./column-condition.js";
 import type { PageRow, RowSource } from "./row-source.js";
-import { inTableOrder } from "./table-order.js";
+import { compareStarts, inTableOrder } from "./table-order.js";
 
 /** Memory is searched on the thread that serves all: beyond any of these the table is. */
 const maxBytes = 4_000_000;
@@ -29,11 +30,12 @@ const maxExpressionText = 2000;
  * Searching memory takes this thread some milliseconds: it waits until the engine is busy.
  */
 export function runningInMemory(
-  { filter, expression, sort }: CallPlan,
+  plan: CallPlan,
   scope: CallScope,
   byId: CallsById | undefined,
   select: readonly string[],
 ): RowSource | undefined {
+  const { filter, expression, seek } = plan;
   const { project_id, inFlight } = scope;
   const visible = visibleRunning(scope, byId?.ids);
   const passes = filterOf(filter, project_id);
@@ -47,16 +49,26 @@ export function runningInMemory(
   return async (most) => {
     await setImmediate();
     const rows: PageRow[] = [];
-    for (const call of inTableOrder(visible, sort[0]?.direction ?? "asc")) {
+    for (const call of afterPosition(inTableOrder(visible, timeDirection(plan)), plan)) {
       if (rows.length === most) break;
       const start = readStart(call.side);
       if (!passes(start) || !matches((field) => valueOf(field, project_id, call, start))) continue;
       const whole = pickColumns(rowOf(call, start), select);
       const { id, version, started_at, side } = call;
-      rows.push({ id, version, started_at, bytes: side.size_bytes, whole });
+      const position = seek && [String(started_at), id];
+      rows.push({ id, version, started_at, bytes: side.size_bytes, whole, position });
     }
     return { rows, complete: rows.length < most };
   };
+}
+
+/** Those of the calls, which are in the order of a plan by time, that come after the place from which it is read. */
+function afterPosition(calls: readonly RunningCall[], plan: CallPlan): readonly RunningCall[] {
+  const [started, id] = plan.seek?.from ?? [];
+  if (typeof started !== "string" || typeof id !== "string") return calls;
+  const place = { started_at: BigInt(started), id };
+  const sign = timeDirection(plan) === "desc" ? -1 : 1;
+  return calls.filter((call) => sign * compareStarts(call, place) > 0);
 }
 
 /** When the running calls that a filter finds started, out of memory; undefined as for {@link runningInMemory}. */

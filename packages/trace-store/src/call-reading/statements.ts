@@ -4,6 +4,8 @@ import { Parameters } from "../engine/parameters.js";
 import { at, compileSortedCalls, findsAll, whichCalls } from "../query/call-query.js";
 import type { CallPlan, CallsById, LocatedCalls } from "../query/call-query.js";
 import { pageClause } from "../query/page.js";
+import { positionColumn } from "../query/seek.js";
+import type { CallOrder } from "../query/sort.js";
 import { newestBy } from "../schema/newest-by.js";
 import type { HiddenCall } from "../stored-calls/hidden-call.js";
 import { columnNames } from "../stored-calls/stored-call.js";
@@ -22,11 +24,15 @@ export interface CallSource {
   reserve: Reserve | undefined;
 }
 
-/** A list of calls to read. */
-export interface CallList extends CallSource {
+/** The calls that a plan finds. */
+export interface PlannedCalls extends CallSource {
   plan: CallPlan;
   /** The calls of `filter.call_ids`. */
   byId: CallsById | undefined;
+}
+
+/** A list of calls to read. */
+export interface CallList extends PlannedCalls {
   /** Finds the calls by id when only these are `within` where they should be. */
   find: (found: LocatedCalls) => Promise<CallsById | undefined>;
   limit: number | undefined;
@@ -54,6 +60,8 @@ interface KeyRow {
   version: string;
   started_us: string;
   bytes: string;
+  /** Of a plan that seeks. */
+  position?: Array<string | null>;
 }
 
 /** Columns of any size. Where large ones are left out they have a name of their own, since conditions use them, too. */
@@ -75,19 +83,20 @@ function wholeRow(row: SmallRow): CallRow {
   return { ...rest, attributes, inputs, output, summary, exact };
 }
 
-const pageRow = ({ id, version, started_us, bytes }: KeyRow, whole?: CallRow): PageRow => ({
+const pageRow = ({ id, version, started_us, bytes, position }: KeyRow, whole?: CallRow): PageRow => ({
   id,
   version: BigInt(version),
   started_at: BigInt(started_us),
   bytes: Number(bytes),
   whole,
+  position,
 });
 
 /**
  * Rows of the tables, with calls of less than `smallBytes` as a whole. Where a list has all calls of its project, the few hidden
  * ones are read and dropped: without any condition the engine reads just the rows of a page.
  */
-export function rowsOfTables(list: CallList, smallBytes: number, only?: "complete"): RowSource {
+export function rowsOfTables(list: PlannedCalls, smallBytes: number, only?: "complete"): RowSource {
   const { engine, signal, byId, plan } = list;
   // A few calls are sorted sooner than the table is read in order.
   const settings = byId === undefined ? listSettings : { ...listSettings, optimize_read_in_order: 0 as const };
@@ -126,7 +135,7 @@ function hiddenToDrop({ project_id, inFlight }: CallScope): Hidden {
 }
 
 /** Keys, and with `smallBytes` all columns, where payloads of calls of at least that size are left out. */
-function pageStatement(list: CallList, smallBytes: number, which: WhichRows): Statement {
+function pageStatement(list: PlannedCalls, smallBytes: number, which: WhichRows): Statement {
   const p = new Parameters();
   const cut = (column: string) =>
     isPayload(column)
@@ -142,8 +151,10 @@ function pageStatement(list: CallList, smallBytes: number, which: WhichRows): St
     ]),
   ];
   const { calls, isUnion, order } = compileList(list, p, columns, which);
-  if (!isUnion) return { sql: calls, params: p };
-  const sql = `SELECT ${columnNames(columns).join(", ")} FROM (${calls}) ORDER BY ${order}${pageClause(p, { limit: which.limit })}`;
+  const seeks = list.plan.seek !== undefined;
+  if (!isUnion && !seeks) return { sql: calls, params: p };
+  const selected = [...columnNames(columns), ...(seeks ? [positionColumn(order)] : [])].join(", ");
+  const sql = `SELECT ${selected} FROM (${calls}) ORDER BY ${order.orderBy}${pageClause(p, { limit: which.limit })}`;
   return { sql, params: p };
 }
 
@@ -159,7 +170,7 @@ export function streamStatement(list: CallList): Statement {
     return { sql: `${calls}, version DESC LIMIT 1 BY id`, params: p };
   }
   const names = columnNames(list.select).join(", ");
-  const sql = `SELECT ${names} FROM (${calls}) ORDER BY ${order}, version DESC LIMIT 1 BY id`;
+  const sql = `SELECT ${names} FROM (${calls}) ORDER BY ${order.orderBy}, version DESC LIMIT 1 BY id`;
   return { sql: sql + pageClause(p, { limit, offset }), params: p };
 }
 
@@ -169,11 +180,11 @@ interface WhichRows extends Pick<CallSelection, "only" | "withHidden"> {
 
 /** A list in its order, up to a limit. */
 function compileList(
-  { plan, scope: scopeNow, byId }: CallList,
+  { plan, scope: scopeNow, byId }: PlannedCalls,
   p: Parameters,
   select: readonly string[],
   which: WhichRows,
-): { calls: string; isUnion: boolean; order: string } {
+): { calls: string; isUnion: boolean; order: CallOrder } {
   const scope = scopeNow();
   const { order, conditions } = compileSortedCalls(plan, scope, p, byId);
   const calls = visibleCalls(scope, p, {
@@ -182,30 +193,42 @@ function compileList(
     ...which,
     orderBy: order.orderBy,
   });
-  return { calls, isUnion: which.only === undefined && readsRunning(scope, conditions), order: order.orderBy };
+  return { calls, isUnion: which.only === undefined && readsRunning(scope, conditions), order };
 }
+
+/** Columns that are read besides those of a source. */
+type Columns = (p: Parameters) => readonly string[];
 
 /**
  * The newest visible version of some calls, wherever it is by now: a running call may have ended since its key was
  * read. What moved to another time is looked for by id alone; what was deleted is missing.
  */
-export async function fetchCalls(source: CallSource, located: LocatedCalls): Promise<Map<string, CallRow>> {
-  const found = await fetchWhere(source, (p) => ({ where: at(p, located), ids: located.ids }));
+export async function fetchCalls<Row extends { id: string } = CallRow>(
+  source: CallSource,
+  located: LocatedCalls,
+  columns?: Columns,
+): Promise<Map<string, Row>> {
+  const found = await fetchWhere<Row>(source, (p) => ({ where: at(p, located), ids: located.ids }), columns);
   const missing = located.ids.filter((id) => !found.has(id));
   if (missing.length === 0) return found;
-  const moved = await fetchWhere(source, (p) => ({ where: [p.in("id", "String", missing)], ids: missing }));
+  const moved = await fetchWhere<Row>(
+    source,
+    (p) => ({ where: [p.in("id", "String", missing)], ids: missing }),
+    columns,
+  );
   return new Map([...found, ...moved]);
 }
 
 /** The newest visible version of the calls that meet some conditions, by id. */
-export async function fetchWhere(
+export async function fetchWhere<Row extends { id: string } = CallRow>(
   { engine, scope, select, signal }: CallSource,
   which: (p: Parameters) => Omit<CallSelection, "select">,
-): Promise<Map<string, CallRow>> {
+  columns: Columns = () => [],
+): Promise<Map<string, Row>> {
   const statement = () => {
     const p = new Parameters();
-    return { sql: visibleCalls(scope(), p, { select: ["version", ...select], ...which(p) }), params: p };
+    return { sql: visibleCalls(scope(), p, { select: ["version", ...select, ...columns(p)], ...which(p) }), params: p };
   };
-  const rows = await engine.rows<CallRow & { version: string }>(statement, { signal, settings: listSettings });
+  const rows = await engine.rows<Row & { version: string }>(statement, { signal, settings: listSettings });
   return newestBy(rows, ({ id }) => id);
 }

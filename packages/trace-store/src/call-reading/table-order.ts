@@ -11,10 +11,10 @@ export function inTableOrder<Call extends Positioned>(
   direction: SortKey<CallField>["direction"],
 ): Call[] {
   const sign = direction === "desc" ? -1 : 1;
-  return calls.toSorted((a, b) => sign * compare(a, b));
+  return calls.toSorted((a, b) => sign * compareStarts(a, b));
 }
 
-function compare(a: Positioned, b: Positioned): number {
+export function compareStarts(a: Positioned, b: Positioned): number {
   if (a.started_at !== b.started_at) return a.started_at < b.started_at ? -1 : 1;
   return Buffer.compare(Buffer.from(a.id), Buffer.from(b.id));
 }

@@ -1,17 +1,17 @@
 import type { ApiSchemas } from "../api-schemas.js";
-import { likelyLocations, locateCalls } from "../call-reading/locate.js";
-import type { LocateOptions } from "../call-reading/locate.js";
+import { likelyLocations } from "../call-reading/locate.js";
+import { locateSelected, scopeOf, selectCalls } from "../call-reading/selection.js";
+import type { SelectionContext } from "../call-reading/selection.js";
 import { finishCalls } from "./finish.js";
 import type { Finish } from "./finish.js";
 import { fetchCall, readCallRows } from "../call-reading/list.js";
 import type { CallSource } from "../call-reading/statements.js";
 import type { ReadOptions } from "../context.js";
 import type { Engine } from "../engine/engine.js";
-import type { InFlight } from "../stored-calls/in-flight.js";
 import { checkPage } from "../query/page.js";
 import { Parameters } from "../engine/parameters.js";
-import { compileCalls, findsAll, planCalls } from "../query/call-query.js";
-import type { CallPlan, CallSelector, CallsById, LocatedCalls } from "../query/call-query.js";
+import { findsAll, planCalls } from "../query/call-query.js";
+import type { CallPlan, CallSelector, LocatedCalls } from "../query/call-query.js";
 import type { Refs } from "../refs/refs.js";
 import { withCosts } from "../costs/call-costs.js";
 import type { Costs } from "../costs/costs.js";
@@ -27,16 +27,12 @@ import type { CallsSize } from "../visibility/running-calls.js";
 import { visibleCalls } from "../visibility/visible-calls.js";
 import type { CallScope } from "../visibility/visible-calls.js";
 
-export interface CallReadsContext {
-  engine: Engine;
+export interface CallReadsContext extends SelectionContext {
   /**
    * For lookups in the middle of a list. Where reads wait for a slot, lookups need slots of their own: lists that hold
    * all slots would wait for each other.
    */
   lookups: Engine;
-  /** Microseconds since 1970. */
-  now: () => bigint;
-  inFlight: InFlight;
   /** Reads by `lookups`. */
   refs: Refs;
   /** Reads by `lookups`. */
@@ -103,8 +99,8 @@ async function* query(
   checkPage({ limit, offset });
   const source = sourceOf(context, request, options);
   const likely = likelyLocations(source.scope(), plan, { limit, offset });
-  const byId = likely ?? (await locate(context, plan, options));
-  const find = async (found: LocatedCalls) => await locate(context, plan, { ...options, found });
+  const byId = likely ?? (await locateSelected(context, plan, options));
+  const find = async (found: LocatedCalls) => await locateSelected(context, plan, { ...options, found });
   if (limit === 0 || byId?.ids.length === 0) return;
   const expand = request.return_expanded_column_values === false ? [] : plan.expand;
   yield* finish(context, request, { ...source, expand }, readCallRows({ ...source, plan, byId, find, limit, offset }));
@@ -168,11 +164,9 @@ async function count(context: CallReadsContext, request: CallCount, options: Rea
   const { limit } = request;
   checkPage({ limit }, 1);
   const sizes = request.include_total_storage_size === true;
-  const plan = planCalls(request);
-  const byId = await locate(context, plan, options);
-  if (byId?.ids.length === 0) return { count: 0, total_storage_size_bytes: sizes ? 0 : null };
+  const { plan, isEmpty, scope: scopeNow, conditions } = await selectCalls(context, request, options);
+  if (isEmpty) return { count: 0, total_storage_size_bytes: sizes ? 0 : null };
   const isAll = findsAll(plan);
-  const scopeNow = scopeOf(context, request.project_id);
   const statement = (only?: "complete") => {
     const p = new Parameters();
     const scope = scopeNow();
@@ -181,7 +175,7 @@ async function count(context: CallReadsContext, request: CallCount, options: Rea
       ? ["1 AS n", "0 AS bytes"]
       : ["toInt64(count()) AS n", `${sizes ? "toInt64(sum(size_bytes))" : "toInt64(0)"} AS bytes`];
     const union = visibleCalls(scope, p, {
-      ...compileCalls(plan, scope, p, byId),
+      ...conditions(scope, p),
       select,
       limit: probe ? limit : undefined,
       only,
@@ -213,19 +207,4 @@ function allRunning(scope: CallScope, sizes: boolean): CallsSize | undefined {
   if (sizes || inFlight.retentionUs(project_id) !== undefined) return runningSize(scope);
   const count = inFlight.running(project_id);
   return count === undefined ? undefined : { count, bytes: 0 };
-}
-
-/** The calls of `filter.call_ids`; undefined without such a filter. */
-async function locate(
-  context: CallReadsContext,
-  plan: CallPlan,
-  options: LocateOptions,
-): Promise<CallsById | undefined> {
-  const ids = plan.filter.call_ids ?? [];
-  if (ids.length === 0) return undefined;
-  return await locateCalls(context.engine, scopeOf(context, plan.project_id), ids, options);
-}
-
-function scopeOf({ now, inFlight }: CallReadsContext, projectId: string): () => CallScope {
-  return () => ({ project_id: projectId, now: now(), inFlight });
 }

@@ -52,7 +52,9 @@ export function openFeedback(context: StoreContext): Feedback {
   async function commitPending(): Promise<void> {
     const batch = nextBatch(pending);
     pending = pending.slice(batch.length);
-    if (batch.length > 0) await commitFeedback(committing, batch);
+    if (batch.length === 0) return;
+    const end = context.openWrites.begin();
+    await commitFeedback(committing, batch).finally(end);
   }
 
   async function change(wanted: FeedbackChange): Promise<CreatedFeedback[]> {

@@ -101,7 +101,7 @@ export interface Ingest {
 
 /** Opens the committer of a tracing database and repairs what a crash may have left. */
 export async function openIngest(
-  store: Pick<StoreContext, "engine" | "clock" | "now">,
+  store: Pick<StoreContext, "engine" | "clock" | "now" | "openWrites">,
   limits: Partial<IngestLimits> = {},
   { onLoss, onCommit }: Pick<IngestContext, "onLoss"> & { onCommit?: (commit: ObservedCommit) => void } = {},
 ): Promise<Ingest> {
@@ -119,8 +119,23 @@ export async function openIngest(
     await store.engine.sent();
   }
 
+  /** Changes of unknown outcome: a recovery finds out. */
+  const unknown: Array<() => void> = [];
+
   async function ready(): Promise<void> {
     if (state.needsRecovery) await recover(context);
+    for (const end of unknown.splice(0)) end();
+  }
+
+  /** Makes changes, which are under way until their outcome is known. */
+  async function changing<T>(work: () => Promise<T>): Promise<T> {
+    const end = store.openWrites.begin();
+    try {
+      return await work();
+    } finally {
+      if (state.needsRecovery) unknown.push(end);
+      else end();
+    }
   }
 
   async function tryWriting(): Promise<void> {
@@ -142,7 +157,7 @@ export async function openIngest(
   async function tryCommit(requests: WriteRequest[]): Promise<boolean | undefined> {
     try {
       await ready();
-      await commitParts(context, requests);
+      await changing(() => commitParts(context, requests));
       failure = undefined;
       return true;
     } catch (error) {
@@ -200,7 +215,7 @@ export async function openIngest(
     const done = queue.runExclusive(async () => {
       start();
       await ready();
-      return await work();
+      return await changing(work);
     });
     await withTimeout(Promise.race([started, done]), timeoutMs, tooLong);
     return await done;

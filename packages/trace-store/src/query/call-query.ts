@@ -12,6 +12,8 @@ import { checkFilter, compileFilter, restricts } from "./filter.js";
 import type { CallsFilter } from "./filter.js";
 import { CallFieldPrices, checkPrice, expandPrice, expressionPrice, sortPrice } from "./price.js";
 import type { Prices } from "./price.js";
+import { beyond, seekCharacters } from "./seek.js";
+import type { Seek } from "./seek.js";
 import { compileSort } from "./sort.js";
 import { during } from "../stored-calls/time-spans.js";
 import type { TimeSpan } from "../stored-calls/time-spans.js";
@@ -32,6 +34,8 @@ export interface CallPlan {
   expression: Expression<CallField> | undefined;
   sort: Array<SortKey<CallField>>;
   expand: ReturnType<typeof parseExpand>;
+  /** From where on, and in which direction, the order is read; undefined from its beginning. */
+  seek?: Seek | undefined;
 }
 
 /** Calls by id; with `started_at` only those that started then, with `within` those that started within these spans. */
@@ -49,9 +53,10 @@ export interface LocatedCalls extends CallsById {
 const byStart: Array<SortKey<CallField>> = [{ field: parseCallField("started_at"), direction: "asc" }];
 
 /**
- * Throws `invalid` or `unprocessable` for what is not a query, sort or filter of calls, and `too_large` for what is too expensive.
+ * Throws `invalid` or `unprocessable` for what is not a query, sort or filter of calls, and `too_large` for what is too expensive,
+ * together with what else the request asks for.
  */
-export function planCalls(request: CallSelector): CallPlan {
+export function planCalls(request: CallSelector, others: Prices = {}): CallPlan {
   checkFilter(request.filter ?? {});
   const sort = request.sort_by === undefined ? [] : parseSort(request.sort_by, parseCallField);
   const plan = {
@@ -61,7 +66,7 @@ export function planCalls(request: CallSelector): CallPlan {
     sort: sort.length === 0 ? byStart : sort,
     expand: parseExpand(request.expand_columns),
   };
-  checkPrice(pricesOf(plan));
+  checkPrice({ ...pricesOf(plan), ...others });
   return plan;
 }
 
@@ -84,8 +89,15 @@ export function compileCalls(plan: CallPlan, scope: CallScope, p: Parameters, by
 /** The conditions of a plan and its order. */
 export function compileSortedCalls(plan: CallPlan, scope: CallScope, p: Parameters, byId?: CallsById) {
   const { sql, source, conditions } = compile(plan, scope, p, byId);
-  const order = compileSort(sql, plan.sort, source);
-  return { order, conditions: conditions() };
+  const order = compileSort(sql, plan.sort, source, plan.seek && { ...plan.seek, textCharacters: seekCharacters });
+  const { where = [], ...rest } = conditions();
+  const after = plan.seek === undefined ? [] : beyond(p, order, plan.seek);
+  return { order, conditions: { ...rest, where: [...where, ...after] } };
+}
+
+/** The direction in which a plan reads the calls by their start, where it does so by that alone. */
+export function timeDirection({ sort, seek }: CallPlan): "asc" | "desc" {
+  return ((sort[0]?.direction ?? "asc") === "asc") === (seek?.reversed === true) ? "desc" : "asc";
 }
 
 function compile(plan: CallPlan, scope: CallScope, p: Parameters, byId: CallsById | undefined) {

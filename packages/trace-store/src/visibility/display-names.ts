@@ -10,8 +10,8 @@ export function namesJoin(project: string, any: boolean): string {
   return `LEFT JOIN (SELECT ${columns} ${source}) AS names ON renamed_id = id`;
 }
 
-/** The renames of some calls, for a page that is shown: rows of `id` and `display_name`. */
+/** The renames of some calls, for a page that is shown: rows of `id`, `display_name` and `version`. */
 export function renames(p: Parameters, projectId: string, ids: readonly string[]): string {
   const mine = `project_id = ${p.bind("String", projectId)} AND ${p.in("id", "String", ids)}`;
-  return `SELECT id, display_name FROM ${newestRows("call_names")} WHERE ${mine}`;
+  return `SELECT id, display_name, version FROM ${newestRows("call_names")} WHERE ${mine}`;
 }

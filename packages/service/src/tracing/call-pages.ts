@@ -1,0 +1,53 @@
+import { HeddleError } from "@heddle/errors";
+import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
+import type { PageStart } from "@heddle/trace-store";
+import { reserveForResponse } from "../limits/request-scope.js";
+import type { Caller, Services } from "../services.js";
+import { CallCursors } from "../wire/call-cursor.js";
+import { wireCallRow } from "../wire/call-row.js";
+import { withQueueMembership } from "../wire/queue-membership.js";
+import { wireTime } from "../wire/time.js";
+import { UserNames } from "../wire/user-names.js";
+
+type PageRequest = Schemas["CallsPageReq"];
+
+export function callPageHandlers({ control, store }: Services): TracingHandlers<Caller>["callPages"] {
+  return {
+    async callsPage({ body, signal }) {
+      const cursors = new CallCursors(control.urlSignatures, body);
+      const start = startOf(body, cursors);
+      const include = includedIn(body.include);
+      const request = { ...(await withQueueMembership(control, body)), ...include, start };
+      const page = await store.callPages.page(request, { signal, reserve: reserveForResponse(["limit"]) });
+      const names = new UserNames(control);
+      const calls = page.calls.map(async (row) =>
+        wireCallRow(row, include.users && row.user_id ? await names.of(row.user_id) : undefined),
+      );
+      return {
+        calls: await Promise.all(calls),
+        ...(page.last !== undefined && { next: cursors.write(page.last) }),
+        ...(page.first !== undefined && { previous: cursors.write(page.first) }),
+        has_more: page.has_more,
+        ...(page.total !== undefined && { total: page.total }),
+        seq: String(page.seq),
+      };
+    },
+  };
+}
+
+function includedIn(include: PageRequest["include"] = []) {
+  const has = (name: (typeof include)[number]) => include.includes(name);
+  return { costs: has("costs"), feedback: has("feedback"), sizes: has("sizes"), users: has("users") };
+}
+
+function startOf({ after, before, at_time }: PageRequest, cursors: CallCursors): PageStart | undefined {
+  const given = Object.entries({ after, before, at_time }).filter(([, value]) => value !== undefined);
+  const [, second] = given;
+  if (second !== undefined) {
+    const names = given.map(([name]) => name).join(" and ");
+    throw new HeddleError("unprocessable", `${names} exclude each other`, { loc: [second[0]] });
+  }
+  if (after !== undefined) return { after: cursors.read(after, "after") };
+  if (before !== undefined) return { before: before === "end" ? undefined : cursors.read(before, "before") };
+  return at_time === undefined ? undefined : { at_time: wireTime(at_time, "at_time") };
+}

@@ -153,22 +153,44 @@ describe.each([
   });
 });
 
-it("a call without usage that comes late, after a restart, still leads to the call above it", async () => {
-  const projectId = newProject();
-  const now = nowUs();
+describe("calls that come late", () => {
   const row = { "our-model": { prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 } };
-  const part = (id: string, parentId: string | undefined, startedAt: bigint, usage?: object): CallPart =>
+  const partIn = (projectId: string, id: string, parentId: string | undefined, startedAt: bigint, usage?: object) =>
     completePart(
       { project_id: projectId, id, trace_id: `${projectId} trace`, parent_id: parentId, started_at: startedAt },
       { summary: JSON.stringify(usage === undefined ? {} : { usage }) },
     );
-  await store.ingest([part("agent", undefined, now - 3_000_000n, row)]);
-  await store.ingest([completePart({ project_id: newProject(), started_at: now - 1_000_000n })]);
-  await reopen();
-  await store.ingest([part("step", "agent", now - 2_000_000n)]);
-  await store.ingest([part("request", "step", now, row)]);
-  const { call_usage } = await store.calls.callsUsage({ project_id: projectId, call_ids: ["agent"] });
-  expect(call_usage["agent"]?.["our-model"]?.total_tokens).toBe(14);
+  const totalOf = async (projectId: string) => {
+    const { call_usage } = await store.calls.callsUsage({ project_id: projectId, call_ids: ["agent"] });
+    return call_usage["agent"]?.["our-model"]?.total_tokens;
+  };
+
+  it.each([
+    ["at once", async () => {}],
+    ["after a restart", reopen],
+  ])("lead to the call above them, though the one between has no usage: %s", async (_, before) => {
+    const projectId = newProject();
+    const now = nowUs();
+    await store.ingest([partIn(projectId, "agent", undefined, now - 3_000_000n, row)]);
+    await store.ingest([completePart({ project_id: newProject(), started_at: now - 1_000_000n })]);
+    await before();
+    await store.ingest([partIn(projectId, "step", "agent", now - 2_000_000n)]);
+    await store.ingest([partIn(projectId, "request", "step", now, row)]);
+    expect(await totalOf(projectId)).toBe(14);
+  });
+
+  it("the root of a trace that was sent at once is sent again", async () => {
+    const projectId = newProject();
+    const now = nowUs();
+    const agent = partIn(projectId, "agent", undefined, now - 3_000_000n, row);
+    await store.ingest([partIn(projectId, "request", "agent", now, row), agent]);
+    await store.ingest([agent]);
+    expect(await totalOf(projectId)).toBe(14);
+    await store.ingest([
+      partIn(projectId, "agent", undefined, now - 3_000_000n, { ...row, other: { prompt_tokens: 1 } }),
+    ]);
+    expect(await totalOf(projectId)).toBe(14);
+  });
 });
 
 it("when a child is deleted, its tokens are those of the call that still reports them", async () => {

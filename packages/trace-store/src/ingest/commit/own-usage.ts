@@ -2,10 +2,10 @@ import { UsageTree, usageIncludes, usageOf } from "@heddle/trace-model";
 import type { UsageNode, UsageRow } from "@heddle/trace-model";
 import { Parameters } from "../../engine/parameters.js";
 import { keyText } from "../../stored-calls/call-key.js";
-import { copyText, usageCounts } from "../../stored-calls/call-sides.js";
+import { usageCounts } from "../../stored-calls/call-sides.js";
 import type { EndSide, StartSide } from "../../stored-calls/call-sides.js";
 import type { IngestContext } from "../context.js";
-import type { UsageTrees } from "../memory/usage-trees.js";
+import { endOfTime } from "../memory/usage-trees.js";
 import type { CallLookup } from "./find-stored.js";
 
 /** A call as it is after the commit. */
@@ -14,6 +14,8 @@ export interface SettledCall {
   id: string;
   start: StartSide;
   end: EndSide | undefined;
+  /** It was complete before. */
+  wasComplete: boolean;
 }
 
 /** A trace whose stored calls have changed in another way than by parts. */
@@ -32,11 +34,21 @@ export interface OwnUsage {
   remember(refused: ReadonlyMap<string, string>): void;
 }
 
+interface TouchedCall {
+  key: string;
+  node: UsageNode;
+  settled: SettledCall;
+}
+
 interface Touched extends ChangedTrace {
-  tree: UsageTree;
-  nodes: Array<{ key: string; node: UsageNode }>;
+  calls: TouchedCall[];
   /** All of the trace has to be read. */
   whole: boolean;
+}
+
+/** A trace that memory has, or keeps from now on. */
+interface Remembered extends Touched {
+  tree: UsageTree;
 }
 
 /**
@@ -51,7 +63,13 @@ export async function findOwnUsage(
 ): Promise<OwnUsage> {
   const { state, now } = context;
   const trees = state.usage;
-  const touched = touchedTraces(trees, calls, changedTraces);
+  const own = new Map<string, readonly UsageRow[]>();
+  const touched = new Map<string, Remembered>();
+  for (const [key, trace] of touchedTraces(calls, changedTraces)) {
+    const known = trees.find(key);
+    if (known === undefined && isFinished(context, trace)) addOwnUsage(own, trace);
+    else touched.set(key, Object.assign(trace, { tree: known ?? trees.begin(key) }));
+  }
   const unread = [...touched].filter(([, trace]) => trace.whole || mustRead(context, trace));
   if (unread.length > 0) {
     const read = await readTraces(context, unread);
@@ -60,12 +78,11 @@ export async function findOwnUsage(
       trees.replace(key, trace.tree);
     }
   }
-  const own = new Map<string, readonly UsageRow[]>();
   const changed = new Map<string, { call: CallLookup; own: readonly UsageRow[] }>();
   const settled: Array<{ tree: UsageTree; key: string; id: string; own: readonly UsageRow[] }> = [];
   const nowUs = now();
-  for (const { project_id, tree, nodes } of touched.values()) {
-    for (const { node } of nodes) {
+  for (const { project_id, tree, calls: some } of touched.values()) {
+    for (const { node } of some) {
       node.stored = tree.get(node.id)?.stored;
       trees.add(tree, node, nowUs);
     }
@@ -75,15 +92,16 @@ export async function findOwnUsage(
       changed.set(key, { call, own: used });
       settled.push({ tree, key, id: node.id, own: used });
     }
-    for (const { key, node } of nodes) own.set(key, tree.own(node.id));
+    for (const { key, node } of some) own.set(key, tree.own(node.id));
   }
   return {
     own,
     changed,
     remember(refused) {
       for (const { tree, key, id, own: used } of settled) if (!refused.has(key)) tree.stored(id, used);
-      for (const [key, call] of calls) {
-        if (refused.has(key)) trees.forget(traceKey({ ...call, trace_id: call.start.trace_id }));
+      for (const key of refused.keys()) {
+        const call = calls.get(key);
+        if (call !== undefined) trees.forget(traceKey({ ...call, trace_id: call.start.trace_id }));
       }
       trees.shrink();
     },
@@ -93,52 +111,80 @@ export async function findOwnUsage(
 const traceKey = ({ project_id, trace_id }: ChangedTrace): string => `${project_id}\0${trace_id}`;
 
 function touchedTraces(
-  trees: UsageTrees,
   calls: ReadonlyMap<string, SettledCall>,
   changedTraces: readonly ChangedTrace[],
 ): Map<string, Touched> {
   const touched = new Map<string, Touched>();
-  const touch = (trace: ChangedTrace, whole: boolean): Touched => {
-    const key = traceKey(trace);
+  const touch = ({ project_id, trace_id }: ChangedTrace, whole: boolean): Touched => {
+    const key = traceKey({ project_id, trace_id });
     const known = touched.get(key);
     if (known !== undefined) return known;
-    const { project_id, trace_id } = trace;
-    const added = { project_id, trace_id, tree: trees.tree(key), nodes: [], whole };
+    const added = { project_id, trace_id, calls: [], whole };
     touched.set(key, added);
     return added;
   };
   for (const trace of changedTraces) touch(trace, true);
-  for (const [key, { project_id, id, start, end }] of calls) {
+  for (const [key, settled] of calls) {
+    const { project_id, id, start, end } = settled;
     const { trace_id, parent_id, started_at, includes } = start;
-    const node: UsageNode = {
-      id: copyText(id),
-      parent_id: copyText(parent_id),
-      started_at,
-      includes,
-      reported: end?.usage ?? [],
-      stored: undefined,
-    };
-    touch({ project_id, trace_id }, false).nodes.push({ key, node });
+    const node: UsageNode = { id, parent_id, started_at, includes, reported: end?.usage ?? [], stored: undefined };
+    touch({ project_id, trace_id }, false).calls.push({ key, node, settled });
   }
   return touched;
 }
 
+/**
+ * Whether a trace that memory does not have begins and ends with this commit: nothing of it has to be remembered. If a call
+ * of it comes late all the same, its parent is known to be stored, and the trace is read.
+ */
+function isFinished({ state }: IngestContext, { calls, whole }: Touched): boolean {
+  if (whole) return false;
+  const [only] = calls;
+  const ids = calls.length === 1 ? undefined : new Set(calls.map(({ node }) => node.id));
+  return (
+    only !== undefined &&
+    calls.every(
+      ({ node, settled: { end, wasComplete } }) =>
+        end !== undefined &&
+        !wasComplete &&
+        node.started_at > state.usage.horizon &&
+        (node.parent_id === "" || ids?.has(node.parent_id) === true),
+    )
+  );
+}
+
+/** Adds what the calls of a trace used themselves that is in memory nowhere else. */
+function addOwnUsage(own: Map<string, readonly UsageRow[]>, { calls }: Touched): void {
+  const [only] = calls;
+  if (only !== undefined && calls.length === 1) {
+    own.set(only.key, only.node.reported);
+    return;
+  }
+  const tree = new UsageTree(undefined);
+  for (const { node } of calls) tree.set(node);
+  tree.settle();
+  for (const { key, node } of calls) own.set(key, tree.own(node.id));
+}
+
 /** Whether calls of the trace may be stored that memory does not have, and matter. */
-function mustRead({ state }: IngestContext, { project_id, tree, nodes }: Touched): boolean {
+function mustRead({ state }: IngestContext, { project_id, tree, calls }: Remembered): boolean {
   const { since } = tree;
   if (since === undefined) return false;
-  if (!tree.reports && nodes.every(({ node }) => node.reported.length === 0)) return false;
-  if (tree.earliest !== undefined && tree.earliest <= since) return true;
+  const matters = tree.reports || calls.some(({ node }) => node.reported.length > 0);
+  if (tree.earliest !== undefined && tree.earliest <= since) return matters;
   let ids: ReadonlySet<string> | undefined;
-  const isTouched = (id: string) => (ids ??= new Set(nodes.map(({ node }) => node.id))).has(id);
-  return nodes.some(
-    ({ node: { parent_id, started_at } }) =>
+  const isTouched = (id: string) => (ids ??= new Set(calls.map(({ node }) => node.id))).has(id);
+  const lacks = calls.some(
+    ({ node: { id, parent_id, started_at }, settled }) =>
       started_at <= since ||
+      (settled.wasComplete && tree.get(id) === undefined) ||
       (parent_id !== "" &&
         tree.get(parent_id) === undefined &&
         state.known.startedAt(keyText({ project_id, id: parent_id })) !== undefined &&
         !isTouched(parent_id)),
   );
+  if (lacks && !matters) tree.since = endOfTime;
+  return lacks && matters;
 }
 
 interface Row {
@@ -168,7 +214,7 @@ async function readTraces(
     const p = new Parameters();
     const ids = some.map(([, { trace_id }]) => trace_id);
     const whole = some.some(([, trace]) => trace.whole);
-    const starts = some.flatMap(([, { nodes }]) => nodes.map(({ node }) => node.started_at));
+    const starts = some.flatMap(([, { calls }]) => calls.map(({ node }) => node.started_at));
     const near = whole
       ? ""
       : ` AND started_at BETWEEN ${p.time(least(starts) - dayUs)} AND ${p.time(greatest(starts) + dayUs)}`;

@@ -97,8 +97,10 @@ function settledCalls(
 ): Map<string, SettledCall> {
   const settled = new Map<string, SettledCall>();
   for (const [key, call] of calls) {
-    const { start, end } = sidesOf(call, stored.get(key) ?? {});
-    if (start !== undefined) settled.set(key, { project_id: call.project_id, id: call.id, start, end });
+    const before = stored.get(key);
+    const { start, end } = before === undefined ? call : sidesOf(call, before);
+    if (start === undefined) continue;
+    settled.set(key, { project_id: call.project_id, id: call.id, start, end, wasComplete: before?.call !== undefined });
   }
   return settled;
 }

@@ -1,5 +1,6 @@
 import { UsageTree } from "@heddle/trace-model";
 import type { UsageNode } from "@heddle/trace-model";
+import { copyText } from "../../stored-calls/call-sides.js";
 
 /**
  * The traces whose calls came last, so that most own usage is known without reading. Bounded by the number of calls: whole
@@ -21,20 +22,32 @@ export class UsageTrees {
     this.#newest = horizon;
   }
 
+  /** What started later is here if it is stored, or is of a trace that began and ended in one commit. */
+  get horizon(): bigint {
+    return this.#horizon;
+  }
+
   /** The tree of a trace, which may know nothing of its calls that started before `since`. */
-  tree(key: string): UsageTree {
+  find(key: string): UsageTree | undefined {
     const known = this.#trees.get(key);
-    const tree = known ?? new UsageTree(this.#horizon);
+    if (known === undefined) return undefined;
     // In the order of their last use.
-    if (known === undefined) this.#size++;
-    else this.#trees.delete(key);
+    this.#trees.delete(key);
+    this.#trees.set(key, known);
+    return known;
+  }
+
+  /** The tree of a trace that is not here. */
+  begin(key: string): UsageTree {
+    const tree = new UsageTree(this.#horizon);
     this.#trees.set(key, tree);
+    this.#size++;
     return tree;
   }
 
   /** Puts another tree in the place of that of a trace. */
   replace(key: string, tree: UsageTree): void {
-    const before = this.tree(key);
+    const before = this.find(key) ?? this.begin(key);
     this.#size += tree.size - before.size;
     this.#trees.set(key, tree);
   }
@@ -42,7 +55,7 @@ export class UsageTrees {
   /** Adds a call to the tree of its trace. */
   add(tree: UsageTree, call: UsageNode, now: bigint): void {
     const before = tree.size;
-    tree.set(call);
+    tree.set({ ...call, id: copyText(call.id), parent_id: copyText(call.parent_id) });
     this.#size += tree.size - before;
     if (call.started_at > this.#newest && call.started_at <= now + clockErrorUs) this.#newest = call.started_at;
   }
@@ -73,4 +86,5 @@ export class UsageTrees {
 
 /** A start that is further ahead of now is an error, and says nothing about other calls. */
 export const clockErrorUs = 3_600_000_000n;
-const endOfTime = 2n ** 63n;
+/** Whatever started before this may be stored. */
+export const endOfTime = 2n ** 63n;

@@ -1,3 +1,5 @@
+import { statedKind } from "../src/calls/kind.js";
+import type { CallKind } from "../src/calls/kind.js";
 import { latencyOf, statusOf, traceNameOf, wholeMilliseconds } from "../src/calls/summary.js";
 import type { CallStatus } from "../src/calls/summary.js";
 import { arrayItems, compareCodePoints, jsonType, storable } from "@heddle/exact-json";
@@ -6,8 +8,10 @@ import { convertValue } from "./convert.js";
 import type { Value } from "./convert.js";
 import { typeOf } from "../src/query/expression.js";
 import type { Expression } from "../src/query/expression.js";
-import type { CallColumn, CallField } from "../src/query/field.js";
+import type { CallColumn, CallField, ComputedField } from "../src/query/field.js";
 import { leafAt, leafText } from "../src/query/leaf.js";
+import { opKey } from "../src/refs/op-name.js";
+import { usageOf } from "../src/usage/usage.js";
 
 /** A call as a query sees it. Absent optional values may be undefined, null or "". */
 export type QueryableCall = { [name in Exclude<CallColumn, TimeOrStep>]?: string | null } & {
@@ -151,11 +155,20 @@ function jsonLeaf(field: Extract<CallField, { kind: "json" }>, call: QueryableCa
   return leafAt(storable(call[field.column] ?? "null").text, field.path);
 }
 
-function computedValue(name: "status" | "latency_ms" | "trace_name", call: QueryableCall): Value {
+function computedValue(name: ComputedField, call: QueryableCall): Value {
   if (name === "trace_name") return traceNameOf(call);
   if (name === "status") return filterStatus(call);
+  if (name === "kind") return kindOf(call);
   const latency = latencyOf(call.started_at, call.ended_at);
   return latency === undefined ? null : BigInt(wholeMilliseconds(latency));
+}
+
+/** Of a call without others below it. */
+function kindOf({ attributes, summary, ended_at, op_name }: QueryableCall): CallKind {
+  const stated = statedKind(attributes);
+  if (stated !== undefined) return stated;
+  if (ended_at != null && usageOf(summary).length > 0) return "model";
+  return opKey(op_name).endsWith(".score") ? "scorer" : "other";
 }
 
 /** Filters ask for failed descendants before they ask whether the call still runs. */

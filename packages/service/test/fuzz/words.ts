@@ -44,6 +44,7 @@ const field = fc.oneof(
     "summary.weave.status",
     "summary.weave.latency_ms",
     "summary.weave.trace_name",
+    "summary.weave.kind",
     "inputs.0.a",
     "val.a",
   ),

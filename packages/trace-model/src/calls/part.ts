@@ -1,4 +1,5 @@
 import type { JsonText } from "@heddle/exact-json";
+import type { CallKind } from "./kind.js";
 import type { UsageRow } from "../usage/usage.js";
 
 /** What a client knows when a call begins. Absent optional text may also be "". */
@@ -25,6 +26,8 @@ export interface CallStart {
    * `findRefs` finds nothing in `inputs`. Absent means unknown: the texts must be searched.
    */
   storableAsIs?: true;
+  /** What `statedKind` finds in `attributes`, "" for nothing, when it is known without reading. */
+  kind?: CallKind | "";
 }
 
 /** What a client knows when a call has ended. */

@@ -1,3 +1,5 @@
+import { kindOfWords } from "../calls/kind.js";
+import type { CallKind } from "../calls/kind.js";
 import { withOtelSpan } from "../calls/otel-span.js";
 import { jsonType, objectEntries, stringValue, withMembers } from "@heddle/exact-json";
 import type { JsonText } from "@heddle/exact-json";
@@ -29,6 +31,8 @@ export interface SpanContent {
   summary: JsonText;
   /** What `usageOf` reads in the summary. */
   usage: UsageRow[];
+  /** What `statedKind` finds in the attributes; undefined where it has to look. */
+  kind: CallKind | "" | undefined;
 }
 
 /**
@@ -51,7 +55,15 @@ export function spanContent(data: SpanData, all: JsonText, otelSpan: JsonText): 
     attributes: nothing ? withSpan(all, data, otelSpan) : recognisedJson(recognised, data, otelSpan),
     summary: counts && buckets ? `{"usage":{${textJson(model)}:${countsJson(counts, buckets)}}}` : "{}",
     usage: buckets ? byModelName([usageRow(model, buckets)]) : [],
+    kind: nothing ? undefined : kindOf(recognised, data),
   };
+}
+
+/** Attributes of the user's own may override the others. */
+function kindOf(recognised: Members, data: SpanData): CallKind | "" | undefined {
+  if (first(ownSources, data) !== undefined) return undefined;
+  const { kind, operation } = Object.fromEntries(recognised);
+  return kindOfWords([kind, operation]) ?? "";
 }
 
 type Members = Array<[name: string, value: JsonText]>;

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { storable } from "@heddle/exact-json";
+import { statedKind } from "../calls/kind.js";
 import { findRefs } from "../refs/find.js";
 import { usageOf } from "../usage/usage.js";
 import { decodeTraces, scanTraces } from "./export.js";
@@ -57,8 +58,11 @@ test.each<[string, Record<string, Value>, object?]>([
   expect([start.storableAsIs, end.storableAsIs]).toEqual([undefined, undefined]);
 });
 
-test("texts marked as storable are, for any span", () => {
-  const keys = fc.constantFrom("input", "output", "gen_ai.prompt", "gen_ai.request.model", "wandb.attributes", "other");
+test("what is marked as known of a span is what reading its texts tells", () => {
+  const keys = fc.constantFrom(
+    ...["input", "output", "gen_ai.prompt", "gen_ai.request.model", "wandb.attributes", "other"],
+    ...["kind", "weave.kind", "weave.span.kind", "openinference.span.kind", "gen_ai.operation.name"],
+  );
   const counts = fc.constantFrom(
     "gen_ai.usage.input_tokens",
     "gen_ai.usage.prompt_tokens",
@@ -68,6 +72,7 @@ test("texts marked as storable are, for any span", () => {
   );
   const texts = fc.oneof(
     fc.array(fc.nat(0xffff), { maxLength: 10 }).map((units) => String.fromCharCode(...units)),
+    fc.constantFrom("TOOL", "chat", '{"kind":"agent"}'),
     fc.constantFrom(ref, "weave:", `["${ref}"]`, "[1e999]", '{"a":NaN}', '{"model":"m"}', String.raw`{"\ud800":1}`),
     fc.array(fc.oneof(fc.string(), fc.double()), { maxLength: 3 }).map((items) => JSON.stringify(items)),
   );
@@ -86,6 +91,8 @@ test("texts marked as storable are, for any span", () => {
     fc.property(fc.dictionary(keys, value), fc.dictionary(counts, count), (attributes, usage) => {
       const { start, end } = callOf({ ...attributes, ...usage });
       expect(end.usage).toEqual(usageOf(end.summary));
+      const stated = statedKind(start.attributes) ?? "";
+      expect(start.kind ?? stated).toBe(stated);
       expect(end.storableAsIs).toBe(start.storableAsIs);
       if (!start.storableAsIs) return;
       const output = end.output ?? "null";

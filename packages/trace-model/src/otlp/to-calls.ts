@@ -149,6 +149,7 @@ function spanCall(span: Span, context: Context): SpanCall {
     inputs: content.inputs,
     source: "otel",
     storableAsIs,
+    kind: content.kind,
   };
   const end: CallEnd = {
     project_id,

@@ -52,6 +52,7 @@ const computed = {
   status: "text",
   latency_ms: "int",
   trace_name: "text",
+  kind: "text",
 } as const satisfies Record<string, ValueType>;
 
 const { path_steps: maxSteps, path_characters: maxCharacters } = limits.Query;

@@ -113,9 +113,17 @@ function rowOf({ id, side }: RunningCall, start: StartTexts): CallRow {
 /** The value of a column or a computed field of a running call. */
 function valueOf(field: CallField, projectId: string, { id, started_at }: RunningCall, start: StartTexts): Value {
   if (field.kind === "weave") {
-    if (field.name === "status") return "running";
-    const { op_name, display_name } = start;
-    return field.name === "trace_name" ? traceNameOf({ op_name: op_name ?? "", display_name }) : null;
+    const { op_name, op_key, display_name, stated_kind } = start;
+    switch (field.name) {
+      case "status":
+        return "running";
+      case "trace_name":
+        return traceNameOf({ op_name: op_name ?? "", display_name });
+      case "kind":
+        return stated_kind || (op_key?.endsWith(".score") === true ? "scorer" : "other");
+      case "latency_ms":
+        return null;
+    }
   }
   if (field.kind !== "column") return null;
   switch (field.name) {

@@ -71,6 +71,11 @@ const reportedUsage = [
   "ALTER TABLE {DB}.call_parts {OC} ADD COLUMN IF NOT EXISTS reported_usage String ALIAS ''",
 ];
 
+/** What a call states to be, see `callKind`; calls that were stored before state nothing. */
+const statedKinds = ["calls", "call_parts"].map(
+  (table) => `ALTER TABLE {DB}.${table} {OC} ADD COLUMN IF NOT EXISTS stated_kind LowCardinality(String)`,
+);
+
 /** All steps, in order, numbered from 1 without gaps. */
 export const allMigrations: readonly Migration[] = [
   { version: 1, name: "tracing tables", statements: tracingTables },
@@ -81,4 +86,5 @@ export const allMigrations: readonly Migration[] = [
   { version: 6, name: "columns of running calls", statements: runningColumns },
   { version: 7, name: "compression and merges of small parts", statements: smallParts },
   { version: 8, name: "reported usage", statements: reportedUsage },
+  { version: 9, name: "kinds of calls", statements: statedKinds },
 ];

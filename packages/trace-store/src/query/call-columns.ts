@@ -28,10 +28,18 @@ const columns: Readonly<Record<ColumnField["name"], string>> = {
 export const opNamePart =
   "if(startsWith(op_name, 'weave:///'), decodeURLComponent(splitByChar(':', splitByChar('/', op_name)[-1])[1]), toString(op_name))";
 
+/**
+ * What a call is: what its attributes state, else a model when it used tokens itself, a scorer by the name of its op, or
+ * other. So calls that were stored before kinds were have one as well.
+ */
+export const callKind =
+  "multiIf(stated_kind != '', toString(stated_kind), notEmpty(`usage.model`), 'model', endsWith(op_key, '.score'), 'scorer', 'other')";
+
 const computed: Readonly<Record<ComputedField["name"], string>> = {
   status: "toString(status)",
   latency_ms: "intDiv(latency_us, 1000)",
   trace_name: `if(${displayName} != '', ${displayName}, ${opNamePart})`,
+  kind: callKind,
 };
 
 /** The stored text or value of a column, '' where an optional text is absent. */

@@ -79,7 +79,13 @@ const us = fc.constantFrom(t0, t0 + 1n, t0 + 1_000_000n, t0 + 1_500_000n, t0 - 3
 const maybe = (values: readonly string[]) => fc.option(fc.constantFrom(...values), { nil: undefined });
 
 const start = fc.record({
-  op_name: fc.constantFrom("answer", "weave:///acme/demo/op/answer:abc", "weave:///acme/demo/op/other:1", "a"),
+  op_name: fc.constantFrom(
+    "answer",
+    "X.score",
+    "weave:///acme/demo/op/answer:abc",
+    "weave:///acme/demo/op/other:1",
+    "a",
+  ),
   trace_id: fc.constantFrom("t1", "t2"),
   started_at: us,
   parent_id: maybe(["p1", "a"]),
@@ -89,13 +95,23 @@ const start = fc.record({
   wb_user_id: maybe(["u1"]),
   wb_run_id: maybe(["e/p/r"]),
   wb_run_step: fc.option(fc.constantFrom(0, 1, 2), { nil: undefined }),
-  attributes: object,
+  attributes: fc.oneof(
+    { arbitrary: object, weight: 3 },
+    fc.constantFrom('{"weave":{"kind":"tool"}}', '{"kind":"LLM"}'),
+  ),
   inputs: object,
 });
 const end = fc.record({
   ended_at: us,
   output: json,
-  summary: fc.oneof(object, fc.constantFrom('{"status_counts":{"error":1}}', '{"status_counts":{"error":0}}')),
+  summary: fc.oneof(
+    object,
+    fc.constantFrom(
+      '{"usage":{"gpt":{"prompt_tokens":1}}}',
+      '{"status_counts":{"error":1}}',
+      '{"status_counts":{"error":0}}',
+    ),
+  ),
   exception: maybe(["boom", "1", ""]),
   wb_run_step_end: fc.option(fc.constantFrom(1, 5), { nil: undefined }),
 });
@@ -130,6 +146,7 @@ const field = fc.oneof(
       "summary.weave.status",
       "summary.weave.latency_ms",
       "summary.weave.trace_name",
+      "summary.weave.kind",
       "output",
       "feedback.[*].payload.x",
       "annotation_queue_items.queue_id",
@@ -182,6 +199,7 @@ const present = fc.oneof(
     "summary.weave.status": ["success", "error", "running", "descendant_error"],
     "summary.weave.latency_ms": [0, 1000, "1500", -1],
     "summary.weave.trace_name": ["answer", "other", "Zoë"],
+    "summary.weave.kind": ["tool", "model", "scorer", "other"],
   }).map(([name, values]) => fc.tuple(fc.constant(name), fc.constantFrom(...values))),
   {
     arbitrary: fc.tuple(

@@ -1,6 +1,6 @@
 import { storable } from "@heddle/exact-json";
 import type { JsonText } from "@heddle/exact-json";
-import { exampleDigest, findRefs, opKey, statusOf, usageIncludes, usageOf } from "@heddle/trace-model";
+import { exampleDigest, findRefs, opKey, statedKind, statusOf, usageIncludes, usageOf } from "@heddle/trace-model";
 import type { CallEnd, CallStart, CallStatus, UsageIncludes, UsageRow } from "@heddle/trace-model";
 import { RowWriter } from "../engine/row-writer.js";
 import { unescaped } from "../engine/tab-separated.js";
@@ -23,6 +23,7 @@ export const startColumns = [
   "inputs",
   "input_refs",
   "example_digest",
+  "stated_kind",
 ] as const;
 
 /** The columns an end fills, in the order of {@link EndSide.fields}. */
@@ -157,6 +158,7 @@ export function writeStart(out: RowWriter, start: CallStart, exact: ExactText[])
   const inputsBytes = writeJson(out, "inputs", start.inputs, storableAsIs, exact);
   out.texts(storableAsIs ? [] : findRefs(start.inputs));
   out.text(exampleDigest(start.op_name, start.inputs));
+  out.text(start.kind ?? statedKind(start.attributes) ?? "");
   return attributesBytes + inputsBytes;
 }
 

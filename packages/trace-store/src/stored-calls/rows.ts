@@ -217,6 +217,7 @@ function noStart(): Uint8Array {
     row.text("");
     row.texts([]);
     row.text("");
+    row.text("");
   });
 }
 

@@ -40,6 +40,8 @@ export type {
 export type { Refs } from "./refs/refs.js";
 export type { Tables } from "./tables/tables.js";
 export type { Thread, Threads, ThreadsQuery, TurnFilter } from "./threads/threads.js";
+export type { TraceOutline, TraceOutlineRequest } from "./traces/outline.js";
+export type { Traces } from "./traces/traces.js";
 export type { TableCreate, TableEdit, TableQuery, TableRow, TableStats, TableUpdate } from "./tables/requests.js";
 export type { Retention } from "./retention/retention.js";
 export type { ProjectCalls } from "./project-stats/project-calls.js";

@@ -51,6 +51,8 @@ import { openTables } from "./tables/tables.js";
 import type { Tables } from "./tables/tables.js";
 import { openThreads } from "./threads/threads.js";
 import type { Threads } from "./threads/threads.js";
+import { openTraces } from "./traces/traces.js";
+import type { Traces } from "./traces/traces.js";
 
 export interface TraceStoreOptions {
   /** How to reach the engine, as `EngineHost.clientOptions()` gives it. */
@@ -109,6 +111,7 @@ export interface TraceStore {
   yieldToCommits(): Promise<void>;
   calls: Pick<Ingest, "delete" | "rename"> & CallReads;
   callPages: CallPages;
+  traces: Traces;
   threads: Threads;
   evaluations: Evaluations;
   objects: Objects;
@@ -208,6 +211,7 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
     yieldToCommits: () => ingest.yieldToCommits(),
     calls: { ...calls, delete: ingest.delete, rename: ingest.rename },
     callPages: openCallPages({ ...reading, count: calls.count, settled: () => writing.settled() }),
+    traces: openTraces({ ...reading, settled: () => writing.settled() }),
     threads: openThreads({ ...context, inFlight }),
     evaluations: openEvaluations({ ...context, inFlight, costs: openCosts({ ...context, engine: lookups }, prices) }),
     objects,

@@ -29,6 +29,7 @@ import { serviceHandlers } from "./service.js";
 import { sessionHandlers } from "./sessions.js";
 import { tableHandlers } from "./tables.js";
 import { threadHandlers } from "./threads.js";
+import { traceHandlers } from "./traces.js";
 
 /** Every operation of the tracing interface, by group: a group of the spec without handlers does not compile. */
 export function tracingHandlers(services: Services): TracingHandlers<Caller> {
@@ -62,5 +63,6 @@ export function tracingHandlers(services: Services): TracingHandlers<Caller> {
     sessions: sessionHandlers(services),
     tables: tableHandlers(services),
     threads: threadHandlers(services),
+    traces: traceHandlers(services),
   };
 }

@@ -1,0 +1,26 @@
+import type { TracingHandlers } from "@heddle/server-stub/tracing";
+import { listInPieces } from "../http/list-in-pieces.js";
+import { reserveForResponse } from "../limits/request-scope.js";
+import type { Caller, Services } from "../services.js";
+
+export function traceHandlers({ store }: Services): TracingHandlers<Caller>["traces"] {
+  return {
+    async traceOutline({ body, signal }) {
+      const outline = await store.traces.outline(body, { signal, reserve: reserveForResponse(["limit"]) });
+      return {
+        ...outline,
+        ids: listInPieces(outline.ids),
+        parent: listInPieces(outline.parent),
+        name: listInPieces(outline.name),
+        kind: listInPieces(outline.kind),
+        status: listInPieces(outline.status),
+        start_us: listInPieces(outline.start_us),
+        end_us: listInPieces(outline.end_us),
+        tokens: listInPieces(outline.tokens),
+        children: listInPieces(outline.children),
+        ...(outline.cost && { cost: listInPieces(outline.cost) }),
+        ...(outline.size && { size: listInPieces(outline.size) }),
+      };
+    },
+  };
+}

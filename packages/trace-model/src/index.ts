@@ -44,7 +44,7 @@ export { maxSortKeys, parseSort, type SortKey } from "./query/sort.js";
 export { leafAt, leavesAt } from "./query/leaf.js";
 export { AttributeShapes } from "./otlp/attribute-shape.js";
 export { decodeTraces, encodeTracesResponse, scanTraces } from "./otlp/export.js";
-export { runSteps, runStepsWithPauses } from "./otlp/steps.js";
+export { runSteps, runStepsWithPauses, type Steps } from "./steps.js";
 export { projectOf, type SpanCall, spansToCalls } from "./otlp/to-calls.js";
 export { opObjectId, spanOpName } from "./otlp/op-object.js";
 export type { RejectedSpan, ResourceSpans, ScannedTraces, Span, Traces } from "./otlp/traces.js";

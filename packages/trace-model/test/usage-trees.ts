@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CallPart } from "../src/calls/part.js";
 import { decodeTraces, scanTraces } from "../src/otlp/export.js";
-import { runSteps } from "../src/otlp/steps.js";
+import { runSteps } from "../src/steps.js";
 import { spansToCalls } from "../src/otlp/to-calls.js";
 import type { UsageRow } from "../src/usage/usage.js";
 

@@ -3,9 +3,10 @@ import { ItemError } from "@heddle/server-stub";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { formatTime } from "@heddle/trace-model";
 import type { ReadOptions } from "@heddle/trace-store";
+import { membersInPieces } from "../http/in-pieces.js";
 import { collect } from "../http/collect.js";
 import type { Caller, Services } from "../services.js";
-import { reserveForStream } from "../limits/request-scope.js";
+import { reserveForResponse, reserveForStream } from "../limits/request-scope.js";
 import { endOf, startOf } from "../wire/call-parts.js";
 import { withQueueMembership } from "../wire/queue-membership.js";
 import { UserNames } from "../wire/user-names.js";
@@ -94,7 +95,9 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
     },
 
     async traceUsage({ body, signal }) {
-      return store.calls.traceUsage(await withQueueMembership(control, body), { signal });
+      const matching = await withQueueMembership(control, body);
+      const usage = await store.calls.traceUsage(matching, { signal, reserve: reserveForResponse(["limit"]) });
+      return { ...usage, call_usage: membersInPieces(usage.call_usage) };
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
-import { listInPieces } from "../http/list-in-pieces.js";
+import { listInPieces } from "../http/in-pieces.js";
 import { reserveForResponse } from "../limits/request-scope.js";
 import type { Caller, Services } from "../services.js";
 

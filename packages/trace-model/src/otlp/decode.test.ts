@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { AttributeShapes, keysOf } from "./attribute-shape.js";
 import { decodeTraces, scanTraces } from "./export.js";
-import { runSteps } from "./steps.js";
+import { runSteps } from "../steps.js";
 import { noAttributes } from "./traces.js";
 import type { Span } from "./traces.js";
 

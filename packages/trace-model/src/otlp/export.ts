@@ -5,7 +5,7 @@ import { scanJsonTraces } from "./decode-json.js";
 import { scanProtobufTraces } from "./decode-protobuf.js";
 import { Decoding } from "./decoding.js";
 import { attempt, maxMessages } from "./rejection.js";
-import type { Steps } from "./steps.js";
+import type { Steps } from "../steps.js";
 import type { RejectedSpan, ResourceSpans, ScannedTraces, Traces } from "./traces.js";
 import { defaultExportLimits, WorkBudget } from "./work-budget.js";
 import type { ExportLimits } from "./work-budget.js";

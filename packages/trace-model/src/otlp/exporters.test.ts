@@ -5,7 +5,7 @@ import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "
 import { describe, expect, test } from "vitest";
 import { formatTime } from "../time.js";
 import { decodeTraces, encodeTracesResponse, scanTraces } from "./export.js";
-import { runSteps } from "./steps.js";
+import { runSteps } from "../steps.js";
 import { spansToCalls } from "./to-calls.js";
 import type { SpanCall } from "./to-calls.js";
 

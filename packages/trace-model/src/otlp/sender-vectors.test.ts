@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { decodeTraces, scanTraces } from "./export.js";
-import { runSteps } from "./steps.js";
+import { runSteps } from "../steps.js";
 import { spansToCalls } from "./to-calls.js";
 
 interface Vector {

@@ -5,7 +5,7 @@ import { statedKind } from "../calls/kind.js";
 import { findRefs } from "../refs/find.js";
 import { usageOf } from "../usage/usage.js";
 import { decodeTraces, scanTraces } from "./export.js";
-import { runSteps } from "./steps.js";
+import { runSteps } from "../steps.js";
 import { spansToCalls } from "./to-calls.js";
 import type { SpanCall } from "./to-calls.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { spanOpName } from "./op-object.js";
-import { runSteps } from "./steps.js";
+import { runSteps } from "../steps.js";
 import { spansToCalls } from "./to-calls.js";
 import { emptyResource, emptySpan, noAttributes } from "./traces.js";
 import type { Attributes, Span, Traces } from "./traces.js";

@@ -10,7 +10,7 @@ import { attempt, warn } from "./rejection.js";
 import { senderAttributes } from "./sender-attributes.js";
 import { firstText, listedEvents, sources } from "./sources.js";
 import type { SpanData } from "./sources.js";
-import type { Steps } from "./steps.js";
+import type { Steps } from "../steps.js";
 import type { Sources } from "./source-path.js";
 import { checkIds, parentOf } from "./span-ids.js";
 import { spanTimes } from "./span-times.js";

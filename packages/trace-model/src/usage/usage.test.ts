@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { runSteps } from "../steps.js";
 import { rollUpUsage } from "./roll-up.js";
 import { addUsage, usageOf } from "./usage.js";
 import type { UsageRow } from "./usage.js";
@@ -13,6 +14,8 @@ const row = (model: string, counts: Partial<UsageRow>): UsageRow => ({
   cache_creation_tokens: 0,
   ...counts,
 });
+
+const rolledUp = (...given: Parameters<typeof rollUpUsage<UsageRow>>) => runSteps(rollUpUsage(...given));
 
 describe("usage of a call", () => {
   test("adds the providers' names for the same thing", () => {
@@ -84,7 +87,7 @@ describe("usage of a call", () => {
 
 describe("usage of a trace", () => {
   test("climbs to the parents that are there", () => {
-    const usage = rollUpUsage(
+    const usage = rolledUp(
       [
         { id: "leaf", parent_id: "mid", usage: [row("a", { requests: 1, prompt_tokens: 2 })] },
         { id: "root", parent_id: null, usage: [row("b", { requests: 1 })] },
@@ -104,7 +107,7 @@ describe("usage of a trace", () => {
 
   test("survives circles and very long chains", () => {
     const one = [row("m", { requests: 1 })];
-    const circle = rollUpUsage(
+    const circle = rolledUp(
       [
         { id: "a", parent_id: "b", usage: one },
         { id: "b", parent_id: "a", usage: one },
@@ -118,6 +121,6 @@ describe("usage of a trace", () => {
       parent_id: String(index - 1),
       usage: one,
     }));
-    expect(rollUpUsage(chain, addUsage).get("0")).toEqual([row("m", { requests: 50_000 })]);
+    expect(rolledUp(chain, addUsage).get("0")).toEqual([row("m", { requests: 50_000 })]);
   });
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { runSteps } from "../otlp/steps.js";
+import { runSteps } from "../steps.js";
 import { spansToCalls } from "../otlp/to-calls.js";
 import { emptyResource, emptySpan, noAttributes } from "../otlp/traces.js";
 import { usageSenders } from "./senders.js";

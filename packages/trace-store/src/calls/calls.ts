@@ -78,6 +78,7 @@ export function callReads(context: CallReadsContext): CallReads {
     scope: scopeOf(context, project_id),
     readBook: async () => await context.costs.book(project_id, options.signal),
     signal: options.signal,
+    reserve: options.reserve,
   });
   return {
     query: (request, options) => query(context, request, planCalls(request), options),

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { completePart, newProject, startPart } from "../../test/call-parts.js";
+import { completePart, newProject, nowUs, startPart } from "../../test/call-parts.js";
+import { MemoryMeter } from "../../test/memory-meter.js";
 import { testDatabase } from "../../test/store.js";
 import type { TraceStore } from "../store.js";
 
@@ -22,6 +23,8 @@ const counts = (requests: number, promptTokens: number, completionTokens: number
   cache_creation_input_tokens: 0,
   ...uncosted,
 });
+
+const counted = (n: number) => counts(n, n, 0, n);
 
 beforeAll(async () => {
   store = await db.open();
@@ -95,4 +98,41 @@ it("more calls than the limit are too many", async () => {
       (await store.calls.callsUsage({ project_id: projectId, call_ids: ["root", "alone"], limit: 4 })).call_usage,
     ),
   ).toEqual(["root", "alone"]);
+});
+
+it("all of a trace is summed up, however large: each call is charged with all below it, and memory is reserved", async () => {
+  const [many, project_id] = [20_001, newProject()];
+  // A root with 100 calls below it, each with 200 that used one token.
+  const parent = "multiIf(number = 0, '', number <= 100, '0', toString(1 + number % 100))";
+  const used = (value: string) => `if(number <= 100, [], [${value}])`;
+  const columns =
+    "project_id, id, trace_id, parent_id, started_at, ended_at, latency_us, status, version, usage.model, ";
+  const counts = [
+    "requests",
+    "prompt_tokens",
+    "completion_tokens",
+    "total_tokens",
+    "cache_read_tokens",
+    "cache_creation_tokens",
+  ];
+  await db.engine.command({
+    sql: `INSERT INTO calls (${columns} ${counts.map((name) => `usage.${name}`).join(", ")})
+      SELECT '${project_id}', toString(number), 't', ${parent}, now64(6), now64(6), 0, 'success', number + 1, ${used("'gpt'")},
+      ${used("1")}, ${used("1")}, ${used("0")}, ${used("1")}, ${used("0")}, ${used("0")} FROM numbers(${many})`,
+  });
+  const meter = new MemoryMeter();
+  const { call_usage } = await store.calls.traceUsage({ project_id }, { reserve: meter.reserve });
+  expect(Object.keys(call_usage)).toHaveLength(many);
+  expect(call_usage["0"]).toEqual({ gpt: counted(19_900) });
+  expect(call_usage["7"]).toEqual({ gpt: counted(199) });
+  expect(call_usage["20000"]).toEqual({ gpt: counted(1) });
+  expect(meter.total).toBeGreaterThan(many * 600);
+  const { usage_buckets } = await store.calls.callStats({
+    project_id,
+    start: nowUs() - 3_600_000_000n,
+    usage_metrics: [{ metric: "total_tokens" }],
+  });
+  expect(usage_buckets.reduce((sum, bucket) => sum + Number(bucket["sum_total_tokens"]), 0)).toBe(19_900);
+  const some = await store.calls.callsUsage({ project_id, call_ids: ["0"], limit: many });
+  expect(some.call_usage["0"]).toEqual(call_usage["0"]);
 });

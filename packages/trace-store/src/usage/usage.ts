@@ -1,7 +1,9 @@
+import { mainThread } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
 import type { ApiSchemas } from "../api-schemas.js";
-import { addUsage, rollUpUsage } from "@heddle/trace-model";
+import { addUsage, rollUpUsage, runStepsWithPauses } from "@heddle/trace-model";
 import type { UsageRow } from "@heddle/trace-model";
+import type { Reserve } from "../context.js";
 import { locateCalls } from "../call-reading/locate.js";
 import { addCosts, costOf, noCosts } from "../costs/cost-of.js";
 import type { TokenCosts } from "../costs/cost-of.js";
@@ -36,10 +38,12 @@ export interface UsageSource {
   scope: () => CallScope;
   /** Prices of the project. */
   readBook: () => Promise<PriceBook>;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
+  /** Called with the memory of the result. */
+  reserve?: Reserve | undefined;
 }
 
-/** Calls to load at most, of one trace. */
+/** Calls to load at most, of one trace; by default for `callsUsage`. */
 const defaultLimit = 10_000;
 
 /**
@@ -47,40 +51,48 @@ const defaultLimit = 10_000;
  * limit.
  */
 export async function callsUsage(source: UsageSource, request: CallsUsageRequest): Promise<UsageByCall> {
-  const limit = limitOf(request);
+  const { limit = defaultLimit } = request;
+  checkPage({ limit }, 1);
   const located = await locateCalls(source.engine, source.scope, request.call_ids, source);
-  const result = new UsageResult(await bookOf(source, request), new Set(request.call_ids));
+  const result = new UsageResult(source, await bookOf(source, request), new Set(request.call_ids));
   for (const id of request.call_ids) result.add(id, []);
   if (located.ids.length === 0) return result.usage;
   const traces = await traceIds(source, (p) => at(p, located));
   let trace: UsageCall[] = [];
   for await (const call of usageCalls(source, (p) => ({ where: [p.in("trace_id", "String", traces)] }))) {
     if (trace[0] !== undefined && trace[0].trace_id !== call.trace_id) {
-      result.addAll(trace);
+      await result.addAll(trace);
       trace = [];
     }
     if (trace.push(call) > limit) throw tooLarge(limit);
   }
-  result.addAll(trace);
+  await result.addAll(trace);
   return result.usage;
 }
 
 /**
- * Usage of the matching calls, each with those of its descendants that match. Throws `too_large` when more calls match
- * than the limit, `invalid` for what is not a query or filter.
+ * Usage of the matching calls, each with those of its descendants that match, trace by trace. Throws `too_large` when more
+ * calls match than the limit, if there is one, `invalid` for what is not a query or filter.
  */
 export async function traceUsage(source: UsageSource, request: TraceUsageRequest): Promise<UsageByCall> {
-  const limit = limitOf(request);
+  const { limit } = request;
+  checkPage({ limit }, 1);
   const plan = planCalls(request);
   const ids = plan.filter.call_ids ?? [];
   const located = ids.length === 0 ? undefined : await locateCalls(source.engine, source.scope, ids, source);
-  const result = new UsageResult(await bookOf(source, request));
+  const result = new UsageResult(source, await bookOf(source, request));
   if (located?.ids.length === 0) return result.usage;
-  const calls: UsageCall[] = [];
+  let trace: UsageCall[] = [];
+  let count = 0;
   for await (const call of usageCalls(source, (p) => compileCalls(plan, source.scope(), p, located))) {
-    if (calls.push(call) > limit) throw tooLarge(limit);
+    if (limit !== undefined && ++count > limit) throw tooLarge(limit);
+    if (trace[0] !== undefined && trace[0].trace_id !== call.trace_id) {
+      await result.addAll(trace);
+      trace = [];
+    }
+    trace.push(call);
   }
-  result.addAll(calls);
+  await result.addAll(trace);
   return result.usage;
 }
 
@@ -98,20 +110,37 @@ function addPriced(a: PricedUsage, b: PricedUsage): PricedUsage {
 class UsageResult {
   readonly usage: UsageByCall = { call_usage: Object.create(null), unfinished_call_ids: [] };
 
+  /** Of what is in the result and not yet reserved. */
+  #bytes = 0;
+
   constructor(
+    readonly source: Pick<UsageSource, "reserve">,
     readonly book: PriceBook | undefined,
     readonly wanted?: ReadonlySet<string>,
   ) {}
 
-  addAll(calls: readonly UsageCall[]): void {
+  /** Adds the calls of a trace. */
+  async addAll(calls: readonly UsageCall[]): Promise<void> {
     for (const { id, running } of calls) if (running) this.usage.unfinished_call_ids.push(id);
-    const rows = this.book === undefined ? rollUpUsage(calls, addUsage) : rollUpUsage(this.#priced(calls), addPriced);
-    for (const [id, usage] of rows) {
-      if (this.wanted?.has(id) ?? true) this.add(id, usage);
+    const steps = this.book === undefined ? rollUpUsage(calls, addUsage) : rollUpUsage(this.#priced(calls), addPriced);
+    for (const [id, usage] of await runStepsWithPauses<ReadonlyMap<string, PricedRow[]>>(steps, giveWay)) {
+      if (this.wanted?.has(id) === false) continue;
+      this.add(id, usage);
+      this.#bytes += callBytes + id.length + usage.length * modelBytes;
+      if (this.#bytes >= reservedAtOnce) await this.#reserve();
     }
+    await this.#reserve();
   }
 
-  add(id: string, rows: ReadonlyArray<UsageRow & Partial<TokenCosts>>): void {
+  async #reserve(): Promise<void> {
+    const bytes = this.#bytes;
+    this.#bytes = 0;
+    if (bytes === 0) return;
+    await this.source.reserve?.(bytes);
+    await mainThread.giveWay();
+  }
+
+  add(id: string, rows: readonly PricedRow[]): void {
     this.usage.call_usage[id] = Object.fromEntries(rows.map((row) => [row.model, aggregated(row)]));
   }
 
@@ -127,7 +156,16 @@ class UsageResult {
   }
 }
 
-function aggregated(row: UsageRow & Partial<TokenCosts>): AggregatedUsage {
+type PricedRow = UsageRow & Partial<TokenCosts>;
+
+/** About the memory of a call and of each of its models, in the result and as text. */
+const callBytes = 100;
+const modelBytes = 600;
+const reservedAtOnce = 262_144;
+
+const giveWay = async (): Promise<void> => await mainThread.giveWay();
+
+function aggregated(row: PricedRow): AggregatedUsage {
   return {
     requests: row.requests,
     prompt_tokens: row.prompt_tokens,
@@ -221,11 +259,6 @@ async function traceIds(source: UsageSource, where: (p: Parameters) => string[])
   };
   const rows = await source.engine.rows<{ trace_id: string }>(statement, { signal: source.signal });
   return rows.map(({ trace_id }) => trace_id);
-}
-
-function limitOf({ limit = defaultLimit }: Pick<CallsUsageRequest, "limit">): number {
-  checkPage({ limit }, 1);
-  return limit;
 }
 
 function tooLarge(limit: number): HeddleError {

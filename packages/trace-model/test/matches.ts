@@ -167,7 +167,7 @@ function computedValue(name: ComputedField, call: QueryableCall): Value {
 function kindOf({ attributes, summary, ended_at, op_name }: QueryableCall): CallKind {
   const stated = statedKind(attributes);
   if (stated !== undefined) return stated;
-  if (ended_at != null && usageOf(summary).length > 0) return "model";
+  if (ended_at !== undefined && ended_at !== null && usageOf(summary).length > 0) return "model";
   return opKey(op_name).endsWith(".score") ? "scorer" : "other";
 }
 

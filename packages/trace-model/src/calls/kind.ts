@@ -8,10 +8,9 @@ export type CallKind = (typeof callKinds)[number];
 
 /** The words of SDKs and conventions, in lower case. What is not here, as `chain`, says nothing. */
 const wordsOf: Readonly<Record<Exclude<CallKind, "other">, readonly string[]>> = {
-  model: [
-    ...["model", "llm", "chat", "chat_model", "completion", "text_completion", "generation", "generate_content"],
-    ...["embedding", "embeddings"],
-  ],
+  model: "model llm chat chat_model completion text_completion generation generate_content embedding embeddings".split(
+    " ",
+  ),
   tool: ["tool", "function", "execute_tool", "tool_call", "ai.toolcall"],
   retrieval: ["retrieval", "retriever", "search", "rag", "reranker", "rerank"],
   agent: ["agent", "invoke_agent", "create_agent"],
@@ -62,7 +61,6 @@ export function statedKind(attributes: JsonText): CallKind | undefined {
   return isScore ? "scorer" : undefined;
 }
 
-const looksAt = new Set([
-  ...["weave", "kind", "openinference", "openinference.span.kind", "operation", "gen_ai", "gen_ai.operation.name"],
-  "_weave_eval_meta",
-]);
+const looksAt = new Set(
+  "weave kind openinference openinference.span.kind operation gen_ai gen_ai.operation.name _weave_eval_meta".split(" "),
+);

@@ -9,27 +9,27 @@ let store = await db.open();
 afterAll(() => db.drop());
 
 const usage = '{"usage":{"gpt-4o":{"prompt_tokens":5}}}';
-const project_id = newProject();
+const projectId = newProject();
 const sdk = '{"weave":{"client_version":"0.52"}}';
 await store.ingest([
   // Its usage is that of the call below it, as the SDK adds it up.
-  completePart({ project_id, id: "root", trace_id: "t", attributes: sdk }, { summary: usage }),
-  completePart({ project_id, id: "llm", trace_id: "t", parent_id: "root" }, { summary: usage }),
-  completePart({ project_id, id: "named", attributes: '{"weave":{"kind":"agent"}}' }, { summary: usage }),
-  completePart({ project_id, id: "score", op_name: "weave:///acme/demo/op/Correct.score:v1" }),
-  completePart({ project_id, id: "plain" }),
-  startPart({ project_id, id: "running-tool", attributes: '{"openinference":{"span":{"kind":"TOOL"}}}' }),
-  startPart({ project_id, id: "running-score", op_name: "Correct.score" }),
-  startPart({ project_id, id: "running" }),
+  completePart({ project_id: projectId, id: "root", trace_id: "t", attributes: sdk }, { summary: usage }),
+  completePart({ project_id: projectId, id: "llm", trace_id: "t", parent_id: "root" }, { summary: usage }),
+  completePart({ project_id: projectId, id: "named", attributes: '{"weave":{"kind":"agent"}}' }, { summary: usage }),
+  completePart({ project_id: projectId, id: "score", op_name: "weave:///acme/demo/op/Correct.score:v1" }),
+  completePart({ project_id: projectId, id: "plain" }),
+  startPart({ project_id: projectId, id: "running-tool", attributes: '{"openinference":{"span":{"kind":"TOOL"}}}' }),
+  startPart({ project_id: projectId, id: "running-score", op_name: "Correct.score" }),
+  startPart({ project_id: projectId, id: "running" }),
 ]);
 
 async function kinds(from: TraceStore): Promise<Record<string, string[]>> {
   const found: Record<string, string[]> = {};
   for (const kind of ["model", "tool", "retrieval", "agent", "scorer", "other"]) {
     const query = { $expr: { $eq: [{ $getField: "summary.weave.kind" }, { $literal: kind }] } };
-    const ids = await listIds(from, { project_id, query });
+    const ids = await listIds(from, { project_id: projectId, query });
     // A page finds running calls in memory.
-    expect((await listIds(from, { project_id, query, limit: 100 })).toSorted()).toEqual(ids.toSorted());
+    expect((await listIds(from, { project_id: projectId, query, limit: 100 })).toSorted()).toEqual(ids.toSorted());
     if (ids.length > 0) found[kind] = ids.toSorted();
   }
   return found;

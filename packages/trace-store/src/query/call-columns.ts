@@ -32,7 +32,7 @@ export const opNamePart =
  * What a call is: what its attributes state, else a model when it used tokens itself, a scorer by the name of its op, or
  * other. So calls that were stored before kinds were have one as well.
  */
-export const callKind =
+const callKind =
   "multiIf(stated_kind != '', toString(stated_kind), notEmpty(`usage.model`), 'model', endsWith(op_key, '.score'), 'scorer', 'other')";
 
 const computed: Readonly<Record<ComputedField["name"], string>> = {

@@ -15,38 +15,38 @@ beforeAll(async () => {
 afterAll(() => db.drop());
 
 const t0 = nowUs();
-const trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
+const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 const at = (ms: number) => t0 + BigInt(ms) * 1000n;
 
-const outline = async (project_id: string, more: Partial<TraceOutlineRequest> = {}) =>
-  await store.traces.outline({ project_id, trace_id, ...more });
+const outline = async (projectId: string, more: Partial<TraceOutlineRequest> = {}) =>
+  await store.traces.outline({ project_id: projectId, trace_id: traceId, ...more });
 
 /** Each call as `id<parent`, in order. */
 const textOf = ({ ids, parent }: TraceOutline): string =>
   ids.map((id, place) => `${id}<${ids[parent[place] ?? -1] ?? ""}`).join(" ");
 
 test("a trace comes as a tree, with what a row of it shows", async () => {
-  const project_id = newProject();
-  const in_trace = { project_id, trace_id };
+  const projectId = newProject();
+  const inTrace = { project_id: projectId, trace_id: traceId };
   const usage = '{"usage":{"gpt-4o":{"prompt_tokens":5,"completion_tokens":2}}}';
   const attributes = '{"weave":{"client_version":"1","kind":"agent"}}';
   await store.costs.create({
-    project_id,
+    project_id: projectId,
     costs: { "gpt-4o": { prompt_token_cost: 1, completion_token_cost: 10, effective_date: at(-1000) } },
   });
   await store.ingest([
     // Ends and children come before starts and parents.
-    endPart({ project_id, id: "root", ended_at: at(90), summary: usage }),
+    endPart({ project_id: projectId, id: "root", ended_at: at(90), summary: usage }),
     completePart(
-      { ...in_trace, id: "llm", parent_id: "root", started_at: at(20), op_name: "chat" },
+      { ...inTrace, id: "llm", parent_id: "root", started_at: at(20), op_name: "chat" },
       { ended_at: at(30), summary: usage, exception: "boom" },
     ),
     completePart(
-      { ...in_trace, id: "first", parent_id: "root", started_at: at(10), op_name: "chat" },
+      { ...inTrace, id: "first", parent_id: "root", started_at: at(10), op_name: "chat" },
       { ended_at: at(15), output: "null" },
     ),
     startPart({
-      ...in_trace,
+      ...inTrace,
       id: "running",
       parent_id: "never",
       started_at: at(5),
@@ -54,10 +54,10 @@ test("a trace comes as a tree, with what a row of it shows", async () => {
     }),
   ]);
   await store.ingest([
-    startPart({ ...in_trace, id: "root", started_at: at(0), op_name: "weave:///acme/demo/op/answer:abc", attributes }),
+    startPart({ ...inTrace, id: "root", started_at: at(0), op_name: "weave:///acme/demo/op/answer:abc", attributes }),
   ]);
-  await store.calls.rename(project_id, "first", "renamed");
-  const found = await outline(project_id, { include: ["costs", "sizes"] });
+  await store.calls.rename(projectId, "first", "renamed");
+  const found = await outline(projectId, { include: ["costs", "sizes"] });
   expect(found).toEqual({
     total: 4,
     complete: true,
@@ -78,30 +78,30 @@ test("a trace comes as a tree, with what a row of it shows", async () => {
   });
   expect(found.name.map((place) => found.names[place])).toEqual(["answer", "renamed", "chat", "answer"]);
   for (const [place, id] of found.ids.entries()) {
-    const call = await store.calls.read({ project_id, id, include_storage_size: true });
+    const call = await store.calls.read({ project_id: projectId, id, include_storage_size: true });
     expect(found.size?.[place]).toBe(call?.storage_size_bytes);
   }
 });
 
 test("deleted calls, those of other projects with the same trace id, and replaced versions are not there", async () => {
-  const [project_id, other] = [newProject(), newProject()];
-  const span = (id: string, parent_id: string, ms: number, project = project_id) =>
-    completePart({ project_id: project, trace_id, id, parent_id, started_at: at(ms) });
+  const [projectId, other] = [newProject(), newProject()];
+  const span = (id: string, parentId: string, ms: number, project = projectId) =>
+    completePart({ project_id: project, trace_id: traceId, id, parent_id: parentId, started_at: at(ms) });
   await store.ingest([span("a", "", 0), span("b", "a", 1), span("c", "b", 2), span("d", "a", 3)]);
   await store.ingest([span("a", "", 0, other), span("x", "a", 1, other)]);
   // Sent again with another parent and another start.
   await store.ingest([span("d", "c", 4)]);
-  expect(textOf(await outline(project_id))).toBe("a< b<a c<b d<c");
+  expect(textOf(await outline(projectId))).toBe("a< b<a c<b d<c");
   expect(textOf(await outline(other))).toBe("a< x<a");
-  await store.calls.delete(project_id, ["b"], "ann");
-  expect(await outline(project_id)).toMatchObject({ ids: ["a"], children: [0], missing_parents: [], total: 1 });
+  await store.calls.delete(projectId, ["b"], "ann");
+  expect(await outline(projectId)).toMatchObject({ ids: ["a"], children: [0], missing_parents: [], total: 1 });
   expect(await outline(newProject())).toMatchObject({ ids: [], total: 0, complete: true });
 });
 
 test("calls above themselves are there, each once", async () => {
-  const project_id = newProject();
-  const span = (id: string, parent_id: string, ms: number) =>
-    completePart({ project_id, trace_id, id, parent_id, started_at: at(ms) });
+  const projectId = newProject();
+  const span = (id: string, parentId: string, ms: number) =>
+    completePart({ project_id: projectId, trace_id: traceId, id, parent_id: parentId, started_at: at(ms) });
   await store.ingest([
     span("self", "self", 0),
     span("a", "c", 1),
@@ -109,23 +109,23 @@ test("calls above themselves are there, each once", async () => {
     span("c", "b", 3),
     span("d", "b", 4),
   ]);
-  const found = await outline(project_id);
+  const found = await outline(projectId);
   expect([textOf(found), found.cycles]).toEqual(["self< a< b<a c<b d<b", 2]);
 });
 
 test("a call that ends is there at every moment, and once", async () => {
-  const project_id = newProject();
-  await store.ingest([startPart({ project_id, trace_id, id: "a" })]);
-  const ending = store.ingest([endPart({ project_id, id: "a" })]);
-  for (let round = 0; round < 5; round++) expect((await outline(project_id)).ids).toEqual(["a"]);
+  const projectId = newProject();
+  await store.ingest([startPart({ project_id: projectId, trace_id: traceId, id: "a" })]);
+  const ending = store.ingest([endPart({ project_id: projectId, id: "a" })]);
+  for (let round = 0; round < 5; round++) expect((await outline(projectId)).ids).toEqual(["a"]);
   await ending;
-  expect((await outline(project_id)).status).toEqual(["success"]);
+  expect((await outline(projectId)).status).toEqual(["success"]);
 });
 
 test("of a trace with too many calls the earliest are read, or those since the root that is asked for", async () => {
-  const project_id = newProject();
-  const span = (id: string, parent_id: string, ms: number) =>
-    completePart({ project_id, trace_id, id, parent_id, started_at: at(ms) });
+  const projectId = newProject();
+  const span = (id: string, parentId: string, ms: number) =>
+    completePart({ project_id: projectId, trace_id: traceId, id, parent_id: parentId, started_at: at(ms) });
   // The parent of "early" starts after all that is read.
   await store.ingest([
     span("a", "", 0),
@@ -142,7 +142,7 @@ test("of a trace with too many calls the earliest are read, or those since the r
     costs: store.costs as never,
   };
   const cut = async (more: Partial<TraceOutlineRequest>, most: number) => {
-    const found = await openTraces(context, most).outline({ project_id, trace_id, ...more });
+    const found = await openTraces(context, most).outline({ project_id: projectId, trace_id: traceId, ...more });
     return [textOf(found), found.total, found.complete, found.missing_parents];
   };
   expect(await cut({}, 4)).toEqual(["a< b<a c<a", 6, false, []]);
@@ -152,23 +152,23 @@ test("of a trace with too many calls the earliest are read, or those since the r
 });
 
 test("100,001 calls: the outline has as many as it may, in slices, and reserves what it takes", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   const many = 100_001;
   const columns =
-    "project_id, id, trace_id, parent_id, op_name, op_key, started_at, ended_at, latency_us, status, version";
+    "project_id, id, trace_id: traceId, parent_id: parentId, op_name, op_key, started_at, ended_at, latency_us, status, version";
   await db.engine.command({
-    sql: `INSERT INTO calls (${columns}) SELECT '${project_id}', toString(number), '${trace_id}',
+    sql: `INSERT INTO calls (${columns}) SELECT '${projectId}', toString(number), '${traceId}',
       if(number = 0, '', toString(intDiv(number - 1, 10))), 'answer', 'answer',
       fromUnixTimestamp64Micro(${t0} + number, 'UTC'), fromUnixTimestamp64Micro(${t0} + number + 5, 'UTC'), 5, 'success', number + 1
       FROM numbers(${many})`,
   });
   const meter = new MemoryMeter();
-  const request = { project_id, trace_id };
+  const request = { project_id: projectId, trace_id: traceId };
   const { ids, parent, total, complete } = await store.traces.outline(request, { reserve: meter.reserve });
   expect([ids.length, total, complete]).toEqual([100_000, many, false]);
   expect(parent.every((above, place) => above < place)).toBe(true);
   expect(meter.total).toBeGreaterThan(100_000 * 200);
-  const small = await outline(project_id, { root_id: "5000", limit: 3 });
+  const small = await outline(projectId, { root_id: "5000", limit: 3 });
   expect(small).toMatchObject({ ids: ["5000", "50001", "50002"], children: [10, 0, 0], total: 11, complete: false });
   const refused = store.traces.outline(request, { reserve: async () => await Promise.reject(new Error("no memory")) });
   await expect(refused).rejects.toThrow("no memory");

@@ -101,7 +101,7 @@ it("more calls than the limit are too many", async () => {
 });
 
 it("all of a trace is summed up, however large: each call is charged with all below it, and memory is reserved", async () => {
-  const [many, project_id] = [20_001, newProject()];
+  const [many, projectId] = [20_001, newProject()];
   // A root with 100 calls below it, each with 200 that used one token.
   const parent = "multiIf(number = 0, '', number <= 100, '0', toString(1 + number % 100))";
   const used = (value: string) => `if(number <= 100, [], [${value}])`;
@@ -117,22 +117,22 @@ it("all of a trace is summed up, however large: each call is charged with all be
   ];
   await db.engine.command({
     sql: `INSERT INTO calls (${columns} ${counts.map((name) => `usage.${name}`).join(", ")})
-      SELECT '${project_id}', toString(number), 't', ${parent}, now64(6), now64(6), 0, 'success', number + 1, ${used("'gpt'")},
+      SELECT '${projectId}', toString(number), 't', ${parent}, now64(6), now64(6), 0, 'success', number + 1, ${used("'gpt'")},
       ${used("1")}, ${used("1")}, ${used("0")}, ${used("1")}, ${used("0")}, ${used("0")} FROM numbers(${many})`,
   });
   const meter = new MemoryMeter();
-  const { call_usage } = await store.calls.traceUsage({ project_id }, { reserve: meter.reserve });
+  const { call_usage } = await store.calls.traceUsage({ project_id: projectId }, { reserve: meter.reserve });
   expect(Object.keys(call_usage)).toHaveLength(many);
   expect(call_usage["0"]).toEqual({ gpt: counted(19_900) });
   expect(call_usage["7"]).toEqual({ gpt: counted(199) });
   expect(call_usage["20000"]).toEqual({ gpt: counted(1) });
   expect(meter.total).toBeGreaterThan(many * 600);
   const { usage_buckets } = await store.calls.callStats({
-    project_id,
+    project_id: projectId,
     start: nowUs() - 3_600_000_000n,
     usage_metrics: [{ metric: "total_tokens" }],
   });
   expect(usage_buckets.reduce((sum, bucket) => sum + Number(bucket["sum_total_tokens"]), 0)).toBe(19_900);
-  const some = await store.calls.callsUsage({ project_id, call_ids: ["0"], limit: many });
+  const some = await store.calls.callsUsage({ project_id: projectId, call_ids: ["0"], limit: many });
   expect(some.call_usage["0"]).toEqual(call_usage["0"]);
 });

@@ -9,6 +9,7 @@ export function traceHandlers({ store }: Services): TracingHandlers<Caller>["tra
       const outline = await store.traces.outline(body, { signal, reserve: reserveForResponse(["limit"]) });
       return {
         ...outline,
+        seq: String(outline.seq),
         ids: listInPieces(outline.ids),
         parent: listInPieces(outline.parent),
         name: listInPieces(outline.name),

@@ -1,3 +1,4 @@
+import { scopeOf } from "../call-reading/selection.js";
 import type { ReadOptions } from "../context.js";
 import type { Costs } from "../costs/costs.js";
 import type { Engine } from "../engine/engine.js";
@@ -11,24 +12,31 @@ export interface TracesContext {
   now: () => bigint;
   inFlight: InFlight;
   costs: Pick<Costs, "book">;
+  /** The greatest version below every change of calls that is under way. */
+  settled: () => bigint;
 }
 
 export interface Traces {
-  /** The calls of a trace as a tree shows them; running calls, and those whose parent has not come, are there as well. */
-  outline(request: TraceOutlineRequest, options?: ReadOptions): Promise<TraceOutline>;
+  /**
+   * The calls of a trace as a tree shows them; running calls, and those whose parent has not come, are there as well. Every
+   * change up to `seq` is in it.
+   */
+  outline(request: TraceOutlineRequest, options?: ReadOptions): Promise<TraceOutline & { seq: bigint }>;
 }
 
 /** `most`: calls that are read of one trace. */
-export function openTraces({ engine, now, inFlight, costs }: TracesContext, most: number = mostCalls): Traces {
+export function openTraces(context: TracesContext, most: number = mostCalls): Traces {
+  const { engine, costs, settled } = context;
   return {
-    outline(request, options) {
+    async outline(request, options) {
       const { project_id } = request;
       const source = {
         engine,
-        scope: () => ({ project_id, now: now(), inFlight }),
+        scope: scopeOf(context, project_id),
         readBook: async () => await costs.book(project_id, options?.signal),
       };
-      return traceOutline(source, request, most, options);
+      const seq = settled();
+      return { ...(await traceOutline(source, request, most, options)), seq };
     },
   };
 }

@@ -113,3 +113,16 @@ test("no more requests of a key wait than may", async () => {
   release();
   (await waiting)();
 });
+
+test("what is not free now is not waited for by those who only try", async () => {
+  const share = new FairShare({ capacity: 3, perKey: 2, messages: { key: "key", entity: "entity", all: "all" } });
+  const ann = { key: "ann", entity: "acme" };
+  const release = share.tryAcquire(ann, 2);
+  expect(release).toBeDefined();
+  expect(share.tryAcquire(ann, 1)).toBeUndefined();
+  expect(share.tryAcquire({ key: "bob", entity: "acme" }, 1)).toBeDefined();
+  expect(share.tryAcquire({ key: "eve", entity: "rival" }, 1)).toBeUndefined();
+  release?.();
+  expect(share.tryAcquire({ key: "eve", entity: "rival" }, 1)).toBeDefined();
+  expect(share.load).toMatchObject({ held: 2, waiting: 0 });
+});

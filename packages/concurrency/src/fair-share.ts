@@ -93,16 +93,15 @@ export class FairShare {
   async acquire(sharer: Sharer | undefined, amount: number, signal?: AbortSignal, priority = 0): Promise<Release> {
     signal?.throwIfAborted();
     const taken = Math.min(amount, sharer === undefined ? this.#capacity : this.#perKey);
-    if (this.#blockedBy(sharer, taken) !== undefined || this.#someoneIsNext())
-      await this.#wait(sharer, taken, { signal, priority });
-    else this.#take(sharer, taken);
-    let released = false;
-    return () => {
-      if (released) return;
-      released = true;
-      this.#take(sharer, -taken);
-      this.#grantFree();
-    };
+    if (this.#blockedBy(sharer, taken) === undefined && !this.#someoneIsNext()) return this.#taken(sharer, taken);
+    await this.#wait(sharer, taken, { signal, priority });
+    return this.#releaseOf(sharer, taken);
+  }
+
+  /** Takes `amount` if it is free now; undefined otherwise. */
+  tryAcquire(sharer: Sharer | undefined, amount: number): Release | undefined {
+    if (this.#blockedBy(sharer, amount) !== undefined || this.#someoneIsNext()) return undefined;
+    return this.#taken(sharer, amount);
   }
 
   async #wait(
@@ -176,6 +175,21 @@ export class FairShare {
   #refusal(sharer: Sharer | undefined, amount: number): HeddleError {
     const scope = this.#blockedBy(sharer, amount) ?? "all";
     return new HeddleError(scope === "all" ? "busy" : "rate_limited", this.#messages[scope]);
+  }
+
+  #taken(sharer: Sharer | undefined, amount: number): Release {
+    this.#take(sharer, amount);
+    return this.#releaseOf(sharer, amount);
+  }
+
+  #releaseOf(sharer: Sharer | undefined, amount: number): Release {
+    let released = false;
+    return () => {
+      if (released) return;
+      released = true;
+      this.#take(sharer, -amount);
+      this.#grantFree();
+    };
   }
 
   #take(sharer: Sharer | undefined, amount: number): void {

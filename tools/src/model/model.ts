@@ -58,6 +58,8 @@ export interface Operation {
   destructive: boolean;
   /** Its errors have the object `error` of the OpenAI API besides the body of the interface. */
   errorObject: boolean;
+  /** Its success response holds a secret (`x-heddle-secret`). */
+  secret: boolean;
   /** JSON pointer to it in the document. */
   pointer: string;
   params: Parameter[];

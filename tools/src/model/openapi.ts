@@ -37,6 +37,7 @@ export interface OperationObject {
   "x-heddle-extension"?: boolean;
   "x-heddle-needs-provider"?: boolean;
   "x-heddle-raw-body"?: boolean;
+  "x-heddle-secret"?: boolean;
   "x-heddle-streamed-body"?: boolean;
   "x-heddle-max-body-bytes"?: number;
   [key: string]: unknown;

@@ -124,6 +124,7 @@ function readOperation({
     ...(access && { access }),
     destructive: operation["x-heddle-destructive"] === true,
     errorObject: operation["x-heddle-error-object"] === true,
+    secret: operation["x-heddle-secret"] === true,
     pointer,
     params,
     ...(body && { body }),

@@ -148,7 +148,7 @@ function filesOf({ document }: Model, schema: Schema, pointer: string): string[]
     .map(([name]) => name);
 }
 
-function responseOf({ id, success, stream }: Operation, { responseChecks }: Draft): object {
+function responseOf({ id, success, stream, secret }: Operation, { responseChecks }: Draft): object {
   const json = success.contents.find(({ kind }) => kind === "json");
   const item = success.contents.find(({ kind }) => kind === stream);
   const bytes = success.contents.find(({ kind }) => kind === "bytes");
@@ -158,6 +158,7 @@ function responseOf({ id, success, stream }: Operation, { responseChecks }: Draf
     status: success.status,
     json: json !== undefined,
     ...(stream && { stream }),
+    ...(secret && { secret }),
     ...(bytes && { bytes: bytes.mediaType }),
     ...(json && { validator: `${id}_response` }),
     ...(item && { itemValidator: `${id}_item` }),

@@ -86,6 +86,8 @@ export interface ResponseEntry {
   status: number;
   json: boolean;
   stream?: "jsonl" | "sse";
+  /** It holds a secret. */
+  secret?: true;
   /** Media type of a response that is neither JSON nor a stream of it. */
   bytes?: string;
   /** Name of the validator of the JSON response, and of one item of the stream. */

@@ -14,6 +14,7 @@ import { problemOf } from "../http/problems.js";
 import { routes } from "./routes.js";
 import type { Site } from "./routes.js";
 import { openRoutes, serveRoutes } from "../http/serve-routes.js";
+import { keepSecretsWhole } from "../http/secret-responses.js";
 import { reportUnknownParameters } from "../http/unknown-parameters.js";
 import type { Caller, Services } from "../services.js";
 import { guardSessions } from "../sessions/guard-sessions.js";
@@ -59,7 +60,7 @@ export function createApp(
     },
     onSuccess: (access, caller) => recordProject(services.control, access, caller),
     onError,
-    interceptors: [noteOperation, reportUnknownProject(services.control), reportUnknownParameters],
+    interceptors: [noteOperation, reportUnknownProject(services.control), reportUnknownParameters, keepSecretsWhole],
     validateResponses,
     maxResponseLength: limits.maxResponseBytes,
     // Texts that occur many times were reserved when they were read.

@@ -1,4 +1,5 @@
 import { chatThreadHeaps } from "@heddle/chat-format";
+import { compressionBytes } from "../compression/compressing.js";
 import { computingHeapBytes } from "../computing/computing.js";
 import type { Config } from "../config/config.js";
 import { mostGrpcCalls, mostGrpcConnections } from "../otlp/collector.js";
@@ -51,6 +52,11 @@ export const memoryAccount: readonly MemoryPart[] = [
     part: "what requests have read and not yet sent, or received and not yet stored: responses, exports, pages of streams, trajectories, responses of model servers",
     bound: "4 × `HEDDLE_WORKING_MEMORY`",
     bytes: ({ limits }) => 4 * limits.workingMemoryBytes,
+  },
+  {
+    part: "responses while they are compressed",
+    bound: "256 × 512 KiB",
+    bytes: () => compressionBytes,
   },
   {
     part: "calls that are open, with what they were started with, for the request that ends them",

@@ -6,6 +6,7 @@ import { extname, join, normalize } from "node:path";
 import { ifExists } from "@heddle/durable-files";
 import { Problem } from "@heddle/server-stub";
 import type { HttpRequest, HttpResponse } from "@heddle/server-stub";
+import { acceptedEncodings } from "../compression/accepted-encodings.js";
 import { writeAll } from "./write-all.js";
 
 const mediaTypes: Record<string, string> = {
@@ -60,7 +61,7 @@ export class StaticSite {
   /** Sends a file in the encoding that the browser accepts, or says that the browser has it. */
   async respond({ path: file, isImmutable }: SiteFile, request: HttpRequest): Promise<HttpResponse> {
     const accepted = acceptedEncodings(request.header("accept-encoding") ?? "");
-    const usable = encodings.filter(({ name }) => accepted(name));
+    const usable = encodings.filter(({ name }) => accepted(name) > 0);
     const { path, stats, encoding } = await smallest(file, usable);
     const etag = await this.#tagOf(path, stats);
     const headers: Record<string, string> = {
@@ -126,18 +127,6 @@ async function smallest(
     if (stats?.isFile() === true) return { path: file + extension, stats, encoding: name };
   }
   return { path: file, stats: await stat(file) };
-}
-
-/** Whether an `Accept-Encoding` header allows an encoding: `q=0` forbids it, and `*` means those that are not named. */
-function acceptedEncodings(header: string): (name: string) => boolean {
-  const weights = new Map(
-    header.split(",").map((part) => {
-      const [name = "", ...parameters] = part.split(";").map((text) => text.trim().toLowerCase());
-      const weight = parameters.find((parameter) => parameter.startsWith("q="));
-      return [name, weight === undefined ? 1 : Number(weight.slice(2))];
-    }),
-  );
-  return (name) => (weights.get(name) ?? weights.get("*") ?? 0) > 0;
 }
 
 async function isFile(path: string): Promise<boolean> {

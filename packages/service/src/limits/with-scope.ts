@@ -1,6 +1,7 @@
 import type { FairShare } from "@heddle/concurrency";
 import { onResponseEnd } from "@heddle/server-stub";
-import type { HttpRequest, HttpServer, ResponseEnd } from "@heddle/server-stub";
+import type { HttpRequest, HttpServer, ResponseEnd, Sink } from "@heddle/server-stub";
+import { compressResponse } from "../compression/compress-response.js";
 import { currentSharer, RequestScope, runInScope } from "./request-scope.js";
 import { RevocableRequest } from "./revocable-request.js";
 
@@ -26,11 +27,15 @@ export interface ScopeOptions {
   observers?: readonly RequestObserver[];
 }
 
-/** A server whose requests each have a scope, from their beginning until their response is sent. */
+/**
+ * A server whose requests each have a scope, from their beginning until their response is sent. What is counted and limited
+ * of a response is what it is before it is compressed.
+ */
 export function withScope(server: HttpServer, { memory, maxBytes, observers = [] }: ScopeOptions): HttpServer {
   return (incoming) => {
     const request = new RevocableRequest(incoming, currentSharer);
     const scope = new RequestScope(request, memory, maxBytes);
+    const sharer = () => scope.sharer;
     const began = performance.now();
     const end = (status: number, how: ResponseEnd): void => {
       if (scope.isEnded) return;
@@ -47,14 +52,14 @@ export function withScope(server: HttpServer, { memory, maxBytes, observers = []
       const { body, status } = response;
       if (typeof body !== "function") {
         end(status, "sent");
-        return response;
+        return compressResponse(incoming, response, sharer);
       }
       // An adapter whose client has left does not ask for the body.
       if (incoming.signal.aborted) end(status, "disconnected");
       const revocable = request.cutOff(body);
-      return onResponseEnd({ ...response, body: (sink) => runInScope(scope, () => revocable(sink)) }, (how) =>
-        runInScope(scope, () => end(status, how)),
-      );
+      const scoped = { ...response, body: (sink: Sink) => runInScope(scope, () => revocable(sink)) };
+      const ending = onResponseEnd(scoped, (how) => runInScope(scope, () => end(status, how)));
+      return compressResponse(incoming, ending, sharer);
     });
   };
 }

@@ -31,6 +31,8 @@ export class GrpcRequest implements HttpRequest {
 
   header(name: string): string | undefined {
     if (name === "content-type") return "application/x-protobuf";
+    // Of responses over HTTP; gRPC has a header of its own.
+    if (name === "accept-encoding") return undefined;
     return this.#request.header(name === "content-encoding" ? "grpc-encoding" : name);
   }
 

@@ -151,7 +151,7 @@ test.each(names)("%s takes headers and queries of any kind", async (name) => {
   const cases: Record<string, string>[] = [
     { "content-type": "text/xml" },
     { "content-type": "multipart/form-data; boundary=x" },
-    { accept: "image/png", "accept-encoding": "br;q=x, *" },
+    { accept: "image/png", "accept-encoding": "br;q=x, *;q=y" },
     { range: "bytes=9-1,4-" },
     { "if-none-match": '"' },
     { authorization: "Basic ====" },

@@ -130,6 +130,8 @@ test("free JSON comes back exactly as it was sent", async () => {
     expect(read).toContain(`"attributes":${text}`);
     expect(read).toContain(`"inputs":${text}`);
     expect(read).toContain(`"output":${text}`);
+    const { call } = await service.tracing().callRead({ project_id: projectId, id: `c${index}` }, { raw: true });
+    expect([call?.inputs.text, call?.output?.text]).toEqual([text, text]);
   }
 });
 

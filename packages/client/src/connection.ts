@@ -37,7 +37,19 @@ export interface RequestOptions {
    * cursor list once per page. Those of an error are properties of the `HeddleApiError`.
    */
   onResponse?: (response: ResponseInfo) => void;
+  /**
+   * `true` keeps free JSON of the response (inputs, output, values, rows…) as exact text: as `RawJson` with `text`, and
+   * `value` that is parsed when it is read. Default: it is parsed with the rest, which rounds large numbers.
+   */
+  raw?: false;
 }
+
+/** Those of a request whose response is to have free JSON as it was recorded. */
+export interface RawRequestOptions extends Omit<RequestOptions, "raw"> {
+  raw: true;
+}
+
+export type AnyRequestOptions = RequestOptions | RawRequestOptions;
 
 /** A successful response without its body. */
 export interface ResponseInfo {

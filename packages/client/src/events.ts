@@ -1,4 +1,4 @@
-import type { Connection, RequestOptions } from "./connection.js";
+import type { AnyRequestOptions, Connection } from "./connection.js";
 import { HeddleApiError } from "./error.js";
 import { readItems } from "./items.js";
 import type { OutgoingRequest } from "./request.js";
@@ -10,7 +10,7 @@ import type { OutgoingRequest } from "./request.js";
 export async function* readEvents<Item>(
   connection: Connection,
   outgoing: OutgoingRequest,
-  options: RequestOptions = {},
+  options: AnyRequestOptions = {},
 ): AsyncGenerator<Item, void, undefined> {
   for await (const item of readItems(connection, outgoing, options, eventData())) {
     const { error } = item as { error?: { code?: unknown } };

@@ -1,4 +1,4 @@
-import type { Connection, RequestOptions } from "./connection.js";
+import type { AnyRequestOptions, Connection } from "./connection.js";
 import type { Deadline } from "./deadline.js";
 import { startDeadline } from "./deadline.js";
 import { HeddleApiError } from "./error.js";
@@ -25,7 +25,7 @@ type Read<Data> = (response: Response) => Data | Promise<Data>;
 export async function exchange<Data>(
   connection: Connection,
   outgoing: OutgoingRequest,
-  options: RequestOptions,
+  options: AnyRequestOptions,
   read: Read<Data>,
 ): Promise<ExchangeResult<Data>> {
   const { signal, timeout = connection.timeout, retries = connection.retries, onResponse } = options;

@@ -1,9 +1,10 @@
 import { describeCause } from "./cause.js";
-import type { Connection, RequestOptions } from "./connection.js";
+import type { AnyRequestOptions, Connection } from "./connection.js";
 import { HeddleApiError } from "./error.js";
 import { exchange } from "./exchange.js";
 import { excerpt } from "./excerpt.js";
 import { notJson } from "./not-json.js";
+import { parserOf } from "./parser.js";
 import type { OutgoingRequest } from "./request.js";
 
 /** How the items of a streamed response are separated. */
@@ -21,9 +22,10 @@ export interface StreamFormat {
 export async function* readItems(
   connection: Connection,
   outgoing: OutgoingRequest,
-  options: RequestOptions,
+  options: AnyRequestOptions,
   format: StreamFormat,
 ): AsyncGenerator<unknown, void, undefined> {
+  const parseJson = await parserOf(connection, outgoing, options);
   const {
     data: body,
     response,
@@ -43,7 +45,7 @@ export async function* readItems(
   };
   const parse = (text: string, isLast: boolean) => {
     try {
-      return JSON.parse(text) as unknown;
+      return parseJson(text);
     } catch (cause) {
       if (items === 0) throw notJson(outgoing, response, text, cause);
       if (isLast) throw endedEarly(", in the middle of the next", cause);

@@ -1,4 +1,4 @@
-import type { Connection, RequestOptions } from "./connection.js";
+import type { AnyRequestOptions, Connection } from "./connection.js";
 import { readItems } from "./items.js";
 import type { OutgoingRequest } from "./request.js";
 
@@ -9,7 +9,7 @@ import type { OutgoingRequest } from "./request.js";
 export function readJsonLines<Item>(
   connection: Connection,
   outgoing: OutgoingRequest,
-  options: RequestOptions = {},
+  options: AnyRequestOptions = {},
 ): AsyncGenerator<Item, void, undefined> {
   const itemOf = (line: string) => (line.trim() ? line : undefined);
   return readItems(connection, outgoing, options, { itemOf }) as AsyncGenerator<Item, void, undefined>;

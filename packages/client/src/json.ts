@@ -1,5 +1,6 @@
-import type { Connection, RequestOptions } from "./connection.js";
+import type { AnyRequestOptions, Connection } from "./connection.js";
 import { exchange } from "./exchange.js";
+import { parserOf } from "./parser.js";
 import { notJson } from "./not-json.js";
 import type { OutgoingRequest } from "./request.js";
 
@@ -7,12 +8,13 @@ import type { OutgoingRequest } from "./request.js";
 export async function readJson<Result>(
   connection: Connection,
   outgoing: OutgoingRequest,
-  options: RequestOptions = {},
+  options: AnyRequestOptions = {},
 ): Promise<Result> {
+  const parse = await parserOf(connection, outgoing, options);
   const { data, deadline } = await exchange(connection, outgoing, options, async (response) => {
     const text = await response.text();
     try {
-      return (text ? JSON.parse(text) : undefined) as Result;
+      return (text ? parse(text) : undefined) as Result;
     } catch (cause) {
       throw notJson(outgoing, response, text, cause);
     }

@@ -6,7 +6,8 @@ import type { TrainingClient } from "./generated/training.js";
 
 export * from "./generated/training.js";
 export * from "./errors.js";
-export type { ClientOptions, Connection, RequestOptions, ResponseInfo } from "./connection.js";
+export type { ClientOptions, Connection, RawRequestOptions, RequestOptions, ResponseInfo } from "./connection.js";
+export type { RawJson } from "./raw/raw-json.js";
 
 /** What the single operations of this module take as their first argument; see `connectTracing`. */
 export function connectTraining(options: ClientOptions): Connection<"training"> {

@@ -16,13 +16,13 @@ describe("hover shows the descriptions of the specification:", () => {
   test("a method", () => {
     expect(editor.hover(program(`tracing./*?*/callRead({ project_id: "acme/demo", id: "1" });`)))
       .toMatchInlineSnapshot(`
-      "(property) TracingClient.callRead: (input: CallReadInput, options?: RequestOptions) => Promise<CallReadResult>
-      Read a call
+        "(property) TracingClient.callRead: (input: CallReadInput, options?: RequestOptions) => Promise<CallReadResult> (+1 overload)
+        Read a call
 
-      Reads one call by its id. A call that is missing or deleted returns null, not 404.
+        Reads one call by its id. A call that is missing or deleted returns null, not 404.
 
-      \`POST /call/read\`"
-    `);
+        \`POST /call/read\`"
+      `);
   });
 
   test("a field of a request, with its default", () => {

@@ -4,7 +4,8 @@ import { docComment } from "./doc-comment.js";
 import { errorBodies } from "./error-bodies.js";
 import { inputOf } from "./input.js";
 import type { Input } from "./input.js";
-import { resultOf } from "./result.js";
+import { rawPlansOf, rawPlansText } from "./raw-plans.js";
+import { resultOf, withRaw } from "./result.js";
 import type { Result } from "./result.js";
 import { isEntry } from "../entry.js";
 import type { Model, Operation } from "../model/model.js";
@@ -19,13 +20,15 @@ import type { Files } from "../generated-files.js";
 /**
  * One module per interface: a function per operation that takes a connection, its types, and the interface of the
  * client object that has them all as methods. It imports `<name>-types.ts`: what openapi-typescript made of
- * the same document, copied so that the published package does not depend on it.
+ * the same document, copied so that the published package does not depend on it. `<name>-raw.ts` says where responses
+ * have free JSON.
  */
 export function clientFiles(model: Model): Files {
+  const raw = rawPlansOf(model);
   const operations = model.operations.map((operation) => ({
     operation,
     input: inputOf(operation, model.document),
-    result: resultOf(operation, model.document),
+    result: withRaw(resultOf(operation, model.document), operation, raw),
   }));
   const lines = [
     banner(model.source),
@@ -40,7 +43,7 @@ export function clientFiles(model: Model): Files {
     "",
     ...errorBodies(model),
   ];
-  return { [`${model.name}.ts`]: lines.join("\n") };
+  return { [`${model.name}.ts`]: lines.join("\n"), [`${model.name}-raw.ts`]: rawPlansText(model, raw) };
 }
 
 interface Emitted {
@@ -68,13 +71,21 @@ function imports(model: Model, operations: Emitted[]): string[] {
     const module = runtimeModules[name]!;
     used.set(module, (used.get(module) ?? new Set()).add(name));
   }
+  const types = operations.flatMap(({ result }) => result.types.map(({ type }) => type)).join();
+  const plans = [...new Set(types.match(/\bPlan\d+\b/g))].toSorted((a, b) =>
+    a.localeCompare(b, "en", { numeric: true }),
+  );
   const hasRawBody = operations.some(({ input }) => input.type?.includes("RawBodyInput<"));
   return [
     ...(hasRawBody ? ['import type { RawBodyInput } from "../bytes.js";'] : []),
-    'import type { Connection, RequestOptions } from "../connection.js";',
+    plans.length > 0
+      ? 'import type { AnyRequestOptions, Connection, RawRequestOptions, RequestOptions } from "../connection.js";'
+      : 'import type { Connection, RequestOptions } from "../connection.js";',
     ...[...used.keys()]
       .toSorted()
       .map((module) => `import { ${[...used.get(module)!].toSorted().join(", ")} } from "../${module}.js";`),
+    ...(plans.length > 0 ? ['import type { WithRaw } from "../raw/with-raw.js";'] : []),
+    ...(plans.length > 0 ? [`import type { ${plans.join(", ")} } from "./${model.name}-raw.js";`] : []),
     `import type { components, ${["operations", ...schemaNames(model)].join(", ")} } from "./${model.name}-types.js";`,
   ];
 }
@@ -115,7 +126,7 @@ function operationLines(model: Model, { operation, input, result }: Emitted): st
     ...(signatures.length > 1
       ? signatures.map((signature) => `export function ${id}(${connection}, ${signature};`)
       : []),
-    `export function ${id}(${connection}, ${signatures.length > 1 ? result.implementation(typeName) : last} {`,
+    `export function ${id}(${connection}, ${signatures.length > 1 ? result.implementation(typeName, input) : last} {`,
     ...result.body(input.expression(operation)).map((line) => `  ${line}`),
     "}",
   ];
@@ -125,27 +136,34 @@ function clientInterface(model: Model, operations: Emitted[]): string[] {
   return [
     `/** ${model.title}: every operation as a method. Made by \`create${pascalCase(model.interface)}Client\`. */`,
     `export interface ${pascalCase(model.interface)}Client {`,
-    ...operations.flatMap((each) => [
-      ...docComment(each.operation).map((line) => `  ${line}`),
-      `  readonly ${each.operation.id}: ${memberType(each)};`,
-    ]),
+    ...operations.flatMap((each) => memberLines(each).map((line) => `  ${line}`)),
     "}",
   ];
 }
 
-// A property, not a method: it may be destructured from the client and called by itself.
-function memberType(each: Emitted): string {
+// A property, not a method: it may be destructured from the client and called by itself. Editors show the comment of the
+// property, or that of the overload which is called.
+function memberLines(each: Emitted): string[] {
+  const { operation } = each;
+  const comment = docComment(operation);
   const [signature = "", ...more] = signaturesOf(each);
-  if (more.length === 0) return `(${signature.replace("): ", ") => ")}`;
-  return `{ ${[signature, ...more].map((overload) => `(${overload};`).join(" ")} }`;
+  if (more.length === 0) return [...comment, `readonly ${operation.id}: (${signature.replace("): ", ") => ")};`];
+  const overloads = [signature, ...more].flatMap((overload) => [...comment, `(${overload};`]);
+  return [...comment, `readonly ${operation.id}: {`, ...overloads.map((line) => `  ${line}`), "};"];
 }
 
-/** From the first argument after the connection to the result type: one, or two where `stream` decides the response. */
+/**
+ * From the first argument after the connection to the result type: one, or two where `stream` in the input or `raw` in the
+ * options decides the response.
+ */
 function signaturesOf({ operation, input, result }: Emitted): string[] {
   const name = `${operation.typeName}Input`;
-  return result.overloads.map(({ narrowing, type }) => {
-    const inputs = input.type ? [`input${input.optional ? "?" : ""}: ${name}${narrowing}`] : [];
-    return `${[...inputs, "options?: RequestOptions"].join(", ")}): ${type(operation.typeName)}`;
+  return result.overloads.map(({ narrowing, raw, type }) => {
+    const options = raw ? "options: RawRequestOptions" : "options?: RequestOptions";
+    const isOptional = input.optional && !raw;
+    const given = `${name}${narrowing}${input.optional && raw ? " | undefined" : ""}`;
+    const inputs = input.type ? [`input${isOptional ? "?" : ""}: ${given}`] : [];
+    return `${[...inputs, options].join(", ")}): ${type(operation.typeName)}`;
   });
 }
 

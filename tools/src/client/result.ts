@@ -3,6 +3,8 @@ import type { Schema } from "../model/openapi.js";
 import { componentName, deref } from "../model/openapi.js";
 import type { OpenApi } from "../model/openapi.js";
 import type { Content } from "../model/payloads.js";
+import type { Input } from "./input.js";
+import type { RawPlanTable } from "./raw-plans.js";
 
 /** How an operation's response is read, and its types. */
 export interface Result {
@@ -10,10 +12,10 @@ export interface Result {
   readers: string[];
   /** Exported types; `name` follows the operation's type name. */
   types: { name: string; type: string }[];
-  /** `narrowing` follows the input's type; more than one when an input property decides the response. */
-  overloads: { narrowing: string; type: (typeName: string) => string }[];
+  /** `narrowing` follows the input's type; more than one when an input property, or the option `raw`, decides the response. */
+  overloads: { narrowing: string; raw?: true; type: (typeName: string) => string }[];
   /** Signature of the implementation, after the overloads. */
-  implementation(typeName: string): string;
+  implementation(typeName: string, input: Input): string;
   /** Statements, given the expression of the outgoing request. */
   body(outgoing: string): string[];
 }
@@ -28,6 +30,29 @@ export function resultOf(operation: Operation, document: OpenApi): Result {
   if (!json) return single("readJson", "", "Promise<void>");
   if (isPage(operation, json, document)) return pages(operation, json, document);
   return single("readJson", contentType(operation, json), "Promise", "Result");
+}
+
+/** The same with an overload for requests whose free JSON stays text, where there is any. */
+export function withRaw(result: Result, { id }: Operation, { entries, operations }: RawPlanTable): Result {
+  const plan = operations.get(id);
+  if (plan === undefined) return result;
+  const [overload, more] = result.overloads;
+  const [type] = result.types;
+  if (overload === undefined || type === undefined || more !== undefined)
+    throw new Error("free JSON where the request decides the response is not supported");
+  // Of a cursor list, each item by itself.
+  const list = entries[plan]?.properties?.["data"];
+  const item = result.readers.includes("readPages") && list !== undefined ? entries[list]?.items : plan;
+  const name = `Raw${type.name}`;
+  const both = (typeName: string) => overload.type(typeName).replace(/>$/, ` | ${typeName}${name}>`);
+  return {
+    ...result,
+    types: [...result.types, { name, type: `WithRaw<${type.type}, Plan${item}>` }],
+    // `ReturnType` is of the last.
+    overloads: [{ narrowing: "", raw: true, type: (typeName) => overload.type(`${typeName}Raw`) }, overload],
+    implementation: (typeName, { type: input, optional }) =>
+      `${input ? `input${optional ? "?" : ""}: ${typeName}Input, ` : ""}options?: AnyRequestOptions): ${both(typeName)}`,
+  };
 }
 
 function single(reader: string, type: string, wrapper: string, name = ""): Result {

@@ -1,3 +1,5 @@
+import type { RawPlans } from "./raw/plan.js";
+
 export interface ClientOptions {
   /** Where the service listens, for example `http://127.0.0.1:4680`. */
   baseUrl: string;
@@ -70,12 +72,15 @@ export interface Connection<Interface extends string = string> {
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly retries: number;
   readonly timeout: number;
+  /** Loads where responses of the interface have free JSON. */
+  readonly rawPlans: (() => Promise<{ raw: RawPlans }>) | undefined;
 }
 
 export function connect<Interface extends string>(
   name: Interface,
   authorization: string | undefined,
   { baseUrl, fetch, session, headers, retries = 3, timeout = 60_000 }: ClientOptions,
+  rawPlans?: Connection["rawPlans"],
 ): Connection<Interface> {
   // Throws for a URL that this runtime cannot fetch, before the first request.
   const { url } = new Request(baseUrl);
@@ -88,5 +93,6 @@ export function connect<Interface extends string>(
     headers: { authorization, "x-heddle-session": session, ...headers },
     retries,
     timeout,
+    rawPlans,
   };
 }

@@ -8,6 +8,8 @@ export async function parserOf(
   { raw }: AnyRequestOptions,
 ): Promise<(text: string) => unknown> {
   if (!raw) return JSON.parse;
-  const { rawParser } = await import("./raw/raw-parser.js");
-  return rawParser(connection.interface, operationId);
+  const [{ readRaw }, table] = await Promise.all([import("./raw/read-raw.js"), connection.rawPlans?.()]);
+  const { plans = [], operations = {} } = table?.raw ?? {};
+  const plan = plans[operations[operationId] ?? -1];
+  return plan === undefined ? JSON.parse : (text) => readRaw(text, plan, plans);
 }

@@ -19,7 +19,12 @@ export type { RawJson } from "./raw/raw-json.js";
  * ```
  */
 export function connectTracing(options: ClientOptions): Connection<"tracing"> {
-  return connect("tracing", options.apiKey && `Basic ${btoa(`api:${options.apiKey}`)}`, options);
+  return connect(
+    "tracing",
+    options.apiKey && `Basic ${btoa(`api:${options.apiKey}`)}`,
+    options,
+    () => import("./generated/tracing-raw.js"),
+  );
 }
 
 /**

@@ -11,7 +11,12 @@ export type { RawJson } from "./raw/raw-json.js";
 
 /** What the single operations of this module take as their first argument; see `connectTracing`. */
 export function connectTraining(options: ClientOptions): Connection<"training"> {
-  return connect("training", options.apiKey && `Bearer ${options.apiKey}`, options);
+  return connect(
+    "training",
+    options.apiKey && `Bearer ${options.apiKey}`,
+    options,
+    () => import("./generated/training-raw.js"),
+  );
 }
 
 /** Every operation of the training interface as a method. */

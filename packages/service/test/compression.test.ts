@@ -69,13 +69,13 @@ test("a response with a secret is not compressed", async () => {
   const made = await send("/keys", { body, "content-type": "application/json" });
   const { secret } = JSON.parse(made.sent) as { secret: string };
   expect(made.sent.length).toBeGreaterThan(2048);
-  const log_in = await send("/sessions", {
+  const logIn = await send("/sessions", {
     body: JSON.stringify({ api_key: secret }),
     "content-type": "application/json",
     authorization: "",
   });
-  expect(log_in.sent.length).toBeGreaterThan(2048);
-  for (const { response } of [made, log_in]) {
+  expect(logIn.sent.length).toBeGreaterThan(2048);
+  for (const { response } of [made, logIn]) {
     expect(response.headers["content-encoding"]).toBeUndefined();
     expect(response.headers["cache-control"]).toBe("no-store, no-transform");
   }

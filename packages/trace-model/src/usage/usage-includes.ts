@@ -9,11 +9,14 @@ export type UsageIncludes = "children" | "descendants";
 
 /** What the usage of a call with these attributes is known to include. */
 export function usageIncludes(attributes: JsonText): UsageIncludes | undefined {
-  // Found by a quick search first: attributes may be long.
-  if (attributes.includes('"weave"') && isWeave(memberOf(attributes, "weave"))) return "children";
-  if (attributes.includes('"ai.') && wrappers.test(stringMember(attributes, "operation") ?? "")) return "descendants";
-  return attributes.includes('"aggregated_usage"') ? "descendants" : undefined;
+  // Attributes may be long, and most have no mark: one search finds that out.
+  if (!marks.test(attributes)) return undefined;
+  if (isWeave(memberOf(attributes, "weave"))) return "children";
+  const isWrapper = wrappers.test(stringMember(attributes, "operation") ?? "");
+  return isWrapper || attributes.includes('"aggregated_usage"') ? "descendants" : undefined;
 }
+
+const marks = /"(?:weave|aggregated_usage)"|"operation"\s*:\s*"ai\./;
 
 /** The SDKs for Python and TypeScript name themselves. Python's can be told not to give its version. */
 function isWeave(weave: JsonText | undefined): boolean {

@@ -106,7 +106,8 @@ export function endSide(end: CallEnd): EndSide {
   const exact: ExactText[] = [];
   let sizeBytes = 0;
   const fields = writer.fieldsOf(() => (sizeBytes = writeEnd(writer, end, exact)));
-  return { fields, exact, size_bytes: sizeBytes, ...endFacts(end) };
+  const facts = endFacts(end);
+  return { fields, exact, size_bytes: sizeBytes, ...facts, usage: facts.usage.map(copyRow) };
 }
 
 /** What is known of a start besides its columns. */
@@ -115,14 +116,14 @@ export function startFacts(start: CallStart): Omit<StartSide, keyof Side> {
   return { trace_id, parent_id, started_at, includes: usageIncludes(attributes) };
 }
 
-/** What is known of an end besides its columns. */
+/** What is known of an end besides its columns. Whoever keeps the usage copies it: see {@link copyText}. */
 export function endFacts(end: CallEnd): Omit<EndSide, keyof Side> {
-  const usage = end.usage ?? usageOf(end.summary);
-  return {
-    ended_at: end.ended_at,
-    status: statusOf(end),
-    usage: usage.map((row) => ({ ...row, model: copyText(row.model) })),
-  };
+  return { ended_at: end.ended_at, status: statusOf(end), usage: end.usage ?? usageOf(end.summary) };
+}
+
+/** See {@link copyText}. */
+export function copyRow(row: UsageRow): UsageRow {
+  return { ...row, model: copyText(row.model) };
 }
 
 /** A slice of a text would keep the memory of its whole request. */

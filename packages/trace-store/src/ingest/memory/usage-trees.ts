@@ -1,6 +1,6 @@
 import { UsageTree } from "@heddle/trace-model";
 import type { UsageNode } from "@heddle/trace-model";
-import { copyText } from "../../stored-calls/call-sides.js";
+import { copyRow, copyText } from "../../stored-calls/call-sides.js";
 
 /**
  * The traces whose calls came last, so that most own usage is known without reading. Bounded by the number of calls: whole
@@ -55,7 +55,8 @@ export class UsageTrees {
   /** Adds a call to the tree of its trace. */
   add(tree: UsageTree, call: UsageNode, now: bigint): void {
     const before = tree.size;
-    tree.set({ ...call, id: copyText(call.id), parent_id: copyText(call.parent_id) });
+    const { id, parent_id, reported } = call;
+    tree.set({ ...call, id: copyText(id), parent_id: copyText(parent_id), reported: reported.map(copyRow) });
     this.#size += tree.size - before;
     if (call.started_at > this.#newest && call.started_at <= now + clockErrorUs) this.#newest = call.started_at;
   }

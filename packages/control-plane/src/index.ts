@@ -20,6 +20,7 @@ export type { NewTrainingJob } from "./training-jobs/create.js";
 export type { TrainingResult } from "./training-jobs/end.js";
 export type { TrainingProgress } from "./training-jobs/events.js";
 export type { BlobFile, TrainingEventRecord, TrainingJobRecord } from "./training-jobs/records.js";
+export { rolloutId, type RolloutRecord } from "./training-jobs/rollouts.js";
 export type { TrainingJobs } from "./training-jobs/training-jobs.js";
 export type { Checkpoint, CheckpointParity, TrainingModel } from "./training-models/records.js";
 export type { Checkpoints, TrainingModels } from "./training-models/training-models.js";

@@ -23,6 +23,7 @@ import { jobTurns } from "./migrations/0009-job-turns.js";
 import { sessions } from "./migrations/0010-sessions.js";
 import { projectDeletions } from "./migrations/0011-project-deletions.js";
 import { trainingReads } from "./migrations/0012-training-reads.js";
+import { trainingRollouts } from "./migrations/0013-training-rollouts.js";
 import { checkPathName, isStorable } from "./database/names.js";
 import { openProjectDeletions } from "./project-deletion/project-deletions.js";
 import type { ProjectDeletions } from "./project-deletion/project-deletions.js";
@@ -118,6 +119,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
         sessions,
         projectDeletions,
         trainingReads,
+        trainingRollouts,
       ],
       now,
     );

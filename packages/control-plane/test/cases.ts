@@ -284,6 +284,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         { version: 10n, name: "sessions" },
         { version: 11n, name: "project-deletions" },
         { version: 12n, name: "training-reads" },
+        { version: 13n, name: "training-rollouts" },
       ]);
     });
 
@@ -301,7 +302,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         code: "incompatible",
         message: expect.stringContaining("version 1000"),
       });
-      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 13n }]);
+      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 14n }]);
     });
 
     test("a migration that fails leaves nothing", async () => {

@@ -7,6 +7,7 @@ export { runRlJob } from "./jobs/rl-job.js";
 export type { RlJob } from "./jobs/rl-job.js";
 export { sftConfig } from "./jobs/sft-config.js";
 export type { SftConfig } from "./jobs/sft-config.js";
+export type { RolloutSummary } from "./jobs/rollouts.js";
 export { runSftJob } from "./jobs/sft-job.js";
 export type { SftJob } from "./jobs/sft-job.js";
 export { splitMetrics } from "./jobs/split-metrics.js";

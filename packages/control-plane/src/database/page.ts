@@ -23,7 +23,7 @@ export interface PageSource {
   /** The column that all items have the same value in, and that value. */
   owner: [column: string, value: string];
   /** Further columns, and the values of which all items of the page have one there. */
-  filters?: readonly (readonly [column: string, values: readonly string[]])[];
+  filters?: readonly (readonly [column: string, values: readonly SqlValue[]])[];
   /** A further condition, without parameters. */
   condition?: string;
   /** Expression of the bytes of a row whose texts may be large; without it rows are small. */

@@ -10,6 +10,7 @@ const ofProject: readonly (readonly [table: string, condition: string])[] = [
   ["annotation_queue_progress", "project_id = $1"],
   ["annotation_queue_items", "project_id = $1"],
   ["annotation_queues", "project_id = $1"],
+  ["training_rollouts", `job_id IN (${jobs})`],
   ["training_events", `job_id IN (${jobs})`],
   ["training_job_keys", `job_id IN (${jobs})`],
   ["training_jobs", "project_id = $1"],

@@ -28,6 +28,8 @@ export interface NewTrainingJob extends Pick<NewJob, "pool" | "added_by"> {
   warnings?: readonly string[];
   data_blob?: string;
   data_source?: string;
+  /** The blob with the texts of the trajectories, and its size. */
+  rollouts?: { blob: string; bytes: number };
   call_ids?: readonly string[];
   created_by: string;
 }
@@ -59,8 +61,10 @@ export async function createTrainingJob(
     }
     const [row] = await statements.rows(
       `INSERT INTO training_jobs (id, sequence, project_id, model_id, kind, request_digest, dedupe_key,
-          config, warnings, data_blob, data_source, call_ids, created_by, state, completed_sequences, created_at)
-        SELECT $1, COALESCE(MAX(sequence), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'queued', 0, $13
+          config, warnings, data_blob, data_source, call_ids, created_by, state, completed_sequences, created_at,
+          rollouts_blob, rollouts_bytes)
+        SELECT $1, COALESCE(MAX(sequence), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'queued', 0, $13,
+            $14, $15
           FROM training_jobs WHERE TRUE
         RETURNING ${trainingJobColumns}`,
       [
@@ -77,6 +81,8 @@ export async function createTrainingJob(
         job.call_ids === undefined ? null : storedText(JSON.stringify(job.call_ids)),
         job.created_by,
         now,
+        job.rollouts?.blob ?? null,
+        job.rollouts === undefined ? null : BigInt(job.rollouts.bytes),
       ],
     );
     if (row === undefined) throw new TypeError("the insert returned no row");

@@ -36,6 +36,8 @@ export interface TrainingJobRecord {
   data_blob: string | null;
   /** Id of the artifact version with the data. */
   data_source: string | null;
+  /** Key of the blob with the texts of its trajectories, as they were sent; null where they are not kept. */
+  rollouts_blob: string | null;
   /** Ids of the calls from which the data were made. */
   call_ids: string[] | null;
   /** Id of the user. */
@@ -71,8 +73,8 @@ export interface TrainingEventRecord {
   created_at: bigint;
 }
 
-export const trainingJobColumns = `id, project_id, model_id, kind, request_digest, config, warnings, data_blob, data_source, call_ids,
-  created_by, state, phase, error_message, error_type, num_sequences, completed_sequences, from_step, step, checkpoint_id,
+export const trainingJobColumns = `id, project_id, model_id, kind, request_digest, config, warnings, data_blob, data_source, rollouts_blob,
+  call_ids, created_by, state, phase, error_message, error_type, num_sequences, completed_sequences, from_step, step, checkpoint_id,
   optimizer_files, created_at, started_at, ended_at`;
 
 export function trainingJobOf(row: Row): TrainingJobRecord {
@@ -86,6 +88,7 @@ export function trainingJobOf(row: Row): TrainingJobRecord {
     warnings: warningsOf(row),
     data_blob: optional(row, "data_blob", textOf),
     data_source: optional(row, "data_source", originalOf),
+    rollouts_blob: optional(row, "rollouts_blob", textOf),
     call_ids: optional(row, "call_ids", (r, c) => JSON.parse(originalOf(r, c)) as string[]),
     created_by: textOf(row, "created_by"),
     state: oneOf(jobStates, row, "state"),

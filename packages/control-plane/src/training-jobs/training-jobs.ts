@@ -15,6 +15,8 @@ import { failTrainingJobs, succeedTrainingJob } from "./end.js";
 import type { TrainingFailure, TrainingResult } from "./end.js";
 import { addTrainingEvent, pageOfEvents, reportedEvents } from "./events.js";
 import type { TrainingProgress } from "./events.js";
+import { openTrainingRollouts } from "./rollouts.js";
+import type { TrainingRollouts } from "./rollouts.js";
 import { trainingJobColumns, trainingJobOf } from "./records.js";
 import type { TrainingEventRecord, TrainingJobRecord, TrainingPhase } from "./records.js";
 
@@ -50,6 +52,7 @@ export interface TrainingJobs {
   /** Records what a running job does now. */
   setPhase(id: string, phase: TrainingPhase): Promise<void>;
   events: TrainingEvents;
+  rollouts: TrainingRollouts;
   /**
    * Ends a running job: its checkpoint and `training_ended` become visible together. Returns undefined, and adds
    * nothing, for a job that does not run. Throws `not_found` when its model was deleted.
@@ -161,6 +164,7 @@ export function openTrainingJobs(database: Database, now: () => bigint, waitingP
         return () => void stored.off(jobId, onStored);
       },
     },
+    rollouts: openTrainingRollouts(database),
     async succeed(id, result) {
       const checkpoint = await succeedTrainingJob(database, id, result, now());
       stored.emit(id);
@@ -175,7 +179,7 @@ export function openTrainingJobs(database: Database, now: () => bigint, waitingP
   };
 }
 
-/** Data of jobs that have not ended, and the optimizer states. */
+/** Data of jobs that have not ended, rollouts that are kept, and the optimizer states. */
 async function blobsInUse(database: Database, keys: readonly string[]): Promise<Set<string>> {
   const wanted = new Set(keys);
   const used = new Set<string>();
@@ -187,6 +191,13 @@ async function blobsInUse(database: Database, keys: readonly string[]): Promise<
       p.values,
     );
     for (const row of rows) used.add(textOf(row, "data_blob"));
+    const kept = new Parameters();
+    const archives = await database.rows(
+      `SELECT rollouts_blob FROM training_jobs
+        WHERE rollouts_blob IN (${batch.map((key) => kept.bind(key)).join(", ")})`,
+      kept.values,
+    );
+    for (const row of archives) used.add(textOf(row, "rollouts_blob"));
   }
   // One row per model at most.
   const states = await database.rows("SELECT optimizer_files FROM training_jobs WHERE optimizer_files IS NOT NULL");

@@ -282,6 +282,13 @@ export const settings = {
     default: "3600",
     meaning: "seconds without progress after which a training job ends with training_failed",
   },
+  keepRolloutsBytes: {
+    name: "HEDDLE_KEEP_ROLLOUTS",
+    kind: bytes(0),
+    default: "10GB",
+    meaning:
+      "bytes of the rollouts of training jobs that are kept, as long as their models; beyond it, those of the oldest jobs that have ended are deleted. 0MB keeps none",
+  },
   loraRank: {
     name: "HEDDLE_LORA_RANK",
     kind: wholeNumber(1, 1024),

@@ -3,10 +3,9 @@ import type { Caller, TrainingJobRecord, TrainingModel } from "@heddle/control-p
 import { HeddleError } from "@heddle/errors";
 import { Problem } from "@heddle/server-stub";
 import type { Schemas } from "@heddle/server-stub/training";
-import { trainingDataBytes } from "../limits/training-data-limit.js";
 import type { FromCallsServices } from "./from-calls-services.js";
 import { createRlJob, readRlConfig } from "../training-jobs/create-job.js";
-import { packTrajectories } from "../training-jobs/pack-trajectories.js";
+import { storeTrajectories } from "../training-jobs/store-trajectories.js";
 import { hasLogprobs } from "./recorded-completion.js";
 import { groupReader } from "./group-path.js";
 import { linkCalls } from "./link-calls.js";
@@ -49,8 +48,7 @@ export async function createRlJobFromCalls(
   const groups = groupsOf(selection.calls);
   const digest = createHash("sha256").update(JSON.stringify(config.config));
   const body = bodyOf(model, groups, digest);
-  const packed = packTrajectories(body, async () => {}, trainingDataBytes(services.config.limits));
-  const { key } = await services.blobs.put(packed).catch((error: unknown) => {
+  const trajectories = await storeTrajectories(services, body, async () => {}).catch((error: unknown) => {
     throw error instanceof Problem ? atCall(error, groups) : error;
   });
   const callIds = groups.flat().map(({ id }) => id);
@@ -59,7 +57,7 @@ export async function createRlJobFromCalls(
     caller,
     model,
     idempotencyKey,
-    dataBlob: key,
+    trajectories,
     digest: digest.digest("hex"),
     callIds,
   });

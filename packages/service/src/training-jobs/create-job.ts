@@ -6,6 +6,7 @@ import { rlConfig, sftConfig } from "@heddle/training";
 import { resolveArtifact } from "../artifacts/artifact-uri.js";
 import { trainingKinds, trainingPool } from "./train.js";
 import type { JobQueue } from "../jobs/runner.js";
+import type { StoredTrajectories } from "./store-trajectories.js";
 import { trainingFileOf } from "./training-data.js";
 
 type Used = { control: ControlPlane; jobs: JobQueue };
@@ -18,8 +19,7 @@ interface Request {
 }
 
 export interface RlRequest extends Request {
-  /** Key of the blob that `packTrajectories` made. */
-  dataBlob: string;
+  trajectories: StoredTrajectories;
   /** Identifies the body of the request. */
   digest: string;
   config: Settings;
@@ -57,12 +57,14 @@ export async function readRlConfig(
 
 /** Adds an RL job whose trajectories are stored, or returns the job that an equal request has added. */
 export async function createRlJob(services: Used, request: RlRequest): Promise<TrainingJobRecord> {
+  const { dataBlob, rollouts } = request.trajectories;
   return await create(services, request, {
     kind: "rl",
     request_digest: request.digest,
     config: JSON.stringify(request.config),
     warnings: request.warnings,
-    data_blob: request.dataBlob,
+    data_blob: dataBlob,
+    ...(rollouts && { rollouts }),
     ...(request.callIds && { call_ids: request.callIds }),
   });
 }

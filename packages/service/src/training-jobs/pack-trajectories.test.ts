@@ -18,16 +18,26 @@ const body = (groups: unknown, more: object = {}) =>
   JSON.stringify({ model_id: modelId, trajectory_groups: groups, ...more });
 
 /** Packs a body that arrives in parts of `size` bytes. */
-async function pack(text: string | Buffer, size = 64 * 1024): Promise<{ lines: unknown[]; header?: RlRequestHeader }> {
+async function pack(
+  text: string | Buffer,
+  size = 64 * 1024,
+): Promise<{ lines: unknown[]; texts: string; header?: RlRequestHeader }> {
   const bytes = Buffer.from(text);
   async function* parts() {
     for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
   }
   let header: RlRequestHeader | undefined;
   const packed: Uint8Array[] = [];
-  for await (const lines of packTrajectories(parts(), async (found) => void (header = found), most)) packed.push(lines);
+  const texts: Uint8Array[] = [];
+  const onHeader = async (found: RlRequestHeader) => void (header = found);
+  const keepText = async (part: Uint8Array) => void texts.push(part);
+  for await (const lines of packTrajectories(parts(), onHeader, most, keepText)) packed.push(lines);
   const lines = Buffer.concat(packed).toString().split("\n").filter(Boolean);
-  return { lines: lines.map((line) => JSON.parse(line) as unknown), ...(header && { header }) };
+  return {
+    lines: lines.map((line) => JSON.parse(line) as unknown),
+    texts: Buffer.concat(texts).toString(),
+    ...(header && { header }),
+  };
 }
 
 const refusal = async (text: string | Buffer): Promise<Problem> =>
@@ -41,25 +51,31 @@ test.each([1, 7, 100_000])("trajectories are stored as they were sent, whatever 
     { trajectories: [trajectory(1), trajectory(0)], metadata: { scenario_id: "a" }, logs: ["x"] },
     { exceptions: [{ type: "E", message: "m", traceback: "" }], trajectories: [] },
   ];
-  const { lines, header } = await pack(
+  const { lines, texts, header } = await pack(
     `\uFEFF ${body(groups, { experimental_config: { ppo: null, epsilon: 0.1, new: 1 } })}\n`,
     size,
   );
+  const [first, second] = [trajectory(1), trajectory(0)].map((each) => Buffer.from(JSON.stringify(each))) as [
+    Buffer,
+    Buffer,
+  ];
   expect(header).toEqual({ model_id: modelId, experimental_config: { epsilon: 0.1, new: 1 } });
   expect(lines).toEqual([
-    { trajectory: expect.objectContaining({ reward: 1 }) },
-    { trajectory: expect.objectContaining({ reward: 0 }) },
+    { trajectory: expect.objectContaining({ reward: 1 }), bytes: first.length },
+    { trajectory: expect.objectContaining({ reward: 0 }), bytes: second.length },
     { group: { metadata: { scenario_id: "a" } } },
     { group: { exceptions: [{ type: "E", message: "m", traceback: "" }] } },
   ]);
-  const [first] = lines as [{ trajectory: { messages_and_choices: unknown[] } }];
-  const [, sampled] = first.trajectory.messages_and_choices;
+  expect(texts).toBe(`${String(first)}${String(second)}`);
+  const [packed] = lines as [{ trajectory: { messages_and_choices: unknown[] } }];
+  const [, sampled] = packed.trajectory.messages_and_choices;
   expect(sampled).toMatchObject({ message: choice.message, token_ids: [7], art_completion_logprobs: [-0.5] });
 });
 
 test("a body without groups, and one whose members come last, are read", async () => {
   expect(await pack(`{"trajectory_groups": [ ] , "model_id": "${modelId}"}`)).toEqual({
     lines: [],
+    texts: "",
     header: { model_id: modelId },
   });
   expect((await pack(`{"trajectory_groups":[{"trajectories":[{}]}],"model_id":"${modelId}"}`)).lines).toHaveLength(2);

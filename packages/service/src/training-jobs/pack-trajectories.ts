@@ -21,6 +21,9 @@ export interface RlRequestHeader {
 const inlineBytes = 256 * 1024;
 /** So much of the body is looked at without other work in between. */
 const sliceBytes = 64 * 1024;
+/** What takes the texts of trajectories, as they were sent and in their order. */
+export type KeepText = (text: Uint8Array) => Promise<void>;
+
 /** For the validation of one slice, or of the trajectory that ends in it. */
 const taskMs = 60_000;
 
@@ -34,20 +37,28 @@ export function packTrajectories(
   stream: AsyncIterable<Uint8Array>,
   header: (header: RlRequestHeader) => Promise<void>,
   most: number,
+  keepText?: KeepText,
 ): AsyncGenerator<Uint8Array> {
-  return pack(stream, header, { memory: new TrajectoryMemory(currentScope()), most });
+  return pack(stream, header, { memory: new TrajectoryMemory(currentScope()), most, keepText });
 }
 
 async function* pack(
   stream: AsyncIterable<Uint8Array>,
   header: (header: RlRequestHeader) => Promise<void>,
-  { memory, most }: { memory: TrajectoryMemory; most: number },
+  { memory, most, keepText }: { memory: TrajectoryMemory; most: number; keepText: KeepText | undefined },
 ): AsyncGenerator<Uint8Array> {
   const body = new ScannedBody();
   const data = new TrainingDataLimit(most);
   /** Parts of a small body: nothing is stored before its header is accepted. */
   const held: BodyPart[] = [];
   let bytes = 0;
+  const keep = async (parts: readonly BodyPart[]): Promise<void> => {
+    if (keepText === undefined) return;
+    for (const part of parts) {
+      if (part.kind !== "trajectory") continue;
+      for (const text of part.trajectory.parts) await keepText(text);
+    }
+  };
   try {
     for await (const chunk of stream) {
       for (let at = 0; at < chunk.length; at += sliceBytes) {
@@ -57,13 +68,16 @@ async function* pack(
         await memory.hold(body.memory);
         held.push(...body.take());
         if (bytes <= inlineBytes || held.length === 0) continue;
-        yield linesOf(await memory.inThread(held.splice(0)), data);
+        const parts = held.splice(0);
+        yield linesOf(await memory.inThread(parts), data);
+        await keep(parts);
         memory.release();
       }
     }
     const lines = linesOf(packParts(held), data);
     await header(body.finish());
     yield lines;
+    await keep(held);
   } finally {
     memory.release();
   }

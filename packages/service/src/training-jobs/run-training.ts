@@ -10,6 +10,7 @@ import { finishTraining } from "./finish-training.js";
 import type { TrainedWeights } from "./finish-training.js";
 import { jobDirectory, makeJobDirectory } from "./job-directory.js";
 import type { JobDirectory } from "./job-directory.js";
+import { keepRollouts } from "./keep-rollouts.js";
 import { StallWatch } from "./stall-watch.js";
 import { referenceWeights, startingWeights } from "./starting-weights.js";
 import { readStoredGroups } from "./stored-trajectories.js";
@@ -43,7 +44,8 @@ export async function runTraining(
 
 async function trainOnTrajectories(run: Run): Promise<void> {
   const { services, job, model } = run;
-  const groups = await readStoredGroups(services.blobs, job.data_blob ?? "");
+  const stored = await readStoredGroups(services.blobs, job.data_blob ?? "");
+  const { groups } = stored;
   const metrics = splitMetrics({ trajectory_groups: groups, split: "train" });
   await runRlJob({
     ...(await commonInput(run, metrics)),
@@ -51,6 +53,7 @@ async function trainOnTrajectories(run: Run): Promise<void> {
     config: JSON.parse(job.config) as unknown,
     referenceWeights: async (reference) => await referenceWeights(services, run, reference),
     rewardDeviations: await rewardDeviations(services, model, job),
+    onRollouts: async (rollouts) => await keepRollouts(services, job, stored, rollouts),
   });
 }
 

@@ -2,6 +2,7 @@ import type { ClaimedJob } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import type { ErrorCode } from "@heddle/errors";
 import type { TrainingServices } from "./training-services.js";
+import { deleteOldRollouts } from "./keep-rollouts.js";
 import { removeJobDirectory } from "./job-directory.js";
 import { runTraining } from "./run-training.js";
 import { purgeCheckpoints } from "../checkpoints/purge-checkpoints.js";
@@ -63,6 +64,7 @@ async function train(
     throw new HeddleError("failed", failure.error_message, { cause: error });
   }
   await removeJobDirectory(config.dataDir, job.id);
+  await deleteOldRollouts(services);
   await services.checkpointDirectories.sweep();
   await purgeCheckpoints(services, job.model_id);
   return "succeeded";
@@ -84,6 +86,7 @@ async function end(
   const { control, config, checkpointDirectories } = services;
   await control.trainingJobs.fail({ id }, failure);
   await removeJobDirectory(config.dataDir, id);
+  await deleteOldRollouts(services);
   await checkpointDirectories.sweep();
   await purgeCheckpoints(services, (await control.trainingJobs.get(id))?.model_id);
 }

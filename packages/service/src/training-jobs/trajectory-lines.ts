@@ -24,7 +24,10 @@ type Loc = readonly (string | number)[];
 export const rlOperation = "createRlTrainingJob";
 const anyModel = '"model_id":"00000000-0000-0000-0000-000000000000"';
 
-/** Validates parts and packs them for storage: JSON Lines, one line for each trajectory and then one for its group. */
+/**
+ * Validates parts and packs them for storage: JSON Lines, one line for each trajectory, with the bytes of its text as it
+ * was sent, and then one for its group.
+ */
 export function packParts(parts: readonly BodyPart[]): PackedParts {
   try {
     const memory = new JsonMemory();
@@ -62,7 +65,8 @@ class PartReader {
     const [group] = this.read(['[{"trajectories":[', ...decodeParts(parts, end), "]}]"], loc);
     const { trajectories } = group as { trajectories: [unknown] };
     this.#check([{ trajectories }], loc);
-    return `${JSON.stringify({ trajectory: compactTrajectory(trajectories[0]) })}\n`;
+    const bytes = parts.reduce((sum, { length }) => sum + length, 0);
+    return `${JSON.stringify({ trajectory: compactTrajectory(trajectories[0]), bytes })}\n`;
   }
 
   members({ text, hasBareNumber }: ScannedMembers): string {

@@ -3,20 +3,23 @@ import { mapConcurrently } from "@heddle/concurrency";
 import type { Caller, TrainingEventRecord, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import type { TrainingHandlers } from "@heddle/server-stub/training";
+import { reserveForResponse } from "../limits/request-scope.js";
 import { loadTrainingModel } from "../access/load-training-model.js";
 import { loadTrainingJob } from "../access/load-training-job.js";
-import { trainingDataBytes } from "../limits/training-data-limit.js";
 import type { Services } from "../services.js";
 import { createRlJob, createSftJob, readRlConfig } from "../training-jobs/create-job.js";
-import { packTrajectories } from "../training-jobs/pack-trajectories.js";
 import type { RlRequestHeader } from "../training-jobs/pack-trajectories.js";
+import { rolloutText } from "../training-jobs/keep-rollouts.js";
+import { storeTrajectories } from "../training-jobs/store-trajectories.js";
 import { purgeCheckpoints } from "../checkpoints/purge-checkpoints.js";
 import { tailEvents } from "../training-jobs/tail-events.js";
-import { stateOfStatus, wireTrainingEvent, wireTrainingJob } from "../wire/training-job.js";
+import { stateOfStatus, wireRollout, wireTrainingEvent, wireTrainingJob } from "../wire/training-job.js";
 import { wirePage } from "../wire/training-model.js";
 
 /** Jobs whose positions in the queue are counted at the same time. */
 const countedAtOnce = 8;
+/** Texts of rollouts that are read at the same time. */
+const readAtOnce = 8;
 
 export function trainingJobHandlers(services: Services): TrainingHandlers<Caller>["trainingJobs"] {
   const { control, blobs, jobs } = services;
@@ -50,8 +53,7 @@ export function trainingJobHandlers(services: Services): TrainingHandlers<Caller
         const model = await loadTrainingModel(control, caller, model_id);
         target = { model, config: await readRlConfig(services, caller, experimental_config) };
       };
-      const packed = packTrajectories(sent(), readHeader, trainingDataBytes(services.config.limits));
-      const { key } = await blobs.put(packed);
+      const trajectories = await storeTrajectories(services, sent(), readHeader);
       if (target === undefined) throw new TypeError("the body was stored without its header");
       const { model, config } = target;
       const job = await createRlJob(services, {
@@ -59,7 +61,7 @@ export function trainingJobHandlers(services: Services): TrainingHandlers<Caller
         caller,
         model,
         idempotencyKey: headers["Idempotency-Key"],
-        dataBlob: key,
+        trajectories,
         digest: hash.digest("hex"),
       });
       return await wire(job);
@@ -99,6 +101,21 @@ export function trainingJobHandlers(services: Services): TrainingHandlers<Caller
     async tailTrainingJobEvents({ params, headers, signal }, caller) {
       const job = await loadTrainingJob(control, caller, params.training_job_id);
       return wireEvents(await tailEvents(control, job, { after: headers["Last-Event-ID"], signal }));
+    },
+
+    async listTrainingJobRollouts({ params, query }, caller) {
+      const job = await loadTrainingJob(control, caller, params.training_job_id);
+      const { include = [], sort_by, group, after, limit, order } = query;
+      const reserve = reserveForResponse(["limit"]);
+      const request = { sort_by, limit, order, reserve, ...(after !== undefined && { after }) };
+      const page = await trainingJobs.rollouts.page(job.id, { ...request, ...(group !== undefined && { group }) });
+      if (!include.includes("data")) return wirePage(page.rollouts.map(wireRollout), page.has_more);
+      await reserve(page.rollouts.reduce((sum, { text }) => sum + (text?.length ?? 0), 0));
+      const items = await mapConcurrently(page.rollouts, readAtOnce, async (rollout) => {
+        const data = await rolloutText(blobs, job, rollout);
+        return { ...wireRollout(rollout), ...(data && { data }) };
+      });
+      return wirePage(items, page.has_more);
     },
 
     async listModelTrainingJobs({ params, query }, caller) {

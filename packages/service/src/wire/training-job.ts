@@ -1,4 +1,5 @@
-import type { TrainingEventRecord, TrainingJobRecord } from "@heddle/control-plane";
+import { rolloutId } from "@heddle/control-plane";
+import type { RolloutRecord, TrainingEventRecord, TrainingJobRecord } from "@heddle/control-plane";
 import { rawJson } from "@heddle/server-stub";
 import type { ResponseSchemas } from "@heddle/server-stub/training";
 import { formatTime } from "@heddle/trace-model";
@@ -33,6 +34,12 @@ export function wireTrainingJob(job: TrainingJobRecord, position: number): Respo
     call_ids: job.call_ids,
     warnings: job.warnings,
   };
+}
+
+/** A stored rollout as the API shows it, without its text. */
+export function wireRollout(rollout: RolloutRecord): ResponseSchemas["Rollout"] & { id: string } {
+  const { text: _, skipped, ...rest } = rollout;
+  return { id: rolloutId(rollout), ...rest, skipped: skipped as ResponseSchemas["Rollout"]["skipped"] };
 }
 
 /** The stored states of a job with this status in the API. */

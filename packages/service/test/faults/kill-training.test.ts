@@ -68,6 +68,11 @@ test(
       expect(checkpoints.map(({ step }) => step)).toEqual(Array.from({ length: round + 1 }, (_, step) => step));
       expect(checkpoints.at(-1)).toMatchObject({ job_id: id, id: events.at(-1)?.data["checkpoint_id"] });
       expect(await ask(`/v1/preview/training-jobs/${id}`)).toMatchObject({ status: "COMPLETED", step: round });
+      const rollouts = await ask<{ data: { index: number; data: object }[] }>(
+        `/v1/preview/training-jobs/${id}/rollouts?include=data&limit=100`,
+      );
+      const sent = Array.from({ length: steps }, (_, n) => JSON.stringify(trajectory(n * n, choice("yes"))));
+      expect(rollouts.data.map(({ data }) => JSON.stringify(data))).toEqual(sent);
     }
     console.log(`${rounds} rounds, ${kills} kills`);
   },

@@ -9,7 +9,7 @@ import { policyPlan } from "./policy-plan.js";
 import { rewardTrendFactor } from "./reward-trend.js";
 import type { ReferencePolicy } from "./rl-config.js";
 import { rlConfig } from "./rl-config.js";
-import type { Rollouts } from "./rollouts.js";
+import type { Rollouts, RolloutSummary } from "./rollouts.js";
 import { readRollouts } from "./rollouts.js";
 import { groupMetrics } from "./split-metrics.js";
 
@@ -22,6 +22,11 @@ export interface RlJob extends TrainingJob {
   referenceWeights?: (reference: ReferencePolicy) => Promise<WeightsRef>;
   /** History of `train/reward_std_dev` over the model's steps, for `scale_learning_rate_by_reward_std_dev`. */
   rewardDeviations?: { step: number; value: number }[];
+  /**
+   * Receives what is known of the trajectories when they are read, before the first event. Also called with those that
+   * were read when the data are then found to be invalid. Each run of an interrupted job calls it.
+   */
+  onRollouts?: (rollouts: RolloutSummary[]) => Promise<void>;
 }
 
 /**
@@ -34,6 +39,7 @@ export async function runRlJob(job: RlJob): Promise<TrainingJobResult> {
   const settings = withLoc(["config"], () => rlConfig(job.config));
   const groups = withLoc(["groups"], () => readTrajectoryGroups(job.groups));
   const { info, training, maxSequenceTokens, template } = await openBaseModel(job);
+  const summaries: RolloutSummary[] = [];
   const read = await readRollouts(
     groups,
     settings.scaleRewards,
@@ -43,8 +49,8 @@ export async function runRlJob(job: RlJob): Promise<TrainingJobResult> {
       maxTokens: maxSequenceTokens,
       allowTrainingWithoutLogprobs: settings.allowTrainingWithoutLogprobs,
     },
-    job.signal,
-  );
+    { signal: job.signal, onRollout: (rollout) => void summaries.push(rollout) },
+  ).finally(async () => await job.onRollouts?.(summaries));
   const plan = policyPlan({
     ...job,
     settings,

@@ -7,6 +7,23 @@ import type { Reason } from "../trajectories/turns.js";
 import { yieldToEventLoop } from "./training-job.js";
 import type { Rollout } from "./policy-job.js";
 
+/** What a trajectory contributes to the training. */
+export interface RolloutSummary {
+  /** Index of its group. */
+  group: number;
+  /** Index in its group. */
+  index: number;
+  reward: number;
+  metrics: Record<string, number>;
+  /** Relative to its group. */
+  advantage: number;
+  /** Of all its sequences; null where they were not needed, because nothing of it is trained. */
+  tokens: number | null;
+  trainedTokens: number;
+  /** Why nothing of it is trained. */
+  skipped?: "no_advantage" | Reason["code"];
+}
+
 export interface Rollouts {
   rollouts: Rollout[];
   /** Number of groups whose rewards differ. */
@@ -21,14 +38,14 @@ export interface Rollouts {
 const maxReward = 1e100;
 
 /**
- * Reads the sequences of all trajectories with an advantage. Throws `invalid` if rewards differ but no sampled token is
+ * Reads the sequences of all trajectories with an advantage, and calls `onRollout` for each trajectory. Throws `invalid` if rewards differ but no sampled token is
  * in the data. Trajectories that are only too long are dropped and counted.
  */
 export async function readRollouts(
   groups: TrajectoryGroup[],
   scaleRewards: boolean,
   options: Parameters<typeof trajectorySequences>[1],
-  signal?: AbortSignal,
+  { signal, onRollout }: { signal?: AbortSignal | undefined; onRollout?: (rollout: RolloutSummary) => void } = {},
 ): Promise<Rollouts> {
   const found: Rollouts = { rollouts: [], trainableGroups: 0, droppedTrajectories: 0, reasons: new Map() };
   let first: Reason | undefined;
@@ -46,7 +63,12 @@ export async function readRollouts(
     if (trainable) found.trainableGroups++;
     for (const [at, trajectory] of trajectories.entries()) {
       const advantage = advantages[at] ?? 0;
-      if (advantage === 0) continue;
+      const { reward, metrics } = trajectory;
+      const summary = { group, index: at, reward, metrics, advantage };
+      if (advantage === 0) {
+        onRollout?.({ ...summary, tokens: null, trainedTokens: 0, skipped: "no_advantage" });
+        continue;
+      }
       await yieldToEventLoop(signal);
       const { sequences, reasons } = await withLoc(["groups"], () => trajectorySequences(trajectory, options));
       for (const reason of reasons) {
@@ -56,6 +78,12 @@ export async function readRollouts(
       const trained = sequences.filter((sequence) => !sequence.tooLong && trainedTokens(sequence) > 0);
       if (trained.length > 0) found.rollouts.push({ group, advantage, sequences: trained });
       else found.droppedTrajectories++;
+      onRollout?.({
+        ...summary,
+        tokens: sequences.reduce((sum, { tokens }) => sum + tokens.length, 0),
+        trainedTokens: trained.reduce((sum, sequence) => sum + trainedTokens(sequence), 0),
+        ...(trained.length === 0 && { skipped: reasons[0]?.code ?? "no_choices" }),
+      });
     }
   }
   if (found.rollouts.length === 0 && first) {

@@ -49,6 +49,8 @@ import { openRefs } from "./refs/refs.js";
 import type { Refs } from "./refs/refs.js";
 import { openTables } from "./tables/tables.js";
 import type { Tables } from "./tables/tables.js";
+import { keepTextIndex } from "./migrations/text-index.js";
+import type { TextIndex } from "./migrations/text-index.js";
 import { openThreads } from "./threads/threads.js";
 import type { Threads } from "./threads/threads.js";
 import { openTraces } from "./traces/traces.js";
@@ -67,6 +69,8 @@ export interface TraceStoreOptions {
   now?: () => bigint;
   /** Prices of models for projects that have none of their own. */
   prices?: readonly Price[];
+  /** How words of calls are found; default `off`. What was stored before is indexed in the background. */
+  textIndex?: TextIndex;
   /** What ingest keeps in memory. */
   limits?: Partial<IngestLimits>;
   /**
@@ -171,6 +175,7 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
     // The database of another control plane is left as it is.
     isNew = await claimDatabase(bootstrap, placement, options.controlPlaneId);
     await migrate(bootstrap, placement);
+    await keepTextIndex(bootstrap, placement, options.textIndex ?? "off");
   } finally {
     await bootstrap.close();
   }

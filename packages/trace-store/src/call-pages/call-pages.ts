@@ -31,7 +31,7 @@ interface RowRequest extends Partial<Included> {
 }
 
 export interface CallsPageRequest
-  extends Pick<CallSelector, "project_id" | "filter" | "query" | "sort_by">, RowRequest {
+  extends Pick<CallSelector, "project_id" | "filter" | "query" | "search" | "sort_by">, RowRequest {
   start?: PageStart | undefined;
   limit: number;
   total?: ApiSchemas["CallsPageReq"]["total"];
@@ -127,8 +127,8 @@ function notByTime(): HeddleError {
 }
 
 async function countTotal(context: CallPagesContext, request: CallsPageRequest, options: ReadOptions) {
-  const { project_id, filter, query, total } = request;
-  const selection = { project_id, filter, query };
+  const { project_id, filter, query, search, total } = request;
+  const selection = { project_id, filter, query, search };
   if (total === "estimate") return await estimateCalls(context, selection, options);
   if (total !== "exact") return undefined;
   return { value: (await context.count(selection, options)).count, exact: true };

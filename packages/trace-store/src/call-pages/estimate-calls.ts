@@ -11,7 +11,7 @@ import { visibleCalls } from "../visibility/visible-calls.js";
 const sampleCalls = 20_000;
 
 type Context = CallReadsContext & Pick<CallReads, "count">;
-type Selection = Pick<CallSelector, "project_id" | "filter" | "query">;
+type Selection = Pick<CallSelector, "project_id" | "filter" | "query" | "search">;
 
 /**
  * How many calls match, by the share of matches among the newest ones; counted where that costs little: without conditions, for

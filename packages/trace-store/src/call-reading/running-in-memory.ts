@@ -35,11 +35,12 @@ export function runningInMemory(
   byId: CallsById | undefined,
   select: readonly string[],
 ): RowSource | undefined {
-  const { filter, expression, seek } = plan;
+  const { filter, expression, search, seek } = plan;
   const { project_id, inFlight } = scope;
   const visible = visibleRunning(scope, byId?.ids);
   const passes = filterOf(filter, project_id);
-  if (visible === undefined || passes === undefined || sizeOf(visible) > maxBytes) return undefined;
+  if (visible === undefined || passes === undefined || search !== undefined) return undefined;
+  if (sizeOf(visible) > maxBytes) return undefined;
   if (expression !== undefined) {
     if (JSON.stringify(expression, textOfBigint).length > maxExpressionText) return undefined;
     if (inFlight.hasNames(project_id) && expressionFields(expression).some(needsNames)) return undefined;

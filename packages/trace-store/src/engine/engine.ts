@@ -5,6 +5,7 @@ import { ClickHouseLogLevel, createClient } from "@clickhouse/client";
 import type { ClickHouseClient, ClickHouseClientConfigOptions, ClickHouseSettings } from "@clickhouse/client";
 import { directStatements } from "./direct-statements.js";
 import type { DirectStatements } from "./direct-statements.js";
+import { textIndexNames } from "../schema/text-index-names.js";
 import { engineFailure, isConnectionLoss } from "./engine-failure.js";
 import type { Parameters } from "./parameters.js";
 
@@ -71,6 +72,9 @@ const insertSettings: ClickHouseSettings = {
   optimize_on_insert: 0,
 };
 
+/** The first merge indexes what was inserted: until then it is little, and is read. Servers may be too old for this. */
+const leaveTextIndex = { exclude_materialize_skip_indexes_on_insert: textIndexNames.join(", ") };
+
 /** Connects to the engine; nothing is sent before the first statement. */
 export function connectEngine(connection: EngineConnection, database: string): Engine {
   const client = createClient({
@@ -98,7 +102,8 @@ export function connectEngine(connection: EngineConnection, database: string): E
     stream: (statement, options) => stream({ client, direct }, statement, abortable(options)),
     insert: async (table, columns, rows) => {
       const values = Readable.from(joined(rows), { objectMode: false });
-      const stored = insert(client, table, columns, values);
+      const settings = isServer ? insertSettings : { ...insertSettings, ...leaveTextIndex };
+      const stored = insert(client, { table, columns, settings }, values);
       const settled = () => {};
       const sent = Promise.race([once(values, "close"), stored]).then(settled, settled);
       sending.add(sent);
@@ -190,15 +195,14 @@ async function* rowsOf<T>(
 
 async function insert(
   client: ClickHouseClient,
-  table: string,
-  columns: readonly string[],
+  { table, columns, settings }: { table: string; columns: readonly string[]; settings: ClickHouseSettings },
   values: Readable,
 ): Promise<void> {
   try {
     const result = await client.exec({
       query: `INSERT INTO ${table} (${columns.join(", ")}) FORMAT TabSeparated`,
       values,
-      clickhouse_settings: insertSettings,
+      clickhouse_settings: settings,
     });
     for await (const _ of result.stream) continue;
   } catch (error) {

@@ -16,6 +16,9 @@ import { beyond, seekCharacters } from "./seek.js";
 import type { Seek } from "./seek.js";
 import { compileSort } from "./sort.js";
 import { during } from "../stored-calls/time-spans.js";
+import { compileSearch } from "./compile-search.js";
+import { parseSearch } from "./parse-search.js";
+import type { Search, SearchRequest } from "./parse-search.js";
 import type { TimeSpan } from "../stored-calls/time-spans.js";
 
 /** Which calls a request asks for, unchecked; ordered by started_at unless it has a sort. */
@@ -25,6 +28,7 @@ export interface CallSelector extends Pick<
 > {
   /** `{"$expr": …}` */
   query?: unknown;
+  search?: SearchRequest | undefined;
 }
 
 /** The same, read and checked. */
@@ -32,6 +36,7 @@ export interface CallPlan {
   project_id: string;
   filter: CallsFilter;
   expression: Expression<CallField> | undefined;
+  search: Search | undefined;
   sort: Array<SortKey<CallField>>;
   expand: ReturnType<typeof parseExpand>;
   /** From where on, and in which direction, the order is read; undefined from its beginning. */
@@ -63,6 +68,7 @@ export function planCalls(request: CallSelector, others: Prices = {}): CallPlan 
     project_id: request.project_id,
     filter: request.filter ?? {},
     expression: request.query === undefined ? undefined : parseQuery(request.query, parseCallField),
+    search: request.search && parseSearch(request.search),
     sort: sort.length === 0 ? byStart : sort,
     expand: parseExpand(request.expand_columns),
   };
@@ -104,8 +110,9 @@ function compile(plan: CallPlan, scope: CallScope, p: Parameters, byId: CallsByI
   const sql = new CallSql(p);
   const filter = [...compileFilter(p, plan.filter, plan.project_id), ...(byId === undefined ? [] : at(p, byId))];
   const source = jsonSource(sql, scope, plan.expand, filter);
-  const where =
-    plan.expression === undefined ? filter : [...filter, compileQuery(sql, plan.expression, callFields(sql, source))];
+  const where = [...filter];
+  if (plan.expression !== undefined) where.push(compileQuery(sql, plan.expression, callFields(sql, source)));
+  if (plan.search !== undefined) where.push(...compileSearch(sql, plan.search, scope));
   // Joins and names are complete once everything else is compiled.
   const conditions = (): CallConditions => ({
     where,
@@ -122,8 +129,8 @@ export function findsAll(plan: CallPlan): boolean {
 }
 
 /** Whether a plan finds every call that has one of the ids of its filter. */
-export function findsByIdAlone({ project_id, filter, expression }: CallPlan): boolean {
-  return expression === undefined && !restricts(filter, project_id);
+export function findsByIdAlone({ project_id, filter, expression, search }: CallPlan): boolean {
+  return expression === undefined && search === undefined && !restricts(filter, project_id);
 }
 
 /** The only calls that a plan can find. */

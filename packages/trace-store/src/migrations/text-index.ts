@@ -1,0 +1,34 @@
+import type { Engine } from "../engine/engine.js";
+import { ddl } from "./ddl.js";
+import type { Placement } from "./ddl.js";
+import { textIndexNames } from "../schema/text-index-names.js";
+import { indexedWords } from "../query/searched-text.js";
+
+/** How words are found: by filters of the words of each block of calls, by lists of calls for each word, or by reading. */
+export type TextIndex = "bloom" | "text" | "off";
+
+const [bloomName, textName] = textIndexNames;
+const indexes = {
+  bloom: { name: bloomName, definition: `tokens(${indexedWords}) TYPE bloom_filter(0.01) GRANULARITY 1` },
+  text: { name: textName, definition: `${indexedWords} TYPE text(tokenizer = 'splitByNonAlpha')` },
+} as const;
+
+/**
+ * Gives the table of calls this index and no other. What was stored before is indexed in the background; meanwhile, and
+ * after a crash before that has begun, searches read more.
+ */
+export async function keepTextIndex(bootstrap: Engine, placement: Placement, kind: TextIndex): Promise<void> {
+  const rows = await bootstrap.rows<{ name: string }>({
+    sql: `SELECT name FROM system.data_skipping_indices WHERE database = '${placement.database}' AND table = 'calls'`,
+  });
+  const existing = new Set(rows.map(({ name }) => name));
+  const alter = async (change: string) => {
+    await bootstrap.command({ sql: ddl(`ALTER TABLE {DB}.calls {OC} ${change}`, placement) });
+  };
+  for (const [each, { name, definition }] of Object.entries(indexes)) {
+    if (each !== kind && existing.has(name)) await alter(`DROP INDEX IF EXISTS ${name}`);
+    if (each !== kind || existing.has(name)) continue;
+    await alter(`ADD INDEX IF NOT EXISTS ${name} ${definition}`);
+    await alter(`MATERIALIZE INDEX ${name}`);
+  }
+}

@@ -37,6 +37,7 @@ export {
   type JsonColumn,
   parseCallField,
   pathExcess,
+  joinPath,
   splitPath,
 } from "./query/field.js";
 export { type FieldParser, parseQuery } from "./query/parse.js";

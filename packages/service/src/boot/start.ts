@@ -129,6 +129,7 @@ export async function startService(
     const opened = await openTraceStore({
       client: engine?.clientOptions() ?? { url: config.clickhouseUrl },
       controlPlaneId: control.identity,
+      textIndex: config.textIndex,
       mayWrite: () => lease.mayWrite(),
       prices,
       onLoss: (lost) => losses.report("traces", lost),

@@ -76,6 +76,13 @@ export const settings = {
     unset: "the embedded engine",
     meaning: "http(s) URL of a ClickHouse server or cluster that keeps the traces",
   },
+  textIndex: {
+    name: "HEDDLE_TEXT_INDEX",
+    kind: oneOf("bloom", "text", "off"),
+    default: "bloom",
+    meaning:
+      "how searches find words in calls: bloom keeps which words each block of calls has, text which calls have each word (faster, several times as large, and costs more at ingest), off reads the calls. Changed at the next start, for stored calls in the background",
+  },
   maxConnections: {
     name: "HEDDLE_MAX_CONNECTIONS",
     kind: wholeNumber(10),

@@ -1,6 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
-import type { PageStart } from "@heddle/trace-store";
+import { formatTime } from "@heddle/trace-model";
+import type { CallsPage, PageStart } from "@heddle/trace-store";
 import { reserveForResponse } from "../limits/request-scope.js";
 import type { Caller, Services } from "../services.js";
 import { CallCursors } from "../wire/call-cursor.js";
@@ -29,10 +30,15 @@ export function callPageHandlers({ control, store }: Services): TracingHandlers<
         ...(page.first !== undefined && { previous: cursors.write(page.first) }),
         has_more: page.has_more,
         ...(page.total !== undefined && { total: page.total }),
+        ...(page.search !== undefined && { search: wireProgress(page.search) }),
         seq: String(page.seq),
       };
     },
   };
+}
+
+function wireProgress({ complete, searched_to }: NonNullable<CallsPage["search"]>): Schemas["SearchProgress"] {
+  return { complete, ...(searched_to !== undefined && { searched_to: formatTime(searched_to) }) };
 }
 
 function includedIn(include: PageRequest["include"] = []) {

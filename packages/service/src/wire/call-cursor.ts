@@ -18,9 +18,9 @@ export class CallCursors {
   readonly #signatures: UrlSignatures;
   readonly #list: string;
 
-  constructor(signatures: UrlSignatures, { project_id, filter, query, sort_by }: PageRequest) {
+  constructor(signatures: UrlSignatures, { project_id, filter, query, search, sort_by }: PageRequest) {
     this.#signatures = signatures;
-    this.#list = canonicalJson(writeJson({ project_id, filter, query, sort_by: sort_by ?? [] }));
+    this.#list = canonicalJson(writeJson({ project_id, filter, query, search, sort_by: sort_by ?? [] }));
   }
 
   write(position: OrderPosition): string {

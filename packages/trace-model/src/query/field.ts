@@ -95,6 +95,11 @@ export function splitPath(text: string): string[] {
   return text.split(/(?<!\\)\./).map((segment) => segment.replaceAll("\\.", "."));
 }
 
+/** The text that {@link splitPath} splits into these segments. */
+export function joinPath(segments: ReadonlyArray<string | number>): string {
+  return segments.map((segment) => String(segment).replaceAll(".", "\\.")).join(".");
+}
+
 function parseFeedbackField(text: string): CallField | undefined {
   const match = /^feedback\.\[([^\]]+)\]\.(payload|runnable_ref|trigger_ref)(?:\.(.+))?$/s.exec(text);
   const [, feedbackType, part, rest] = match ?? [];

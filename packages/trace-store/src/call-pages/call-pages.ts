@@ -1,18 +1,24 @@
 import { HeddleError } from "@heddle/errors";
 import type { ApiSchemas } from "../api-schemas.js";
-import { firstRows } from "../call-reading/page.js";
+import { firstRows, isInTableOrder } from "../call-reading/page.js";
+import type { PageRow } from "../call-reading/row-source.js";
 import { locateSelected, scopeOf } from "../call-reading/selection.js";
+import type { PlannedCalls } from "../call-reading/statements.js";
 import type { CallReads, CallReadsContext } from "../calls/calls.js";
 import type { ReadOptions } from "../context.js";
 import { planCalls, timeDirection } from "../query/call-query.js";
 import type { CallPlan, CallSelector } from "../query/call-query.js";
+import type { Search } from "../query/parse-search.js";
 import { checkPage } from "../query/page.js";
 import type { OrderPosition, Seek } from "../query/seek.js";
 import { parseSelect, selectPrice } from "./call-select.js";
 import { estimateCalls } from "./estimate-calls.js";
+import { readMatches } from "./read-matches.js";
 import { readRows } from "./read-rows.js";
-import type { RowShape } from "./read-rows.js";
+import type { RowShape, RowsSource } from "./read-rows.js";
 import type { CallPageRow, Included } from "./row-columns.js";
+import { placeAfter, searchRows } from "./search-page.js";
+import type { SearchedRows } from "./search-page.js";
 
 /** Where a page begins or ends; it begins where the order does when there is nothing. */
 export type PageStart =
@@ -45,6 +51,8 @@ export interface CallsPage {
   first: OrderPosition | undefined;
   last: OrderPosition | undefined;
   total?: { value: number; exact: boolean };
+  /** Of a search: whether the page is as full as it can be, else up to where was searched, microseconds since 1970. */
+  search?: { complete: boolean; searched_to: bigint | undefined };
   /** Every change up to here is in the page. */
   seq: bigint;
 }
@@ -90,21 +98,53 @@ async function readPage(
     signal: options.signal,
   };
   const byId = await locateSelected(context, plan, options);
-  const found = byId?.ids.length === 0 ? [] : await firstRows({ ...source, select: [], plan, byId }, limit + 1);
-  const keys = found.slice(0, limit);
+  const list = { ...source, select: [], plan, byId };
+  const found = byId?.ids.length === 0 ? { rows: [] } : await findRows(list, limit + 1);
+  const keys = found.rows.slice(0, limit);
   if (plan.seek?.reversed === true) keys.reverse();
   const readBook = async () => await context.costs.book(project_id, options.signal);
   const calls: CallPageRow[] = [];
   for await (const row of readRows({ ...source, readBook }, keys, shape)) calls.push(row);
+  if (plan.search !== undefined) await addMatches({ ...source, readBook }, { keys, calls, search: plan.search });
   const total = await countTotal(context, request, options);
   return {
     calls,
-    has_more: found.length > limit,
-    first: keys[0]?.position,
-    last: keys.at(-1)?.position,
+    has_more: found.rows.length > limit || found.searchedTo !== undefined,
+    ...endsOf(keys, plan, found.searchedTo),
+    ...(plan.search !== undefined && {
+      search: { complete: found.searchedTo === undefined, searched_to: found.searchedTo },
+    }),
     ...(total !== undefined && { total }),
     seq,
   };
+}
+
+/** In the order of time a search ends early; any other order needs all that it finds. */
+async function findRows(list: PlannedCalls, most: number): Promise<SearchedRows> {
+  const { search, filter } = list.plan;
+  const isLarge = list.byId === undefined && !filter.trace_ids?.length;
+  if (search !== undefined && isLarge && isInTableOrder(list.plan)) return await searchRows(list, most);
+  return { rows: await firstRows(list, most) };
+}
+
+/** The places of the first and the last call; where the search has not ended, the place from which it goes on. */
+function endsOf(
+  keys: readonly PageRow[],
+  plan: CallPlan,
+  searchedTo: bigint | undefined,
+): Pick<CallsPage, "first" | "last"> {
+  const [first, last] = [keys[0]?.position, keys.at(-1)?.position];
+  if (searchedTo === undefined) return { first, last };
+  const place = placeAfter(searchedTo, plan);
+  return plan.seek?.reversed === true ? { first: place, last } : { first, last: place };
+}
+
+async function addMatches(
+  source: RowsSource,
+  { keys, calls, search }: { keys: readonly PageRow[]; calls: readonly CallPageRow[]; search: Search },
+): Promise<void> {
+  const matches = await readMatches(source, keys, search);
+  for (const call of calls) call.matches = matches.get(call.id);
 }
 
 function shapeOf({ select, preview_chars, costs = false, feedback = false, sizes = false }: RowRequest): RowShape {

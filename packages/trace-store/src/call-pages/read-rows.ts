@@ -140,7 +140,7 @@ async function readDocuments(
 }
 
 /** The names that calls got after their start, by id. */
-async function readRenames(
+export async function readRenames(
   { lookups, scope, signal }: RowsSource,
   ids: readonly string[],
 ): Promise<Map<string, Rename>> {

@@ -3,6 +3,7 @@ import type { CallStatus } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/exact-json";
 import { costOf, totalCost } from "../costs/cost-of.js";
 import type { PriceBook } from "../costs/price-book.js";
+import type { SearchMatch } from "./find-matches.js";
 import type { CutValue } from "./leaf-columns.js";
 import type { CallSelect, RowProperty } from "./call-select.js";
 
@@ -38,6 +39,7 @@ export interface CallPageRow {
   /** A JSON object of leaves by their paths. */
   values?: JsonText | undefined;
   cut?: ReadonlyArray<readonly [path: string, value: CutValue]> | undefined;
+  matches?: SearchMatch[] | undefined;
 }
 
 /** A row of what {@link rowColumns} selects. */

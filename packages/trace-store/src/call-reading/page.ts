@@ -80,7 +80,7 @@ async function firstCalls(sources: readonly RowSource[], most: number, plan: Cal
   }
 }
 
-const isInTableOrder = ({ sort }: CallPlan): boolean =>
+export const isInTableOrder = ({ sort }: CallPlan): boolean =>
   sort.length === 1 && sort[0]?.field.kind === "column" && sort[0].field.name === "started_at";
 
 export const located = (rows: readonly PageRow[]) => ({

@@ -41,6 +41,8 @@ export interface CallPlan {
   expand: ReturnType<typeof parseExpand>;
   /** From where on, and in which direction, the order is read; undefined from its beginning. */
   seek?: Seek | undefined;
+  /** The part of an order of time that is read: up to calls that started then. */
+  upTo?: bigint | undefined;
 }
 
 /** Calls by id; with `started_at` only those that started then, with `within` those that started within these spans. */
@@ -98,6 +100,8 @@ export function compileSortedCalls(plan: CallPlan, scope: CallScope, p: Paramete
   const order = compileSort(sql, plan.sort, source, plan.seek && { ...plan.seek, textCharacters: seekCharacters });
   const { where = [], ...rest } = conditions();
   const after = plan.seek === undefined ? [] : beyond(p, order, plan.seek);
+  if (plan.upTo !== undefined)
+    after.push(`started_at ${timeDirection(plan) === "desc" ? ">=" : "<="} ${p.time(plan.upTo)}`);
   return { order, conditions: { ...rest, where: [...where, ...after] } };
 }
 

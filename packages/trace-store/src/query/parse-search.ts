@@ -7,7 +7,7 @@ export const searchedColumns = ["op_name", "display_name", "exception", "attribu
 export type SearchedColumn = (typeof searchedColumns)[number];
 
 /** A search as it is sent, unchecked. */
-export type SearchRequest = { text: string; in?: SearchedColumn[] };
+export type SearchRequest = ApiSchemas["CallSearch"];
 
 /** What a call must have, all of it, in any of the columns. */
 export interface Search {
@@ -23,7 +23,8 @@ const maxCharacters = 1000;
 const maxTerms = 50;
 
 /** Letters and digits with their accents. What only decorates other characters, as variation selectors do, is none. */
-const wordPattern = /[\p{L}\p{N}](?:(?![\uFE00-\uFE0F\u20D0-\u20FF])[\p{L}\p{N}\p{M}])*/gu;
+export const wordCharacter = String.raw`(?:(?![\uFE00-\uFE0F\u20D0-\u20FF])[\p{L}\p{N}\p{M}])`;
+const wordPattern = new RegExp(String.raw`[\p{L}\p{N}]${wordCharacter}*`, "gu");
 
 /** Scripts that are written without spaces between words. */
 const unspaced =

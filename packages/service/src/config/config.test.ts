@@ -10,6 +10,7 @@ test("defaults work without any variable", () => {
     publicUrls: [],
     dataDir: "/home/me/.heddle",
     modelsDir: "/home/me/.heddle/models",
+    textIndex: "bloom",
     trainingConcurrency: 1,
     trainingStallMs: 3_600_000,
     loraRank: undefined,

@@ -182,3 +182,26 @@ test("calls that arrive shift no page", async () => {
   }
   expect(seen).toEqual(["c4", "c3", "c2", "c1", "c0"]);
 });
+
+test("a search finds calls by words and texts, and its cursors are its own", async () => {
+  const projectId = newProject();
+  await record(projectId, 3, { inputs: { question: "What is a Heddle? Größe – 日本語 🎉" }, display_name: "Weaving" });
+  const tracing = service.tracing();
+  const find = async (text: string, more: object = {}) =>
+    await tracing.callsPage({ project_id: projectId, search: { text }, select: ["name"], ...more });
+  const found = await find("heddle GRÖSSE", { search: { text: 'HEDDLE größe "is a"' }, limit: 2 });
+  expect(found.calls.map(({ id }) => id)).toEqual(["c2", "c1"]);
+  expect(found.calls[0]?.matches).toEqual([
+    { path: "inputs.question", at: 5, length: 4 },
+    { path: "inputs.question", at: 10, length: 6 },
+    { path: "inputs.question", at: 18, length: 5 },
+  ]);
+  expect(found).toMatchObject({ has_more: true, search: { complete: true } });
+  const next = await find("", { search: { text: 'HEDDLE größe "is a"' }, after: found.next });
+  expect(next.calls.map(({ id }) => id)).toEqual(["c0"]);
+  await expect(find("heddle", { after: found.next })).rejects.toMatchObject({ status: 422 });
+  for (const text of ["日本", "🎉", "weaving", "a"]) expect((await find(text)).calls).toHaveLength(3);
+  for (const text of ["heddl", "%", "h.ddle", "weave", "_"]) expect((await find(text)).calls).toEqual([]);
+  await expect(find('""')).rejects.toMatchObject({ status: 400 });
+  await expect(find("x".repeat(1_000_000))).rejects.toMatchObject({ status: 422 });
+});

@@ -12,7 +12,7 @@ const preloadFonts: Plugin = {
     order: "post",
     handler: (_, { bundle = {} }) =>
       Object.keys(bundle)
-        .filter((name) => /(?:sans|mono-latin-400).*\.woff2$/.test(name))
+        .filter((name) => name.endsWith(".woff2"))
         .map((name) => ({
           tag: "link",
           attrs: { rel: "preload", as: "font", type: "font/woff2", crossorigin: true, href: `./${name}` },

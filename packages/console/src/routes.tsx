@@ -1,5 +1,8 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { readCallsSearch } from "./calls/calls-search.js";
+import type { CallsSearch } from "./calls/calls-search.js";
 import { HomeScreen } from "./home/home-screen.js";
+import { readSearch, writeSearch } from "./search-params.js";
 import { consoleUrl } from "./session/service-url.js";
 import { NoPage } from "./shell/no-page.js";
 import { Shell } from "./shell/shell.js";
@@ -18,20 +21,37 @@ const logIn = createRoute({
 const project = createRoute({
   getParentRoute: () => root,
   path: "/$entity/$project",
-  component: lazyRouteComponent(() => import("./project/project-screen.js"), "ProjectScreen"),
+  beforeLoad: ({ params }) => {
+    // oxlint-disable-next-line typescript/only-throw-error -- what the router takes
+    throw redirect({ to: "/$entity/$project/calls", params, replace: true });
+  },
+});
+const calls = createRoute({
+  getParentRoute: () => root,
+  path: "/$entity/$project/calls",
+  validateSearch: (given: Record<string, unknown>): CallsSearch & { at?: string } => ({
+    ...readCallsSearch(given),
+    ...(typeof given["at"] === "string" && { at: given["at"] }),
+  }),
+  component: lazyRouteComponent(() => import("./calls/calls-screen.js"), "CallsScreen"),
 });
 
-/** What else is asked for of a project. */
-const ofProject = createRoute({
+const call = createRoute({
   getParentRoute: () => root,
-  path: "/$entity/$project/$",
-  component: lazyRouteComponent(() => import("./project/project-screen.js"), "ProjectScreen"),
+  path: "/$entity/$project/calls/$callId",
+  validateSearch: (given: Record<string, unknown>): CallsSearch & { span?: string } => ({
+    ...readCallsSearch(given),
+    ...(typeof given["span"] === "string" && { span: given["span"] }),
+  }),
+  component: lazyRouteComponent(() => import("./call/call-screen.js"), "CallScreen"),
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, logIn, project, ofProject]),
+  routeTree: root.addChildren([home, logIn, project, calls, call]),
   basepath: consoleUrl().pathname,
   defaultPreload: "intent",
+  parseSearch: readSearch,
+  stringifySearch: writeSearch,
 });
 
 declare module "@tanstack/react-router" {

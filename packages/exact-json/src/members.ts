@@ -31,8 +31,14 @@ export function objectEntries(text: JsonText): Array<{ key: string; value: JsonT
   return entries;
 }
 
-/** Calls `visit` with each member's key and the position of its value. Does nothing when the text is not an object. */
-export function forEachMember(text: JsonText, visit: (key: string, valueFrom: number, valueTo: number) => void): void {
+/**
+ * Calls `visit` with each member's key and the position of its value, until it returns false. Does nothing when the text is not
+ * an object.
+ */
+export function forEachMember(
+  text: JsonText,
+  visit: (key: string, valueFrom: number, valueTo: number) => unknown,
+): void {
   let at = spaceEnd(text, 0);
   if (text[at] !== "{") return;
   at = spaceEnd(text, at + 1);
@@ -45,7 +51,7 @@ export function forEachMember(text: JsonText, visit: (key: string, valueFrom: nu
     if (text[colon] !== ":") throw notJson(colon);
     const from = spaceEnd(text, colon + 1);
     const to = valueEnd(text, from);
-    visit(key, from, to);
+    if (visit(key, from, to) === false) return;
     at = spaceEnd(text, to);
     if (text[at] === "}") return;
     if (text[at] !== ",") throw notJson(at);
@@ -60,15 +66,15 @@ export function arrayItems(text: JsonText): JsonText[] {
   return items;
 }
 
-/** Calls `visit` with each item's index and position. Does nothing when the text is not a list. */
-export function forEachItem(text: JsonText, visit: (index: number, from: number, to: number) => void): void {
+/** Calls `visit` with each item's index and position, until it returns false. Does nothing when the text is not a list. */
+export function forEachItem(text: JsonText, visit: (index: number, from: number, to: number) => unknown): void {
   let at = spaceEnd(text, 0);
   if (text[at] !== "[") return;
   at = spaceEnd(text, at + 1);
   if (text[at] === "]") return;
   for (let index = 0; ; index++) {
     const to = valueEnd(text, at);
-    visit(index, at, to);
+    if (visit(index, at, to) === false) return;
     at = spaceEnd(text, to);
     if (text[at] === "]") return;
     if (text[at] !== ",") throw notJson(at);

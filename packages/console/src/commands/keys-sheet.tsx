@@ -11,11 +11,15 @@ const sheetCommands = { close: { title: "Close", keys: ["Escape", "?"] } };
 export function KeysSheet({ onClose }: { onClose: () => void }) {
   const active = useActiveCommands();
   // Those of the page: the sheet itself hides them.
-  const [commands] = useState(active);
+  const [commands] = useState(active.filter(({ keys }) => keys.length > 0));
   const keyboard = useKeyboard();
   const [letters, setLetters] = useState(keyboard.letters);
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    dialog.current?.showModal();
+    button.current?.focus();
+  }, []);
   useCommands({ scope: "Sheet", modal: true }, sheetCommands, { close: onClose });
   const change = (on: boolean) => {
     keyboard.setLetters(on);
@@ -41,7 +45,9 @@ export function KeysSheet({ onClose }: { onClose: () => void }) {
         <input type="checkbox" checked={letters} onChange={({ target }) => change(target.checked)} /> Single letters and
         signs are commands
       </label>
-      <button onClick={onClose}>Close</button>
+      <button ref={button} onClick={onClose}>
+        Close
+      </button>
     </dialog>
   );
 }

@@ -1,19 +1,12 @@
-import { isUnauthorized } from "@heddle/client/tracing";
-import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
+import { QueryClient } from "@tanstack/react-query";
 import type { BrowserSession } from "../session/session.js";
 
-/** What was read, by the requests. A 401 in it ends the session of the page. */
+/** What was read, by the requests. */
 export function createQueryClient(session: BrowserSession): QueryClient {
-  const onError = (error: unknown) => {
-    if (isUnauthorized(error)) session.end();
-  };
   const client = new QueryClient({
-    queryCache: new QueryCache({ onError }),
-    mutationCache: new MutationCache({ onError }),
     defaultOptions: {
       // The client tries again where that may help; what fails nonetheless is shown, also without a network.
       queries: { retry: false, networkMode: "always", staleTime: 5000 },
-      mutations: { retry: false, networkMode: "always" },
     },
   });
   let { logIns } = session.state();

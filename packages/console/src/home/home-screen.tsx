@@ -1,25 +1,40 @@
+import { callsPage } from "@heddle/client/tracing";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 import { isEmpty, useProjects } from "../data/use-projects.js";
 import { useMe } from "../data/use-me.js";
 import { FirstTrace } from "../first-trace/first-trace.js";
 import { linkToProject } from "../project/project-link.js";
+import { useSession } from "../session/session-context.js";
 import { Failure } from "../ui/failure.js";
 import { Waiting } from "../ui/waiting.js";
 import { ProjectsTable } from "./projects-table.js";
 import "./home-screen.css";
 
-/** The projects of the key; until there is a call, how to send one. The first call that arrives opens its project. */
+/** The projects of the key; until there is a call, how to send one. The first call that arrives is opened. */
 export function HomeScreen() {
   const { data, error, refetch } = useProjects();
   const navigate = useNavigate();
+  const session = useSession();
   const wasEmpty = useRef(false);
   const first = data?.find((project) => !isEmpty(project));
   useEffect(() => {
     if (data === undefined) return;
-    if (wasEmpty.current && first !== undefined) void navigate(linkToProject(first.project_id));
+    if (wasEmpty.current && first !== undefined) {
+      const { project_id } = first;
+      const table = linkToProject(project_id);
+      callsPage(session.connection, { project_id, limit: 1, select: ["trace_id"] }).then(
+        ({ calls: [call] }) =>
+          navigate(
+            call === undefined
+              ? table
+              : { to: "/$entity/$project/calls/$callId", params: { ...table.params, callId: call.id } },
+          ),
+        () => navigate(table),
+      );
+    }
     wasEmpty.current = first === undefined;
-  }, [data, first, navigate]);
+  }, [data, first, navigate, session]);
   const retry = () => void refetch();
   return (
     <main className="home">

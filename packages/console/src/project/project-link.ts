@@ -8,5 +8,5 @@ interface ProjectParams {
 export function linkToProject(projectId: string) {
   const slash = projectId.indexOf("/");
   const params: ProjectParams = { entity: projectId.slice(0, slash), project: projectId.slice(slash + 1) };
-  return { to: "/$entity/$project", params } as const;
+  return { to: "/$entity/$project/calls", params } as const;
 }

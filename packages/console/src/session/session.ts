@@ -22,7 +22,12 @@ const noSession = "none";
  */
 export class BrowserSession {
   readonly #name: string;
-  readonly #fetch = limitInFlight(readsInFlight, (request) => globalThis.fetch(request));
+  readonly #fetch = limitInFlight(readsInFlight, async (request) => {
+    const response = await globalThis.fetch(request);
+    // Of this session: a key that is not valid is another matter.
+    if (response.status === 401 && request.headers.get("x-heddle-session") === this.#token) this.#ended();
+    return response;
+  });
   readonly #listeners = new Set<() => void>();
   #token: string | undefined;
   #state: SessionState;
@@ -69,7 +74,7 @@ export class BrowserSession {
   }
 
   /** The service does not know the session any more. */
-  end(): void {
+  #ended(): void {
     if (this.#state.status === "in") this.#become(this.#token, "ended");
   }
 

@@ -10,14 +10,14 @@ test("durations have one unit and three digits, and two units from a minute on",
     "0.4 ms",
     "812 ms",
     "999 ms",
-    "1 s",
-    "4.1 s",
+    "1.00 s",
+    "4.10 s",
     "59.9 s",
     "1 m",
     "6 m 12 s",
     "2 h 5 m",
     "3 d 4 h",
-    "−4.1 s",
+    "−4.10 s",
   ]);
 });
 

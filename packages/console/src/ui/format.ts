@@ -1,14 +1,16 @@
 const whole = new Intl.NumberFormat("en");
+/** Of one column: each has three digits. */
+const seconds3 = new Intl.NumberFormat("en", { minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
 const three = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 
 /** `1204551` → `1,204,551`. */
 export const formatCount = (count: number): string => whole.format(count);
 
-/** With one unit and three digits: `812 ms`, `4.1 s`; from a minute on with two units: `6 m 12 s`, `2 h 5 m`, `3 d 4 h`. */
+/** With one unit and three digits: `812 ms`, `4.10 s`; from a minute on with two units: `6 m 12 s`, `2 h 5 m`, `3 d 4 h`. */
 export function formatDuration(ms: number): string {
   if (ms < 0) return `−${formatDuration(-ms)}`;
   if (ms < 999.5) return `${three.format(ms)} ms`;
-  if (ms < 59_950) return `${three.format(ms / 1000)} s`;
+  if (ms < 59_950) return `${seconds3.format(ms / 1000)} s`;
   const seconds = Math.round(ms / 1000);
   for (const [size, unit, smaller, smallerUnit] of [
     [86_400, "d", 3600, "h"],
@@ -52,3 +54,19 @@ export function formatBytes(bytes: number): string {
   const power = Math.min(units.length, Math.floor(Math.log10(bytes) / 3));
   return `${three.format(bytes / 1000 ** power)} ${units[power - 1]}`;
 }
+
+/** The time of the day in the time zone of the reader, to the millisecond: `09:41:07.234`. */
+export function formatClock(time: number): string {
+  const date = new Date(time);
+  const clock = [date.getHours(), date.getMinutes(), date.getSeconds()].map(twoDigits).join(":");
+  return `${clock}.${String(date.getMilliseconds()).padStart(3, "0")}`;
+}
+
+/** As {@link formatClock}, with the date where it is another day than today. */
+export function formatMoment(time: number, now: number): string {
+  const date = formatDate(time);
+  return date === formatDate(now) ? formatClock(time) : `${date} ${formatClock(time)}`;
+}
+
+/** An amount in the units of the prices, three digits: `0.0123`. */
+export const formatCost = (cost: number): string => (cost === 0 ? "0" : three.format(cost));

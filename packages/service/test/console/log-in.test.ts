@@ -70,16 +70,16 @@ describe.skipIf(chromiumPath === undefined)("the console", () => {
     });
     const { page, problems } = await visit(browser, `${url}/console/acme/none`);
     await logIn(page, secret);
-    await page.getByText("There is no such project").waitFor();
+    await page.getByText("has no calls that your key may read").waitFor();
     await service.services.control.keys.revoke(key.id);
     const dialog = page.getByRole("dialog");
     await dialog.getByText("Your session has ended").waitFor();
     expect(await axeFindings(page)).toEqual([]);
-    expect(page.url()).toBe(`${url}/console/acme/none`);
+    expect(page.url()).toBe(`${url}/console/acme/none/calls`);
     await dialog.getByLabel("API key").fill(ownerKey);
     await page.keyboard.press("Enter");
     await dialog.waitFor({ state: "detached" });
-    await page.getByText("There is no such project").waitFor();
+    await page.getByText("has no calls that your key may read").waitFor();
     expect(problems).toEqual([]);
   });
 
@@ -97,7 +97,7 @@ describe.skipIf(chromiumPath === undefined)("the console", () => {
       inputs: {},
     };
     await service.tracing(secret).callStart({ start });
-    await page.getByRole("heading", { name: projectId }).waitFor();
+    await page.getByRole("heading", { name: "greet", level: 1 }).waitFor();
     await page.keyboard.press("g");
     await page.keyboard.press("h");
     await page.getByRole("heading", { name: "Projects" }).waitFor();
@@ -109,7 +109,7 @@ describe.skipIf(chromiumPath === undefined)("the console", () => {
     await page.keyboard.press("Control+k");
     await page.keyboard.type("open the");
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: projectId }).waitFor();
+    await page.getByRole("grid").getByText("greet").waitFor();
     await page.goBack();
     await page.keyboard.press("/");
     await page.keyboard.type("nothing has this");
@@ -117,7 +117,7 @@ describe.skipIf(chromiumPath === undefined)("the console", () => {
     await page.keyboard.press("Escape");
     await page.keyboard.press("j");
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: projectId }).waitFor();
+    await page.getByRole("grid").getByText("greet").waitFor();
     expect(problems).toEqual([]);
   });
 

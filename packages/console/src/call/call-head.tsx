@@ -1,0 +1,50 @@
+import type { CallRow, CallsPageRes } from "@heddle/client/tracing";
+import type { ReactNode } from "react";
+import { Status } from "../call-parts/status.js";
+import { formatCount, formatDuration, formatMoment } from "../ui/format.js";
+import { useNow } from "../ui/use-now.js";
+import { visibleLine } from "../ui/visible-text.js";
+import { nameOfCall, statusOf } from "./call-facts.js";
+import type { CallFacts } from "./call-facts.js";
+
+interface Props {
+  call: CallFacts | Omit<CallRow, "values" | "feedback">;
+  /** Its place in the table it was opened from. */
+  place: number | undefined;
+  total: CallsPageRes["total"];
+  /** Leads to the table. */
+  back: ReactNode;
+}
+
+/** What the call was, and how it went. */
+export function CallHead({ call, place, total, back }: Props) {
+  const now = useNow();
+  const status = statusOf(call);
+  const [start, end] = [
+    Date.parse(call.started_at),
+    call.ended_at === undefined ? undefined : Date.parse(call.ended_at),
+  ];
+  return (
+    <header className="call-head">
+      {back}
+      <h1 className="given cut" title={nameOfCall(call)}>
+        {visibleLine(nameOfCall(call))}
+      </h1>
+      <Status status={status} />
+      <span title={`${call.started_at} to ${call.ended_at ?? "now"}`}>
+        {end === undefined
+          ? `+${formatDuration(Math.max(0, Math.floor((now - start) / 1000) * 1000))}`
+          : formatDuration(end - start)}
+      </span>
+      <time className="quiet" dateTime={call.started_at} title={call.started_at}>
+        {formatMoment(start, now)}
+      </time>
+      {place !== undefined && (
+        <span className="quiet call-place">
+          <kbd>[</kbd> {formatCount(place + 1)}
+          {total !== undefined && ` of ${total.exact ? "" : "≈ "}${formatCount(total.value)}`} <kbd>]</kbd>
+        </span>
+      )}
+    </header>
+  );
+}

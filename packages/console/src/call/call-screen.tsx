@@ -1,0 +1,87 @@
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useEffect } from "react";
+import { useCommands } from "../commands/use-commands.js";
+import { useCallPages } from "../calls/use-call-pages.js";
+import { linkToProject } from "../project/project-link.js";
+import { Failure } from "../ui/failure.js";
+import { Waiting } from "../ui/waiting.js";
+import { CallHead } from "./call-head.js";
+import { Trace } from "./trace.js";
+import { useCall } from "./use-call.js";
+import "./call-screen.css";
+
+const callCommands = {
+  previous: { title: "Previous call of the table", keys: ["["] },
+  next: { title: "Next call of the table", keys: ["]"] },
+  back: { title: "Back to the table", keys: ["Escape"] },
+};
+
+/** A call in its trace. */
+export function CallScreen() {
+  const from = "/$entity/$project/calls/$callId";
+  const { entity, project, callId } = useParams({ from });
+  const { span, ...search } = useSearch({ from });
+  const projectId = `${entity}/${project}`;
+  const navigate = useNavigate({ from });
+  const { pages, state } = useCallPages(projectId, search);
+  const index = pages.indexOf(callId);
+  const call = useCall(projectId, callId);
+
+  // Neighbours are there when they are asked for; from a link, there is no table around the call.
+  useEffect(() => {
+    if (index >= 0) pages.want(index, index + 1);
+  }, [pages, index, state.count]);
+  const open = (at: number) => {
+    const id = index < 0 ? undefined : pages.row(at)?.id;
+    if (id === undefined) return undefined;
+    return () => void navigate({ to: from, params: { entity, project, callId: id }, search, replace: true });
+  };
+  useCommands({ scope: "Call" }, callCommands, {
+    previous: open(index - 1),
+    next: open(index + 1),
+    back: () =>
+      void navigate({ to: "/$entity/$project/calls", params: { entity, project }, search: { ...search, at: callId } }),
+  });
+
+  const select = (id: string) => {
+    void navigate({ search: (given) => ({ ...given, span: id === callId ? undefined : id }), replace: true });
+  };
+  const back = (
+    <Link to="/$entity/$project/calls" params={{ entity, project }} search={{ ...search, at: callId }}>
+      ← calls
+    </Link>
+  );
+  const known = call.data ?? pages.row(index);
+  return (
+    <main className="call">
+      {known !== undefined && (
+        <CallHead call={known} place={index < 0 ? undefined : index} total={state.total} back={back} />
+      )}
+      {call.data === undefined && call.error === null && <Waiting what="Loading the call" />}
+      {call.error !== null && (
+        <div className="call-note">
+          <Failure what="The call cannot be read." error={call.error} onRetry={() => void call.refetch()} />
+        </div>
+      )}
+      {call.data === null && (
+        <div className="call-note">
+          <h1>There is no such call</h1>
+          <p className="prose">
+            <span className="mono given">{projectId}</span> has no call <span className="mono given">{callId}</span>. It
+            was deleted, is older than the project keeps calls, or is one of another project.
+          </p>
+          <button onClick={() => void navigate({ ...linkToProject(projectId) })}>All calls of the project</button>
+        </div>
+      )}
+      {call.data !== undefined && call.data !== null && (
+        <Trace
+          key={call.data.trace_id}
+          projectId={projectId}
+          traceId={call.data.trace_id}
+          selected={span ?? callId}
+          onSelect={select}
+        />
+      )}
+    </main>
+  );
+}

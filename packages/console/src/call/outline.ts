@@ -1,0 +1,178 @@
+import type { TraceOutlineRes } from "@heddle/client/tracing";
+
+/** A row of the tree of a trace. */
+export type OutlineRow =
+  | { kind: "call"; index: number; depth: number; isParent: boolean; isOpen: boolean }
+  /** A call that others name as their parent and that is not there. */
+  | { kind: "missing"; id: string; index: number; depth: number; children: number; isOpen: boolean }
+  /** Neighbours of one name, as one row. */
+  | { kind: "fold"; index: number; depth: number; count: number; isOpen: boolean };
+
+/** Neighbours of one name that are folded. */
+const foldedFrom = 20;
+
+/** What the reader opened and closed, by ids of calls. */
+export interface Folding {
+  /** Calls and missing parents whose children are hidden. */
+  closed: ReadonlySet<string>;
+  /** Runs of one name that are shown one by one, by the id of the first. */
+  unfolded: ReadonlySet<string>;
+}
+
+/** Neighbours of one name, and the index after the last call below them. */
+interface Run {
+  name: number;
+  first: number;
+  count: number;
+  end: number;
+}
+
+/** The tree of a trace, in lists that have a value for each call, depth first. */
+export class Outline {
+  readonly data: TraceOutlineRes;
+  /** How deep each call is. */
+  readonly depth: Int32Array;
+  /** Index after the last call below each call. */
+  readonly end: Int32Array;
+  readonly #places: Map<string, number>;
+  /** Missing parents by the index of their first child, with the index after the last call below them. */
+  readonly #missing = new Map<number, { id: string; children: number; end: number }>();
+  /** Runs that are folded, by the index of their first call. */
+  readonly #runs: Map<number, Run>;
+
+  constructor(data: TraceOutlineRes) {
+    this.data = data;
+    const { ids, parent, missing_parents } = data;
+    this.#places = new Map(ids.map((id, index) => [id, index]));
+    this.depth = new Int32Array(ids.length);
+    this.end = new Int32Array(ids.length);
+    this.#end(parent);
+    for (const { id, first, children } of missing_parents) {
+      let end = first;
+      for (let child = 0; child < children && end < ids.length; child++) end = this.end[end] ?? ids.length;
+      this.#missing.set(first, { id, children, end });
+      for (let index = first; index < end; index++) this.depth[index] = (this.depth[index] ?? 0) + 1;
+    }
+    this.#runs = this.#findRuns();
+  }
+
+  get length(): number {
+    return this.data.ids.length;
+  }
+
+  indexOf(id: string): number {
+    return this.#places.get(id) ?? -1;
+  }
+
+  id(index: number): string {
+    return this.data.ids[index] ?? "";
+  }
+
+  name(index: number): string {
+    return this.data.names[this.data.name[index] ?? 0] ?? "";
+  }
+
+  parent(index: number): number {
+    return this.data.parent[index] ?? -1;
+  }
+
+  /** The index after the last call of the run that a call begins. */
+  runEnd(first: number): number {
+    return this.#runs.get(first)?.end ?? first + 1;
+  }
+
+  /** The rows that can be seen. Linear in the length of the trace. */
+  rows({ closed, unfolded }: Folding): OutlineRow[] {
+    const rows: OutlineRow[] = [];
+    /** Ends of runs that are shown one by one, which are one level deeper. */
+    const shown: number[] = [];
+    for (let index = 0; index < this.length;) {
+      while (index >= (shown.at(-1) ?? Infinity)) shown.pop();
+      const missing = this.#missing.get(index);
+      if (missing !== undefined) {
+        const { id, children, end } = missing;
+        const isOpen = !closed.has(id);
+        rows.push({ kind: "missing", id, index, depth: 0, children, isOpen });
+        if (!isOpen) {
+          index = end;
+          continue;
+        }
+      }
+      const run = this.#runs.get(index);
+      if (run !== undefined) {
+        const isOpen = unfolded.has(this.id(index));
+        rows.push({ kind: "fold", index, depth: (this.depth[index] ?? 0) + shown.length, count: run.count, isOpen });
+        if (!isOpen) {
+          index = run.end;
+          continue;
+        }
+        shown.push(run.end);
+      }
+      const isParent = (this.data.children[index] ?? 0) > 0;
+      const isOpen = isParent && !closed.has(this.id(index));
+      rows.push({ kind: "call", index, depth: (this.depth[index] ?? 0) + shown.length, isParent, isOpen });
+      index = isOpen ? index + 1 : (this.end[index] ?? index + 1);
+    }
+    return rows;
+  }
+
+  /** The same, with everything open that hides a call. */
+  reveal(id: string, { closed, unfolded }: Folding): Folding {
+    const opened = { closed: new Set(closed), unfolded: new Set(unfolded) };
+    const place = this.indexOf(id);
+    for (const [first, { id: missing, end }] of this.#missing)
+      if (first <= place && place < end) opened.closed.delete(missing);
+    for (let index = place; index >= 0; index = this.parent(index)) {
+      if (index !== place) opened.closed.delete(this.id(index));
+      const run = this.#runOf(index);
+      if (run !== undefined) opened.unfolded.add(this.id(run.first));
+    }
+    return opened;
+  }
+
+  /** The next call with an error of its own, before or behind a call; -1 without one. */
+  nextError(from: number, step: 1 | -1): number {
+    for (let index = from + step; index >= 0 && index < this.length; index += step)
+      if (this.data.status[index] === "error") return index;
+    return -1;
+  }
+
+  /** Depths, and ends of subtrees, from parents: what is deeper and follows is below. */
+  #end(parent: readonly number[]): void {
+    const above: number[] = [];
+    for (let index = 0; index < parent.length; index++) {
+      const parentOf = parent[index] ?? -1;
+      this.depth[index] = parentOf < 0 ? 0 : (this.depth[parentOf] ?? 0) + 1;
+      while (above.length > (this.depth[index] ?? 0)) this.end[above.pop() ?? 0] = index;
+      above.push(index);
+    }
+    for (const index of above) this.end[index] = parent.length;
+  }
+
+  #findRuns(): Map<number, Run> {
+    const runs = new Map<number, Run>();
+    const lastBelow = new Map<number, Run>();
+    for (let index = 0; index < this.length; index++) {
+      // Children of missing parents are no neighbours of those of others.
+      if (this.#missing.has(index)) lastBelow.delete(-1);
+      const parent = this.parent(index);
+      const [name, end] = [this.data.name[index] ?? 0, this.end[index] ?? index + 1];
+      const last = lastBelow.get(parent);
+      if (last?.name === name && last.end === index) {
+        last.count++;
+        last.end = end;
+        if (last.count === foldedFrom) runs.set(last.first, last);
+      } else lastBelow.set(parent, { name, first: index, count: 1, end });
+    }
+    return runs;
+  }
+
+  /** The run that a call is one of. */
+  #runOf(index: number): Run | undefined {
+    const [parent, name] = [this.parent(index), this.data.name[index] ?? 0];
+    for (const run of this.#runs.values()) {
+      if (run.name === name && run.first <= index && index < run.end && this.parent(run.first) === parent) return run;
+    }
+    return undefined;
+  }
+}

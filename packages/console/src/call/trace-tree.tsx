@@ -1,0 +1,190 @@
+import { useId, useLayoutEffect, useMemo } from "react";
+import type { RefObject } from "react";
+import { scrollToRow, useRowWindow } from "../grid/use-row-window.js";
+import { formatCount, formatDuration } from "../ui/format.js";
+import { useNow } from "../ui/use-now.js";
+import { visibleLine } from "../ui/visible-text.js";
+import type { Outline, OutlineRow } from "./outline.js";
+import "./trace-tree.css";
+
+export const treeRowHeight = 24;
+const indent = 14;
+
+interface Props {
+  outline: Outline;
+  rows: readonly OutlineRow[];
+  current: number;
+  onSelect: (at: number) => void;
+  onToggle: (row: OutlineRow, isOpen: boolean) => void;
+  scroller: RefObject<HTMLDivElement | null>;
+}
+
+/** The tree of calls, each with the bar of its time on the scale of the whole trace. */
+export function TraceTree({ outline, rows, current, onSelect, onToggle, scroller }: Props) {
+  const id = useId();
+  const { first, end } = useRowWindow(scroller, rows.length, treeRowHeight);
+  const isRunning = useMemo(() => outline.data.status.includes("running"), [outline]);
+  const scale = useScale(outline, isRunning);
+  useLayoutEffect(() => scrollToRow(scroller.current, current, treeRowHeight, treeRowHeight), [scroller, current]);
+  const indexes = Array.from({ length: Math.max(0, end - first) }, (_, at) => first + at);
+  if (current >= 0 && current < rows.length && (current < first || current >= end)) indexes.push(current);
+  return (
+    <div
+      ref={scroller}
+      role="treegrid"
+      tabIndex={0}
+      className="tree"
+      aria-label="Calls of the trace"
+      aria-rowcount={rows.length + 1}
+      aria-activedescendant={current < 0 ? undefined : `${id}-${current}`}
+    >
+      <div role="row" aria-rowindex={1} className="tree-row tree-head">
+        <div role="columnheader">call</div>
+        <div role="columnheader" className="figure">
+          time
+        </div>
+        <div role="columnheader" className="tree-scale">
+          <span>0</span>
+          <span>{formatDuration((scale.end - scale.start) / 1000)}</span>
+        </div>
+      </div>
+      <div role="rowgroup" className="tree-body" style={{ height: rows.length * treeRowHeight }}>
+        {indexes.map((at) => {
+          const row = rows[at];
+          if (row === undefined) return undefined;
+          const isParent = row.kind !== "call" || row.isParent;
+          return (
+            <div
+              key={row.kind === "missing" ? `missing ${row.id}` : `${row.kind} ${outline.id(row.index)}`}
+              id={`${id}-${at}`}
+              role="row"
+              aria-rowindex={at + 2}
+              aria-level={row.depth + 1}
+              aria-selected={at === current}
+              aria-expanded={isParent ? row.isOpen : undefined}
+              className={at === current ? "tree-row is-current" : "tree-row"}
+              style={{ transform: `translateY(${at * treeRowHeight}px)` }}
+              onClick={() => onSelect(at)}
+              onDoubleClick={() => isParent && onToggle(row, !row.isOpen)}
+            >
+              <div role="gridcell" className="tree-name" style={{ paddingLeft: Math.min(row.depth, 40) * indent }}>
+                <span
+                  className="tree-toggle"
+                  aria-hidden
+                  onClick={(event) => {
+                    if (!isParent) return;
+                    event.stopPropagation();
+                    onToggle(row, !row.isOpen);
+                  }}
+                >
+                  {isParent ? (row.isOpen ? "▾" : "▸") : ""}
+                </span>
+                <RowName outline={outline} row={row} />
+              </div>
+              <div role="gridcell" className="figure">
+                <RowTime outline={outline} row={row} now={scale.now} />
+              </div>
+              <div role="gridcell" className="tree-bar">
+                <Bar outline={outline} row={row} scale={scale} />
+              </div>
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+function RowName({ outline, row }: { outline: Outline; row: OutlineRow }) {
+  if (row.kind === "missing") {
+    return (
+      <span className="quiet">
+        parent <span className="mono given">{visibleLine(row.id)}</span> has not arrived
+      </span>
+    );
+  }
+  const name = outline.name(row.index);
+  const status = row.kind === "call" ? outline.data.status[row.index] : undefined;
+  const marks = { error: "✗", descendant_error: "✗", running: "●", success: undefined };
+  const mark = status === undefined ? undefined : marks[status];
+  return (
+    <>
+      <span className={status === "error" ? "given cut is-error" : "given cut"} title={name}>
+        {visibleLine(name)}
+      </span>
+      {row.kind === "fold" && <span className="quiet">×{formatCount(row.count)}</span>}
+      {mark !== undefined && (
+        <span className={`status is-${status?.replace("_", "-")}`}>
+          {mark} <span className="unseen">{status?.replace("_", " ")}</span>
+        </span>
+      )}
+    </>
+  );
+}
+
+interface Scale {
+  /** In microseconds, as the times of the trace. */
+  start: number;
+  end: number;
+  /** The end of what runs. */
+  now: number;
+}
+
+/** From the first start to the last end, or while something runs, to now. */
+function useScale(outline: Outline, isRunning: boolean): Scale {
+  const clock = useNow() * 1000;
+  const [start, last] = useMemo(() => {
+    let [from, to] = [Infinity, -Infinity];
+    const { start_us, end_us } = outline.data;
+    for (let index = 0; index < outline.length; index++) {
+      from = Math.min(from, start_us[index] ?? from);
+      to = Math.max(to, end_us[index] ?? start_us[index] ?? to);
+    }
+    return [from, to];
+  }, [outline]);
+  const now = Math.max(clock, last);
+  return { start, end: isRunning ? now : last, now };
+}
+
+/** Start and end of a row; of a fold from the first start to the last end of what it holds. */
+function timesOf(outline: Outline, row: OutlineRow, now: number): [start: number, end: number] | undefined {
+  const { start_us, end_us } = outline.data;
+  if (row.kind === "missing") return undefined;
+  const last = row.kind === "fold" ? outline.runEnd(row.index) : row.index + 1;
+  let [from, to] = [Infinity, -Infinity];
+  for (let index = row.index; index < last; index++) {
+    const start = start_us[index] ?? 0;
+    from = Math.min(from, start);
+    // A call that ends before it starts took no time.
+    to = Math.max(to, start, end_us[index] ?? now);
+  }
+  return [from, to];
+}
+
+function RowTime({ outline, row, now }: { outline: Outline; row: OutlineRow; now: number }) {
+  const times = timesOf(outline, row, now);
+  if (times === undefined) return undefined;
+  const isRunning = row.kind === "call" && outline.data.end_us[row.index] === null;
+  const time = formatDuration((times[1] - times[0]) / 1000);
+  return isRunning ? (
+    <span className="is-running">+{formatDuration(Math.floor((times[1] - times[0]) / 1e6) * 1000)}</span>
+  ) : (
+    <>{time}</>
+  );
+}
+
+function Bar({ outline, row, scale }: { outline: Outline; row: OutlineRow; scale: Scale }) {
+  const times = timesOf(outline, row, scale.now);
+  if (times === undefined) return undefined;
+  const width = Math.max(1, scale.end - scale.start);
+  const [left, right] = [(times[0] - scale.start) / width, (times[1] - scale.start) / width];
+  const status = outline.data.status[row.index];
+  const kind = outline.data.kind[row.index] ?? "other";
+  return (
+    <span
+      className={`bar is-kind-${kind}${status === "error" ? " is-failed" : ""}${status === "running" ? " is-open" : ""}`}
+      title={kind}
+      style={{ left: `${left * 100}%`, width: `${Math.max(0, right - left) * 100}%` }}
+    />
+  );
+}

@@ -1,0 +1,131 @@
+import { useMemo, useRef, useState } from "react";
+import type { CSSProperties } from "react";
+import { useCommands } from "../commands/use-commands.js";
+import { scrollToRow } from "../grid/use-row-window.js";
+import { Failure } from "../ui/failure.js";
+import { counted } from "../ui/format.js";
+import { Waiting } from "../ui/waiting.js";
+import { useOutline } from "./use-call.js";
+import type { Folding, OutlineRow } from "./outline.js";
+import { SpanDetails } from "./span-details.js";
+import { TraceTree, treeRowHeight } from "./trace-tree.js";
+
+const traceCommands = {
+  down: { title: "Next row", keys: ["j", "ArrowDown"] },
+  up: { title: "Previous row", keys: ["k", "ArrowUp"] },
+  closeOrParent: { title: "Close the row, or go to its parent", keys: ["h", "ArrowLeft"] },
+  open: { title: "Open the row, or go to its first child", keys: ["l", "ArrowRight"] },
+  toggle: { title: "Open or close the row", keys: ["Enter", "Space"] },
+  nextError: { title: "Next error", keys: ["n"] },
+  previousError: { title: "Previous error", keys: ["N"] },
+};
+
+interface Props {
+  projectId: string;
+  traceId: string;
+  /** Id of the call whose details are shown. */
+  selected: string;
+  onSelect: (id: string) => void;
+}
+
+/** The tree of a trace with its times, and the call under the cursor. */
+export function Trace({ projectId, traceId, selected, onSelect }: Props) {
+  const { data: outline, error, refetch } = useOutline(projectId, traceId);
+  const [folding, setFolding] = useState<Folding>({ closed: new Set(), unfolded: new Set() });
+  /** A row that is no call: a fold, a missing parent. */
+  const [special, setSpecial] = useState<string>();
+  const scroller = useRef<HTMLDivElement>(null);
+  // What is selected by the address can be seen.
+  const shown = useMemo(
+    () => (outline === undefined || special !== undefined ? folding : outline.reveal(selected, folding)),
+    [outline, folding, selected, special],
+  );
+  const rows = useMemo(() => outline?.rows(shown) ?? [], [outline, shown]);
+  const keyOf = (row: OutlineRow): string =>
+    row.kind === "missing" ? `missing ${row.id}` : row.kind === "fold" ? `fold ${outline?.id(row.index)}` : "";
+  const current = rows.findIndex((row) =>
+    special === undefined ? row.kind === "call" && outline?.id(row.index) === selected : keyOf(row) === special,
+  );
+
+  const select = (at: number) => {
+    const row = rows[Math.max(0, Math.min(rows.length - 1, at))];
+    if (row === undefined || outline === undefined) return;
+    // What was opened to show the call remains open.
+    setFolding(shown);
+    if (row.kind === "call") {
+      setSpecial(undefined);
+      onSelect(outline.id(row.index));
+    } else setSpecial(keyOf(row));
+    scrollToRow(scroller.current, at, treeRowHeight, treeRowHeight);
+  };
+  const selectCall = (index: number) => {
+    if (index < 0 || outline === undefined) return;
+    setSpecial(undefined);
+    setFolding(outline.reveal(outline.id(index), shown));
+    onSelect(outline.id(index));
+  };
+  const setOpen = (row: OutlineRow, isOpen: boolean) => {
+    const id = row.kind === "missing" ? row.id : (outline?.id(row.index) ?? "");
+    const [closed, unfolded] = [new Set(shown.closed), new Set(shown.unfolded)];
+    if (row.kind === "fold") {
+      if (isOpen) unfolded.add(id);
+      else unfolded.delete(id);
+    } else if (isOpen) closed.delete(id);
+    else closed.add(id);
+    setFolding({ closed, unfolded });
+  };
+  const row = rows[current];
+  const isParent = row !== undefined && (row.kind !== "call" || row.isParent);
+  const parentRow = () => {
+    for (let at = current - 1; at >= 0; at--) if ((rows[at]?.depth ?? 0) < (row?.depth ?? 0)) return at;
+    return -1;
+  };
+  useCommands({ scope: "Trace" }, traceCommands, {
+    down: rows.length === 0 ? undefined : () => select(current + 1),
+    up: rows.length === 0 ? undefined : () => select(current - 1),
+    closeOrParent:
+      row === undefined
+        ? undefined
+        : () => {
+            if (isParent && row.isOpen) setOpen(row, false);
+            else if (parentRow() >= 0) select(parentRow());
+          },
+    open: isParent ? () => (row.isOpen ? select(current + 1) : setOpen(row, true)) : undefined,
+    toggle: isParent ? () => setOpen(row, !row.isOpen) : undefined,
+    nextError: outline && (() => selectCall(outline.nextError(outline.indexOf(selected), 1))),
+    previousError: outline && (() => selectCall(outline.nextError(outline.indexOf(selected), -1))),
+  });
+
+  return (
+    <div className="trace">
+      <section className="trace-rows" aria-label="Trace" style={{ "--rows": rows.length } as CSSProperties}>
+        {error !== null && <Failure what="The trace cannot be read." error={error} onRetry={() => void refetch()} />}
+        {outline === undefined && error === null && <Waiting what="Loading the trace" />}
+        {outline !== undefined && (
+          <>
+            <TraceTree
+              outline={outline}
+              rows={rows}
+              current={current}
+              onSelect={select}
+              onToggle={setOpen}
+              scroller={scroller}
+            />
+            <TraceSummary total={outline.data.total} shown={outline.length} cycles={outline.data.cycles} />
+          </>
+        )}
+      </section>
+      <SpanDetails projectId={projectId} id={selected} />
+    </div>
+  );
+}
+
+/** What the tree is of, and what it lacks. */
+function TraceSummary({ total, shown, cycles }: { total: number; shown: number; cycles: number }) {
+  return (
+    <p className="trace-summary quiet">
+      {shown === total ? counted(total, "call") : `the first ${counted(shown, "call")} of ${total}`}
+      {cycles > 0 && <span className="is-error"> ✗ {counted(cycles, "circle")} of parents, cut at its first call</span>}
+    </p>
+  );
+}

@@ -1,0 +1,118 @@
+import { expect, test } from "vitest";
+import { CallPages } from "./call-pages.js";
+import type { Page, PageStart } from "./call-pages.js";
+
+interface Row {
+  id: string;
+  seq: string;
+}
+
+/** A service with calls, newest first; cursors are ids. */
+function service(count: number) {
+  const calls: Row[] = Array.from({ length: count }, (_, index) => ({ id: `c${count - index}`, seq: "1" }));
+  const sent: PageStart[] = [];
+  const read = ({ limit, ...start }: PageStart & { limit: number }): Promise<Page<Row>> => {
+    sent.push(start);
+    const { after, before, at_time } = start;
+    const at = calls.findIndex(({ id }) => id === (after ?? before ?? at_time));
+    const end = before === undefined ? calls.length : before === "end" ? calls.length : at;
+    const from = before === undefined ? (after === undefined ? Math.max(0, at) : at + 1) : Math.max(0, end - limit);
+    const page = calls.slice(from, before === undefined ? from + limit : end);
+    const hasMore = before === undefined ? from + page.length < calls.length : from > 0;
+    return Promise.resolve({ calls: page, next: page.at(-1)?.id, previous: page[0]?.id, has_more: hasMore, seq: "1" });
+  };
+  return { calls, sent, read, pages: new CallPages<Row>(read) };
+}
+
+const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
+const ids = ({ pages }: ReturnType<typeof service>) =>
+  Array.from({ length: pages.state().count }, (_, index) => pages.row(index)?.id);
+
+test("three pages ahead of the reader are read, one after another", async () => {
+  const made = service(2000);
+  made.pages.want(0, 30);
+  await settled();
+  expect(made.pages.state()).toMatchObject({ count: 800, hasAfter: true, hasBefore: false, loading: false });
+  expect(ids(made)).toEqual(made.calls.slice(0, 800).map(({ id }) => id));
+  made.pages.want(500, 530);
+  await settled();
+  expect(made.pages.state().count).toBe(1200);
+});
+
+test("from the end pages are read upwards, and what is on the page knows how far it moved", async () => {
+  const made = service(2000);
+  made.pages.want(0, 10);
+  await settled();
+  await made.pages.jump("last");
+  expect(made.pages.state()).toMatchObject({ count: 200, hasAfter: false, hasBefore: true });
+  made.pages.want(0, 30);
+  await settled();
+  expect(made.pages.state()).toMatchObject({ hasBefore: true });
+  expect(ids(made)).toEqual(made.calls.slice(-made.pages.state().count).map(({ id }) => id));
+  expect(made.pages.state().prepended).toBe(made.pages.state().count - 200);
+  expect(made.pages.indexOf("c1")).toBe(made.pages.state().count - 1);
+  expect(made.pages.indexOf("c200")).toBe(made.pages.state().count - 200);
+});
+
+test("new calls are counted and wait; changed ones are replaced where they are", async () => {
+  const made = service(10);
+  made.pages.want(0, 10);
+  await settled();
+  made.calls.unshift({ id: "new2", seq: "3" }, { id: "new1", seq: "2" });
+  made.calls[4] = { id: "c8", seq: "4" };
+  made.calls[5] = { id: "c7", seq: "0" };
+  await made.pages.look(new AbortController().signal);
+  expect(made.pages.state()).toMatchObject({ count: 10, newer: 2, newerIsLeast: false });
+  expect([made.pages.row(2), made.pages.row(3)]).toEqual([
+    { id: "c8", seq: "4" },
+    { id: "c7", seq: "1" },
+  ]);
+  await made.pages.jump("first");
+  expect(ids(made).slice(0, 3)).toEqual(["new2", "new1", "c10"]);
+  expect(made.pages.state().newer).toBe(0);
+});
+
+test("the first call of a selection that was empty is shown at once", async () => {
+  const made = service(0);
+  made.pages.want(0, 10);
+  await settled();
+  expect(made.pages.state()).toMatchObject({ count: 0, hasAfter: false });
+  made.calls.push({ id: "first", seq: "1" });
+  await made.pages.look(new AbortController().signal);
+  expect(ids(made)).toEqual(["first"]);
+});
+
+test("a search that ends early waits until the reader goes on", async () => {
+  const page = { has_more: false, seq: "1", previous: "p" };
+  const answers: Page<Row>[] = [
+    { ...page, calls: [], next: "a", search: { complete: false, searched_to: "2026-01-02T00:00:00Z" } },
+    { ...page, calls: [{ id: "found", seq: "1" }], next: "b", search: { complete: true } },
+  ];
+  const starts: PageStart[] = [];
+  const pages = new CallPages<Row>(({ limit: _limit, ...start }) => {
+    starts.push(start);
+    return Promise.resolve(answers.shift()!);
+  });
+  pages.want(0, 10);
+  await settled();
+  expect(pages.state()).toMatchObject({ count: 0, searchedTo: "2026-01-02T00:00:00Z" });
+  pages.want(0, 10);
+  pages.goOn();
+  await settled();
+  expect([pages.row(0)?.id, pages.state().searchedTo, pages.state().hasAfter]).toEqual(["found", undefined, false]);
+  expect(starts).toEqual([{}, { after: "a" }]);
+});
+
+test("after an error nothing is read until somebody tries again", async () => {
+  let fails = true;
+  const { read } = service(5);
+  const pages = new CallPages<Row>((start, _signal) => (fails ? Promise.reject(new Error("down")) : read(start)));
+  pages.want(0, 10);
+  await settled();
+  expect(pages.state()).toMatchObject({ error: new Error("down"), count: 0 });
+  pages.want(0, 10);
+  fails = false;
+  pages.retry();
+  await settled();
+  expect(pages.state()).toMatchObject({ error: undefined, count: 5 });
+});

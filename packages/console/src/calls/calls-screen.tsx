@@ -1,0 +1,224 @@
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useCallback, useMemo, useRef, useState } from "react";
+import { useCommands } from "../commands/use-commands.js";
+import { FirstTrace } from "../first-trace/first-trace.js";
+import { VirtualGrid } from "../grid/virtual-grid.js";
+import { Failure } from "../ui/failure.js";
+import { counted, formatCount, formatMoment } from "../ui/format.js";
+import { useMedia } from "../ui/use-media.js";
+import { Waiting } from "../ui/waiting.js";
+import { columnPaths, conditionsOf } from "./calls-search.js";
+import type { CallsSearch } from "./calls-search.js";
+import { ColumnsDialog } from "./columns-dialog.js";
+import { callColumns } from "./columns.js";
+import { Conditions, describeConditions } from "./conditions.js";
+import { useCallPages, useNewerCalls } from "./use-call-pages.js";
+import type { PagesState } from "./call-pages.js";
+import "./calls-screen.css";
+
+const callsCommands = {
+  next: { title: "Next call", keys: ["j", "ArrowDown"] },
+  previous: { title: "Previous call", keys: ["k", "ArrowUp"] },
+  pageDown: { title: "A page down", keys: ["PageDown"] },
+  pageUp: { title: "A page up", keys: ["PageUp"] },
+  open: { title: "Open the call", keys: ["Enter"] },
+  first: { title: "First call, new ones included", keys: ["g g", "Home"] },
+  last: { title: "Last call", keys: ["G", "End"] },
+  text: { title: "Search a text", keys: ["/"] },
+  drop: { title: "Drop the last condition", keys: ["Backspace"] },
+  order: { title: "Newest or longest first", keys: ["o"] },
+  columns: { title: "Choose columns", keys: ["c"] },
+  live: { title: "Look for new calls, or stop that", keys: ["."] },
+};
+
+/** Rows that PageDown moves. */
+const pageStep = 20;
+
+/** The calls of a project: a table of any length, by conditions that the address has. */
+export function CallsScreen() {
+  const { entity, project } = useParams({ from: "/$entity/$project/calls" });
+  const { at, ...search } = useSearch({ from: "/$entity/$project/calls" });
+  const projectId = `${entity}/${project}`;
+  const navigate = useNavigate({ from: "/$entity/$project/calls" });
+  const { pages, state } = useCallPages(projectId, search);
+  const [isLive, setLive] = useState(true);
+  const [atEnd, setAtEnd] = useState(false);
+  const [choosing, setChoosing] = useState(false);
+  const textField = useRef<HTMLInputElement>(null);
+  // Under another order than time, new calls have no place at its beginning.
+  useNewerCalls(pages, isLive && search.sort === undefined);
+
+  const current = at === undefined ? (state.count > 0 ? 0 : -1) : pages.indexOf(at);
+  const setCurrent = (index: number) => {
+    const call = pages.row(Math.max(0, Math.min(state.count - 1, index)));
+    if (call !== undefined) void navigate({ search: (given) => ({ ...given, at: call.id }), replace: true });
+  };
+  const change = (by: Partial<CallsSearch>) => {
+    void navigate({ search: (given) => ({ ...given, ...by, at: undefined }) });
+  };
+  const open = (index: number) => {
+    const call = pages.row(index);
+    if (call !== undefined) {
+      void navigate({ to: "/$entity/$project/calls/$callId", params: { entity, project, callId: call.id }, search });
+    }
+  };
+  const jump = (to: "first" | "last") => {
+    setAtEnd(to === "last");
+    void navigate({ search: (given) => ({ ...given, at: undefined }), replace: true });
+    void pages.jump(to).then(() => to === "last" && setCurrent(pages.state().count - 1));
+  };
+  const last = conditionsOf(search).at(-1);
+  const hasRows = state.count > 0;
+  useCommands({ scope: "Calls" }, callsCommands, {
+    next: hasRows ? () => setCurrent(current + 1) : undefined,
+    previous: hasRows ? () => setCurrent(current - 1) : undefined,
+    pageDown: hasRows ? () => setCurrent(current + pageStep) : undefined,
+    pageUp: hasRows ? () => setCurrent(current - pageStep) : undefined,
+    open: current < 0 ? undefined : () => open(current),
+    first: () => jump("first"),
+    last: hasRows ? () => jump("last") : undefined,
+    text: () => textField.current?.focus(),
+    drop: last && (() => change({ [last]: undefined })),
+    order: () => change({ sort: search.sort === undefined ? "latency" : undefined }),
+    columns: () => setChoosing(true),
+    live: search.sort === undefined ? () => setLive(!isLive) : undefined,
+  });
+
+  const paths = columnPaths(search);
+  // Of whose day the date is left out.
+  const [now] = useState(() => Date.now());
+  const isNarrow = useMedia("(max-width: 640px)");
+  const pathKey = paths.join(",");
+  const columns = useMemo(
+    () => callColumns(pathKey.split(",").filter(Boolean), { now, isNarrow }),
+    [pathKey, now, isNarrow],
+  );
+  const want = useCallback((first: number, end: number) => pages.want(first, end), [pages]);
+  const row = useCallback((index: number) => pages.row(index), [pages]);
+  const isEmpty = !hasRows && !state.loading && state.error === undefined && !state.hasAfter;
+  return (
+    <main className="calls">
+      <h1 className="unseen">Calls of {projectId}</h1>
+      <div className="calls-bar">
+        <Conditions search={search} onChange={change} names={namesOf(pages)} textField={textField} />
+        <Summary state={state} isLive={isLive && search.sort === undefined} search={search} />
+      </div>
+      {state.newer > 0 && (
+        <button className="calls-newer" onClick={() => jump("first")}>
+          {formatCount(state.newer)}
+          {state.newerIsLeast && " or more"} new ↑ <kbd>g</kbd> <kbd>g</kbd>
+        </button>
+      )}
+      {state.error !== undefined && (
+        <div className="calls-note">
+          <Failure what="The calls cannot be read." error={state.error} onRetry={() => pages.retry()} />
+        </div>
+      )}
+      {state.searchedTo !== undefined && (
+        <p className="calls-note" role="status">
+          Looked back to <time>{formatMoment(Date.parse(state.searchedTo), now)}</time>, {formatCount(state.count)}{" "}
+          found. <button onClick={() => pages.goOn()}>Look further</button>
+        </p>
+      )}
+      {isEmpty ? (
+        <Empty projectId={projectId} search={search} onChange={change} />
+      ) : (
+        <VirtualGrid
+          label="Calls"
+          columns={columns}
+          count={state.count}
+          row={row}
+          onWant={want}
+          current={current}
+          onCurrent={setCurrent}
+          onOpen={open}
+          prepended={state.prepended}
+          generation={state.generation}
+          atEnd={atEnd}
+          total={state.total?.exact === true ? state.total.value : undefined}
+        />
+      )}
+      {!hasRows && state.loading && <Waiting what="Loading calls" />}
+      {choosing && (
+        <ColumnsDialog
+          paths={paths}
+          onChange={(chosen) => change({ cols: chosen.join(",") || "," })}
+          onClose={() => setChoosing(false)}
+        />
+      )}
+    </main>
+  );
+}
+
+function Summary({
+  state: { total, count, hasBefore, hasAfter },
+  isLive,
+  search,
+}: {
+  state: PagesState;
+  isLive: boolean;
+  search: CallsSearch;
+}) {
+  const known = hasBefore || hasAfter ? total : { value: count, exact: true };
+  return (
+    <p className="calls-summary">
+      {known !== undefined && (
+        <span title={known.exact ? "Counted" : "Estimated from the newest calls"}>
+          {known.exact ? "" : "≈ "}
+          {counted(known.value, "call")}
+        </span>
+      )}
+      <span className="quiet">{search.sort === undefined ? "newest first" : "longest first"}</span>
+      {isLive ? <span className="is-running">● live</span> : <span className="quiet">○ not live</span>}
+    </p>
+  );
+}
+
+/** Which condition removes all calls, and what drops it. In a project without calls, how to send one. */
+function Empty({
+  projectId,
+  search,
+  onChange,
+}: {
+  projectId: string;
+  search: CallsSearch;
+  onChange: (change: CallsSearch) => void;
+}) {
+  const given = describeConditions(search);
+  if (given.length === 0) {
+    return (
+      <div className="calls-empty">
+        <p className="prose">
+          <span className="mono given">{projectId}</span> has no calls that your key may read. The first one appears
+          here by itself.
+        </p>
+        <FirstTrace projectId={projectId} />
+      </div>
+    );
+  }
+  return (
+    <div className="calls-empty">
+      <p>There are no such calls. Drop a condition:</p>
+      <ul>
+        {given.map(({ name, words }, index) => (
+          <li key={name}>
+            <button onClick={() => onChange({ [name]: undefined })}>
+              <span className="given">{words}</span>
+            </button>{" "}
+            {index === given.length - 1 && <kbd>Backspace</kbd>}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** Of the rows at the beginning: enough to choose from. */
+function namesOf(pages: { row: (index: number) => { name?: string } | undefined; state: () => PagesState }): string[] {
+  const names = new Set<string>();
+  for (let index = 0; index < Math.min(200, pages.state().count); index++) {
+    const name = pages.row(index)?.name;
+    if (name !== undefined) names.add(name);
+  }
+  return [...names].toSorted();
+}

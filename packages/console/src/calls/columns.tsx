@@ -1,0 +1,88 @@
+import type { Column } from "../grid/virtual-grid.js";
+import { Latency, Status } from "../call-parts/status.js";
+import { formatClock, formatCost, formatCount, formatMoment } from "../ui/format.js";
+import { visibleLine } from "../ui/visible-text.js";
+import { valuesOf } from "./values.js";
+import type { TableRow } from "./values.js";
+
+/** What the page is asked for besides the leaves. */
+export const selectedProperties = [
+  "trace_id",
+  "parent_id",
+  "op_name",
+  "name",
+  "status",
+  "ended_at",
+  "latency_ms",
+  "exception",
+  "tokens",
+];
+
+/** The columns that every table has, and one for each path. */
+export function callColumns(
+  paths: readonly string[],
+  { now, isNarrow }: { now: number; isNarrow: boolean },
+): Column<TableRow>[] {
+  return [
+    {
+      id: "started",
+      title: "started",
+      width: isNarrow ? 104 : 184,
+      cell: ({ started_at }) => (
+        <time dateTime={started_at} title={started_at}>
+          {isNarrow ? formatClock(Date.parse(started_at)) : formatMoment(Date.parse(started_at), now)}
+        </time>
+      ),
+    },
+    {
+      id: "name",
+      title: "name",
+      width: isNarrow ? 112 : 220,
+      ...(isNarrow && { grows: true as const }),
+      cell: ({ name = "" }) => <Name name={name} />,
+    },
+    { id: "status", title: "status", width: 92, cell: ({ status }) => <Status status={status} /> },
+    { id: "latency", title: "latency", width: 96, align: "end", cell: (call) => <Latency call={call} /> },
+    {
+      id: "tokens",
+      title: "tokens",
+      width: 80,
+      align: "end",
+      cell: ({ tokens }) => (tokens === undefined ? undefined : formatCount(tokens)),
+    },
+    {
+      id: "cost",
+      title: "cost",
+      width: 80,
+      align: "end",
+      cell: ({ cost }) => (cost === undefined ? undefined : <span title={String(cost)}>{formatCost(cost)}</span>),
+    },
+    ...paths.map((path): Column<TableRow> => ({
+      id: `path ${path}`,
+      title: <span className="given">{visibleLine(path)}</span>,
+      width: 220,
+      grows: true,
+      cell: (call) => <Value call={call} path={path} />,
+    })),
+  ];
+}
+
+const Name = ({ name }: { name: string }) => <span title={name}>{visibleLine(name)}</span>;
+
+/** A failed call has its reason where its output would be. */
+function Value({ call, path }: { call: TableRow; path: string }) {
+  const value = valuesOf(call).get(path);
+  if (path === "output" && call.exception !== undefined && (value === undefined || value.text === "null")) {
+    return <span className="is-error">{visibleLine(call.exception)}</span>;
+  }
+  if (value === undefined) return undefined;
+  return (
+    <span
+      className={value.isJson ? "mono" : undefined}
+      title={value.rest === undefined ? undefined : `${value.rest} in all`}
+    >
+      {value.text}
+      {value.rest !== undefined && <span className="quiet">… {value.rest}</span>}
+    </span>
+  );
+}

@@ -1,0 +1,158 @@
+import { useId, useRef, useState } from "react";
+import type { RefObject } from "react";
+import { conditionsOf, statuses } from "./calls-search.js";
+import type { CallsSearch, Condition, periods } from "./calls-search.js";
+import "./conditions.css";
+
+const statusWords: Record<(typeof statuses)[number], string> = {
+  success: "succeeded",
+  error: "failed",
+  running: "run now",
+  descendant_error: "failed below",
+};
+const periodWords: Record<keyof typeof periods, string> = {
+  "15m": "the last 15 minutes",
+  "1h": "the last hour",
+  "24h": "the last 24 hours",
+  "7d": "the last 7 days",
+  "30d": "the last 30 days",
+};
+
+interface Props {
+  search: CallsSearch;
+  onChange: (change: Partial<CallsSearch>) => void;
+  /** Names that the table has. */
+  names: readonly string[];
+  /** What `/` leads to. */
+  textField: RefObject<HTMLInputElement | null>;
+}
+
+/** Which calls are shown, as a sentence: each word can be changed. */
+export function Conditions({ search, onChange, names, textField }: Props) {
+  const id = useId();
+  return (
+    <div className="conditions" role="group" aria-label="Which calls are shown">
+      <select
+        aria-label="All calls or roots of traces"
+        value={search.only ?? ""}
+        onChange={({ target }) => onChange({ only: target.value === "root" ? "root" : undefined })}
+      >
+        <option value="">calls</option>
+        <option value="root">traces</option>
+      </select>
+      <span>of</span>
+      <Field
+        label="Op"
+        value={search.op}
+        placeholder="any op"
+        list={`${id}-names`}
+        onChange={(op) => onChange({ op })}
+      />
+      <datalist id={`${id}-names`}>
+        {names.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </datalist>
+      <span>that</span>
+      <select
+        aria-label="Status"
+        value={search.status ?? ""}
+        onChange={({ target }) => onChange({ status: statuses.find((status) => status === target.value) })}
+      >
+        <option value="">have any status</option>
+        {statuses.map((status) => (
+          <option key={status} value={status}>
+            {statusWords[status]}
+          </option>
+        ))}
+      </select>
+      <span>in</span>
+      <select
+        aria-label="Time"
+        value={search.since ?? ""}
+        onChange={({ target }) => onChange({ since: (target.value || undefined) as CallsSearch["since"] })}
+      >
+        <option value="">all time</option>
+        {Object.entries(periodWords).map(([period, words]) => (
+          <option key={period} value={period}>
+            {words}
+          </option>
+        ))}
+      </select>
+      <span>containing</span>
+      <Field
+        label="Words in any text of a call"
+        value={search.text}
+        placeholder="any words   /"
+        onChange={(text) => onChange({ text })}
+        field={textField}
+      />
+      {search.thread !== undefined && (
+        <span>
+          of thread <span className="mono given">{search.thread}</span>{" "}
+          <button
+            className="plain"
+            onClick={() => onChange({ thread: undefined })}
+            aria-label="Drop the condition on the thread"
+          >
+            ×
+          </button>
+        </span>
+      )}
+    </div>
+  );
+}
+
+interface FieldProps {
+  label: string;
+  value: string | undefined;
+  placeholder: string;
+  onChange: (value: string | undefined) => void;
+  list?: string;
+  field?: RefObject<HTMLInputElement | null>;
+}
+
+/** A text that counts once it was entered. */
+function Field({ label, value = "", placeholder, onChange, list, field }: FieldProps) {
+  const own = useRef<HTMLInputElement>(null);
+  const [draft, setDraft] = useState<string>();
+  const enter = () => {
+    if (draft !== undefined && draft !== value) onChange(draft || undefined);
+    setDraft(undefined);
+  };
+  const input = field ?? own;
+  return (
+    <input
+      ref={input}
+      aria-label={label}
+      placeholder={placeholder}
+      list={list}
+      value={draft ?? value}
+      onChange={({ target }) => setDraft(target.value)}
+      onBlur={enter}
+      onKeyDown={({ key, nativeEvent }) => {
+        if (nativeEvent.isComposing) return;
+        if (key === "Enter") enter();
+        else if (key === "Escape") {
+          setDraft(undefined);
+          input.current?.blur();
+        }
+      }}
+    />
+  );
+}
+
+const conditionWords: Record<Condition, (search: CallsSearch) => string> = {
+  op: ({ op }) => `of ${op}`,
+  status: ({ status = "success" }) => `that ${statusWords[status]}`,
+  since: ({ since = "1h" }) => `in ${periodWords[since]}`,
+  only: () => "that begin traces",
+  text: ({ text }) => `containing “${text}”`,
+  thread: ({ thread }) => `of thread ${thread}`,
+};
+
+/** The conditions in words, each with what drops it. */
+export const describeConditions = (search: CallsSearch): { name: Condition; words: string }[] =>
+  conditionsOf(search).map((name) => ({ name, words: conditionWords[name](search) }));

@@ -1,0 +1,168 @@
+import { memo, useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef } from "react";
+import type { CSSProperties, ReactNode } from "react";
+import { scrollToRow, useRowWindow, useStableScroll } from "./use-row-window.js";
+import "./virtual-grid.css";
+
+export interface Column<Row> {
+  id: string;
+  title: ReactNode;
+  /** In pixels. */
+  width: number;
+  /** Takes a share of what is left of the window. */
+  grows?: true;
+  align?: "end";
+  cell: (row: Row) => ReactNode;
+}
+
+interface Props<Row> {
+  label: string;
+  columns: readonly Column<Row>[];
+  count: number;
+  row: (index: number) => Row | undefined;
+  /** Which rows are asked for, whenever that changes. */
+  onWant: (first: number, end: number) => void;
+  /** The row under the cursor; -1 without one. */
+  current: number;
+  onCurrent: (index: number) => void;
+  onOpen: (index: number) => void;
+  prepended: number;
+  /** Another one is another list: it begins at its beginning, or where `atEnd` says so, at its end. */
+  generation: number;
+  atEnd?: boolean;
+  /** How many rows there are in all, where that is known. */
+  total?: number | undefined;
+  /** Without a word, while others are read. */
+  isOld?: boolean;
+  onTop?: (isAtTop: boolean) => void;
+}
+
+const height = 28;
+
+/** Rows of one height, of which those in the window are rendered. It is one stop for Tab; the cursor moves inside of it. */
+export function VirtualGrid<Row>({
+  label,
+  columns,
+  count,
+  row,
+  onWant,
+  current,
+  onCurrent,
+  onOpen,
+  prepended,
+  generation,
+  atEnd = false,
+  total,
+  isOld = false,
+  onTop,
+}: Props<Row>) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const id = useId();
+  const { first, end } = useRowWindow(scroller, count, height);
+  useStableScroll(scroller, prepended, height);
+  useEffect(() => onWant(first, end), [onWant, first, end, count, generation]);
+  const shown = useRef(generation);
+  useLayoutEffect(() => {
+    if (shown.current === generation || scroller.current === null) return;
+    shown.current = generation;
+    scroller.current.scrollTop = atEnd ? scroller.current.scrollHeight : 0;
+  }, [generation, atEnd]);
+  useLayoutEffect(() => scrollToRow(scroller.current, current, height, height), [current, prepended]);
+  const template = useMemo(() => templateOf(columns), [columns]);
+  const indexes = Array.from({ length: Math.max(0, end - first) }, (_, index) => first + index);
+  // The row that has the focus must exist, also where it was scrolled away.
+  if (current >= 0 && current < count && (current < first || current >= end)) indexes.push(current);
+  const handlers = useRef({ onCurrent, onOpen });
+  useEffect(() => {
+    handlers.current = { onCurrent, onOpen };
+  });
+  const onClick = useCallback((index: number) => handlers.current.onCurrent(index), []);
+  const onDoubleClick = useCallback((index: number) => handlers.current.onOpen(index), []);
+  return (
+    <div
+      ref={scroller}
+      role="grid"
+      tabIndex={0}
+      className={isOld ? "grid is-old" : "grid"}
+      aria-label={label}
+      aria-rowcount={total === undefined ? -1 : total + 1}
+      aria-colcount={columns.length}
+      aria-activedescendant={current < 0 ? undefined : `${id}-${current}`}
+      aria-busy={isOld}
+      onScroll={({ currentTarget }) => onTop?.(currentTarget.scrollTop < height)}
+    >
+      <div role="row" className="grid-row grid-head" aria-rowindex={1} style={template}>
+        {columns.map((column) => (
+          <div key={column.id} role="columnheader" className={column.align === "end" ? "cell figure" : "cell"}>
+            {column.title}
+          </div>
+        ))}
+      </div>
+      <div role="rowgroup" className="grid-body" style={{ height: count * height }}>
+        {indexes.map((index) => {
+          return (
+            <GridRow
+              key={index - prepended}
+              id={`${id}-${index}`}
+              index={index}
+              row={row(index)}
+              isCurrent={index === current}
+              columns={columns}
+              template={template}
+              onCurrent={onClick}
+              onOpen={onDoubleClick}
+            />
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+interface RowProps<Row> {
+  id: string;
+  index: number;
+  row: Row | undefined;
+  isCurrent: boolean;
+  columns: readonly Column<Row>[];
+  template: CSSProperties;
+  onCurrent: (index: number) => void;
+  onOpen: (index: number) => void;
+}
+
+/** Is rendered again when something of it changes: the cursor moves over two rows, not over all in the window. */
+const GridRow = memo(function GridRow<Row>({
+  id,
+  index,
+  row,
+  isCurrent,
+  columns,
+  template,
+  onCurrent,
+  onOpen,
+}: RowProps<Row>) {
+  return (
+    <div
+      id={id}
+      role="row"
+      aria-rowindex={index + 2}
+      aria-selected={isCurrent}
+      className={isCurrent ? "grid-row is-current" : "grid-row"}
+      style={{ ...template, transform: `translateY(${index * height}px)` }}
+      onClick={() => onCurrent(index)}
+      onDoubleClick={() => onOpen(index)}
+    >
+      {row !== undefined &&
+        columns.map((column) => (
+          <div key={column.id} role="gridcell" className={column.align === "end" ? "cell figure" : "cell"}>
+            {column.cell(row)}
+          </div>
+        ))}
+    </div>
+  );
+}) as <Row>(props: RowProps<Row>) => ReactNode;
+
+/** Each row lays out its own columns, so their widths do not depend on what is in them. */
+const templateOf = (columns: readonly { width: number; grows?: true }[]): CSSProperties => ({
+  gridTemplateColumns: columns.map(({ width, grows }) => (grows ? `minmax(${width}px, 1fr)` : `${width}px`)).join(" "),
+  minWidth: columns.reduce((sum, { width }) => sum + width, 2),
+});

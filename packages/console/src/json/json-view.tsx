@@ -1,0 +1,129 @@
+import { useMemo, useState } from "react";
+import { CopyButton } from "../ui/copy-button.js";
+import { formatBytes, formatCount } from "../ui/format.js";
+import { visibleText } from "../ui/visible-text.js";
+import { stringAt } from "./json-children.js";
+import type { JsonChild, JsonChildren } from "./json-children.js";
+import { openSource } from "./json-source.js";
+import type { JsonSource } from "./json-source.js";
+import { useChildren } from "./use-children.js";
+import "./json-view.css";
+
+/** Characters of a string that are shown before the reader asks for more. */
+const shownCharacters = 2000;
+/** A value of at most so many characters is open from the beginning, down to the second level. */
+const openCharacters = 20_000;
+
+/** A value as it was sent, to be opened level by level. */
+export function JsonView({ label, text }: { label: string; text: string }) {
+  const source = useMemo(() => openSource(text), [text]);
+  const root = source.root();
+  if (root.type === "object" || root.type === "array") {
+    return (
+      <div className="json" role="group" aria-label={label}>
+        <Children source={source} at={root} depth={0} />
+      </div>
+    );
+  }
+  return (
+    <div className="json" role="group" aria-label={label}>
+      <Leaf source={source} at={root} />
+    </div>
+  );
+}
+
+interface NodeProps {
+  source: JsonSource;
+  at: JsonChild;
+  depth: number;
+}
+
+function Children({ source, at, depth }: NodeProps) {
+  const { parts, error, isLoading, next } = useChildren(source, at);
+  if (error !== undefined) return <p className="is-error">✗ This value cannot be read as JSON.</p>;
+  const children = parts.flatMap((part: JsonChildren) => part.children);
+  if (children.length === 0)
+    return <span className="quiet">{isLoading ? "Reading…" : at.type === "array" ? "[ ]" : "{ }"}</span>;
+  return (
+    <ul>
+      {children.map((child) => (
+        <Node key={child.from} source={source} at={child} depth={depth + 1} />
+      ))}
+      {next !== undefined && (
+        <li>
+          <button className="plain" onClick={next}>
+            {isLoading ? "Reading…" : `${formatCount(children.length)} shown: show more`}
+          </button>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+function Node({ source, at, depth }: NodeProps) {
+  const isParent = at.type === "object" || at.type === "array";
+  const [isOpen, setOpen] = useState(isParent && depth <= 2 && source.text.length <= openCharacters);
+  const name = at.key ?? String(at.index);
+  if (!isParent) {
+    return (
+      <li className="json-node">
+        <span className={at.key === undefined ? "json-index" : "json-key given"}>{visibleText(name)}</span>
+        <Leaf source={source} at={at} />
+      </li>
+    );
+  }
+  return (
+    <li className="json-node">
+      <button className="json-toggle" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <span aria-hidden>{isOpen ? "▾" : "▸"}</span>
+        <span className={at.key === undefined ? "json-index" : "json-key given"}>{visibleText(name)}</span>
+        <span className="quiet">
+          {at.type === "array" ? "list" : "object"} {formatBytes(at.to - at.from)}
+        </span>
+      </button>
+      <span className="json-copy">
+        <CopyButton text={() => source.text.slice(at.from, at.to)} />
+      </span>
+      {isOpen && <Children source={source} at={at} depth={depth} />}
+    </li>
+  );
+}
+
+function Leaf({ source: { text }, at: { type, from, to } }: { source: JsonSource; at: JsonChild }) {
+  const [steps, setSteps] = useState(1);
+  const [isUnfolded, setUnfolded] = useState(false);
+  if (type !== "string") return <code className={`json-value is-${type}`}>{text.slice(from, to)}</code>;
+  const value = stringAt(text, from, to);
+  const end = shownCharacters * steps;
+  const isJson = /^\s*[[{]/.test(value) && isParsed(value);
+  return (
+    <span className="json-string">
+      {isUnfolded ? (
+        <JsonView label="JSON in a text" text={value} />
+      ) : (
+        <span className="json-value is-string given">{visibleText(value.slice(0, end))}</span>
+      )}
+      {value.length > end && !isUnfolded && (
+        <button className="plain" onClick={() => setSteps(steps * 10)}>
+          {formatCount(end)} of {formatCount(value.length)} characters: show more
+        </button>
+      )}
+      {isJson && (
+        <button className="plain" onClick={() => setUnfolded(!isUnfolded)}>
+          {isUnfolded ? "As text" : "As JSON"}
+        </button>
+      )}
+    </span>
+  );
+}
+
+/** Only short texts are tried: a long one would hold up the page. */
+function isParsed(text: string): boolean {
+  if (text.length > 100_000) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -131,7 +131,7 @@ async function probe(fixture: Fixture, baseUrl: string, entity: string): Promise
 function selected({ operations }: Contract, only: readonly string[] = []): Operation[] {
   const isNamed = (name: string, { id, group, plan }: Operation) => [id, group, plan.interface].includes(name);
   const unknown = only.find((name) => !operations.some((operation) => isNamed(name, operation)));
-  if (unknown !== undefined) throw new UnknownOperation(`"${unknown}" is no operation, group or interface`);
+  if (unknown !== undefined) throw new UnknownOperation(`"${unknown}" is not an operation, group or interface`);
   return operations.filter((operation) => only.length === 0 || only.some((name) => isNamed(name, operation)));
 }
 

@@ -105,7 +105,7 @@ function eventsOf(exchange: Exchange): unknown[] {
       .map((line) => {
         const field = /^data: ?(.*)$/.exec(line)?.[1];
         if (field === undefined && !/^(event|id|retry):/.test(line)) {
-          const message = `a line of an event is no field: ${line.slice(0, 80)}`;
+          const message = `a line of an event is not a field: ${line.slice(0, 80)}`;
           throw new CheckFailure(message, { expected: "lines that begin with data:", exchange });
         }
         return field;

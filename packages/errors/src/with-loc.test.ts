@@ -61,7 +61,7 @@ test("an error with other members keeps its cause and the place where it was thr
   expect(changed.stack).toBe(error.stack?.replace("must be", "the file: must be"));
 });
 
-test("what is no HeddleError passes unchanged, thrown or rejected with", async () => {
+test("what is not a HeddleError passes unchanged, thrown or rejected with", async () => {
   const defect = new TypeError("undefined is not a function");
   const change = (error: HeddleError) => error.with({ message: "changed" });
   const thrown = thrownBy(() =>

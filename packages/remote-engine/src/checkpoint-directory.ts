@@ -132,7 +132,9 @@ export async function adapterDigest(directory: string): Promise<string> {
   for (const name of weightFiles.adapter) {
     const path = join(directory, name);
     if (!(await ifExists(lstat(path)))) {
-      throw new HeddleError("unsupported", `the checkpoint is no adapter: it has no ${name}`, { loc: ["checkpoint"] });
+      throw new HeddleError("unsupported", `the checkpoint is not an adapter: it has no ${name}`, {
+        loc: ["checkpoint"],
+      });
     }
     files.set(name, await withFileErrors("the adapter could not be read", () => digestFile(path)));
   }

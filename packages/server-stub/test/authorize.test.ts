@@ -52,7 +52,7 @@ test("a refused request never reaches its handler", async () => {
   expect([status, steps]).toEqual([403, [["authorize", expect.anything(), "ann"]]]);
 });
 
-test("a failed request is no success", async () => {
+test("a failed request is not a success", async () => {
   const handlers = {
     bookAsk: () => {
       throw new Problem(404, "no such book");

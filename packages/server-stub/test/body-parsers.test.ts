@@ -95,7 +95,7 @@ describe.each([
     expect(await send("/books/stream", "", json)).toEqual([200, '{"seen":"no body"}\n']);
   });
 
-  test("an empty body in chunks that json() has read is no body", async () => {
+  test("an empty body in chunks that json() has read is not a body", async () => {
     const send = await behind(framework.json());
     const empty = new ReadableStream({ start: (controller) => controller.close() });
     expect(await send("/books/stream", empty, json)).toEqual([200, '{"seen":"no body"}\n']);

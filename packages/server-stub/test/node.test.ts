@@ -186,7 +186,7 @@ test("closing responds to clients that are connected and not yet accepted", asyn
   );
 });
 
-test("a client that leaves in the middle of its request is no error of the server", async () => {
+test("a client that leaves in the middle of its request is not an error of the server", async () => {
   const errors: unknown[] = [];
   const listening = await listen(
     libraryServer({ bookCreate: () => book }, { onError: (error) => void errors.push(error) }),

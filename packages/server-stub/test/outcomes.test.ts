@@ -414,7 +414,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
       ]);
     });
 
-    test("is no failure of a list that is lenient: bad items arrive as errors among the good ones", async () => {
+    test("is not a failure of a list that is lenient: bad items arrive as errors among the good ones", async () => {
       const deep = `{"req":{"book":{"id":"b2","title":"T","notes":{"a":${"[".repeat(10_000)}${"]".repeat(10_000)}}}}}`;
       const body = `{"batch":[{"req":{"id":"b9"}},{"req":{"book":{"id":"B!","title":"T","notes":{}}}},${deep},7,{"req":{"book":{"id":"b3","title":"T","notes":[]}}},{"mode":null,"req":{"book":${bookText}}}]}`;
       const { status, seen } = await send(["booksAdd", () => ({ done: [] })], "/books/add_batch", post(body));

@@ -1,6 +1,6 @@
 /**
  * A noisy neighbour: one key attacks the service with one shape after another, and then with all at once, while a key of
- * another entity writes 50 calls a second, reads, completes and evaluates. Latencies and errors of the victim with and
+ * another entity writes 50 calls a second, reads, completes and evaluates. Latencies and errors of the neighbour with and
  * without each attack, the responses of the attacker, and the memory of the processes. Linux only (reads /proc).
  *
  *   pnpm bench:neighbour [--seconds 15] [--only <parts of names, with commas>]
@@ -19,7 +19,7 @@ import { childrenOf, forgetPeak, resident } from "./process-usage.js";
 import { describeMachine, megabytes, option, quantile, short, text } from "./results.js";
 import { startServiceProcess } from "./service-process.js";
 import type { ServiceProcess } from "./service-process.js";
-import { runVictim, victimKinds } from "./victim.js";
+import { runNeighbour, neighbourKinds } from "./neighbour-load.js";
 
 const seconds = option("seconds", 15);
 const only = text("only", "").split(",");
@@ -34,13 +34,13 @@ const directory = mkdtempSync(join(tmpdir(), "heddle-neighbour-"));
 const providers = join(directory, "providers.json");
 writeFileSync(providers, JSON.stringify(neighbourProviders(models.url)));
 const service = await startServiceProcess({ env: { HEDDLE_PROVIDERS: providers } });
-const victim: ServiceProcess = { ...service, key: service.createKey("victim", "write") };
+const neighbour: ServiceProcess = { ...service, key: service.createKey("neighbour", "write") };
 const attacker: ServiceProcess = { ...service, key: service.createKey("attacker", "write") };
 const agent = new Agent({ keepAlive: true });
-await storeCalls(victim, agent, "victim/app");
+await storeCalls(neighbour, agent, "neighbour/app");
 await storeCalls(attacker, agent, "attacker/app");
 const target = await prepareAttacks(attacker);
-const evaluation = await storeEvaluation(victim, "victim/app", {
+const evaluation = await storeEvaluation(neighbour, "neighbour/app", {
   rows: 2,
   model: "bench/fast",
   template: "{prompt}",
@@ -58,9 +58,9 @@ for (const name of names) if (isWanted(name)) await measure(name, [name]);
 if (isWanted("all at once")) await measure("all at once", names);
 await delay(restMs);
 await measure("quiet again", []);
-console.log(`\nmilliseconds of the victim, p50 / p99, and p99 as a multiple of the quiet one`);
+console.log(`\nmilliseconds of the neighbour, p50 / p99, and p99 as a multiple of the quiet one`);
 console.table(latencies);
-console.log("errors of the victim; MB of resident memory, the most in each phase; statuses of the attacker");
+console.log("errors of the neighbour; MB of resident memory, the most in each phase; statuses of the attacker");
 console.table(costs);
 console.log(describeMachine());
 agent.destroy();
@@ -75,12 +75,12 @@ async function measure(name: string, attacking: AttackName[]): Promise<void> {
   for (const pid of [service.pid, ...children()]) forgetPeak(pid);
   const stop = attacking.length === 0 ? undefined : await startAttacks(attacking, target);
   if (stop !== undefined) await delay(2000);
-  const load = { projectId: "victim/app", writesPerSecond, evaluation };
-  const { times, errors } = await runVictim(victim, agent, load, seconds);
+  const load = { projectId: "neighbour/app", writesPerSecond, evaluation };
+  const { times, errors } = await runNeighbour(neighbour, agent, load, seconds);
   const report = (await stop?.()) ?? {};
   p99[name] = {};
   latencies[name] = {};
-  for (const kind of victimKinds) {
+  for (const kind of neighbourKinds) {
     const [half, most] = [quantile(times[kind], 0.5), quantile(times[kind], 0.99)];
     p99[name][kind] = most;
     const factor = most / (p99["quiet"]?.[kind] ?? most);

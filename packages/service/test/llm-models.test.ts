@@ -181,7 +181,7 @@ describe("templates", () => {
     await predict(await storedModel({ prompt: text }), { a: "x" });
     expect(sent()["messages"]).toEqual([user("x!")]);
     const other = await storedModel({ prompt: await stored({ content: 1 }) });
-    expect(await failure(predict(other, {}))).toEqual(["invalid", expect.stringMatching(/is no prompt/)]);
+    expect(await failure(predict(other, {}))).toEqual(["invalid", expect.stringMatching(/is not a prompt/)]);
   });
 });
 
@@ -260,11 +260,11 @@ describe("refs that cannot be loaded say why", () => {
   test("of other forms and projects", async () => {
     expect(await load("gpt-4o")).toEqual([
       "invalid",
-      expect.stringMatching(/"gpt-4o" is no ref of an object: write weave:/),
+      expect.stringMatching(/"gpt-4o" is not a ref of an object: write weave:/),
     ]);
     expect(await load(`weave:///${projectId}/call/1`)).toEqual([
       "invalid",
-      expect.stringMatching(/is no ref of an object/),
+      expect.stringMatching(/is not a ref of an object/),
     ]);
     const foreign = newProject();
     const ref = await stored({ llm_model_id: "loom-8b" }, "LLMStructuredCompletionModel", foreign);

@@ -224,8 +224,8 @@ describe("a scorer that only an SDK can run says what works", () => {
 test("parameters are checked when an object of the class is created, and again when it is loaded", async () => {
   await expect(stored({ pattern: "(" }, "RegexScorer")).rejects.toMatchObject({
     status: 400,
-    message: expect.stringMatching(/body.obj.val: pattern is no regular expression of RE2/) as string,
+    message: expect.stringMatching(/body.obj.val: pattern is not a regular expression of RE2/) as string,
   });
   const ref = await stored({ ...asClass("RegexScorer"), pattern: "(" });
-  expect(await failure(load(ref))).toEqual(["invalid", expect.stringMatching(/^object-\d+: pattern is no regular/)]);
+  expect(await failure(load(ref))).toEqual(["invalid", expect.stringMatching(/^object-\d+: pattern is not a regular/)]);
 });

@@ -87,6 +87,6 @@ function partOfSpan(
   const body = JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans: [sent] }] }] });
   const traces = runSteps(decodeTraces(scanTraces(Buffer.from(body), "application/json")));
   const [call] = runSteps(spansToCalls(traces, { project_id: projectId })).calls;
-  if (call === undefined) throw new Error(`the span ${name} is no call`);
+  if (call === undefined) throw new Error(`the span ${name} is not a call`);
   return { part: "complete", start: call.start, end: call.end };
 }

@@ -72,7 +72,7 @@ function readLocation(
   const [name = ""] = steps;
   if ((location === "query" || location === "header") && steps.length === 1) {
     if (hasParameter(location, name)) return { in: location, at: steps };
-    throw new UnsupportedSpecError(where, `"${name}" is no required parameter of the ${location}`);
+    throw new UnsupportedSpecError(where, `"${name}" is not a required parameter of the ${location}`);
   }
   if (text === "body" && body?.schema !== undefined) {
     requireText(document, body.schema, ["project"], where);
@@ -94,11 +94,11 @@ function requireText(document: OpenApi, schema: Schema, steps: readonly string[]
   let current = deref<Schema>(document, schema, pointer).value;
   for (const step of steps) {
     const property = requiredProperty(document, current, step, pointer);
-    if (property === undefined) throw new UnsupportedSpecError(pointer, `"${step}" is no required property`);
+    if (property === undefined) throw new UnsupportedSpecError(pointer, `"${step}" is not a required property`);
     current = property;
   }
   if (typesOf(current).join() !== "string")
-    throw new UnsupportedSpecError(pointer, `"${steps.join(".")}" is no string`);
+    throw new UnsupportedSpecError(pointer, `"${steps.join(".")}" is not a string`);
 }
 
 /** The schema of a property that one part of a schema, itself or in its `allOf`, has and requires. */

@@ -130,7 +130,7 @@ const refused: [what: string, change: (document: ValidDocument) => void, message
   [
     "a project in a property that may be missing",
     withOperation({ "x-heddle-access": { right: "read", project: "body.project_id" } }),
-    '#/paths/~1things/post/x-heddle-access/project: "project_id" is no required property',
+    '#/paths/~1things/post/x-heddle-access/project: "project_id" is not a required property',
   ],
   [
     "a project in a path without one",
@@ -140,7 +140,7 @@ const refused: [what: string, change: (document: ValidDocument) => void, message
   [
     "a project in a parameter that is not declared",
     withOperation({ "x-heddle-access": { right: "read", project: "query.project_id" } }),
-    '#/paths/~1things/post/x-heddle-access/project: "project_id" is no required parameter of the query',
+    '#/paths/~1things/post/x-heddle-access/project: "project_id" is not a required parameter of the query',
   ],
   [
     "a project at no location",
@@ -327,7 +327,7 @@ const refused: [what: string, change: (document: ValidDocument) => void, message
     "#/paths/~1things/post/parameters/0/schema: free JSON is not allowed in a parameter",
   ],
   [
-    "lenient items of something that is no list",
+    "lenient items of something that is not a list",
     withSchema({ properties: { a: { type: "object", "x-heddle-lenient-items": true } } }),
     "#/components/schemas/Thing/properties/a: x-heddle-lenient-items needs an array with items",
   ],
@@ -337,7 +337,7 @@ const refused: [what: string, change: (document: ValidDocument) => void, message
     "#/components/schemas/Thing/properties/a: x-heddle-lenient-items needs x-heddle-max-items",
   ],
   [
-    "a limit of something that is no list",
+    "a limit of something that is not a list",
     withSchema({ properties: { a: { type: "object", "x-heddle-max-items": 10 } } }),
     "#/components/schemas/Thing/properties/a/x-heddle-max-items: x-heddle-max-items needs an array of a JSON body, with items",
   ],

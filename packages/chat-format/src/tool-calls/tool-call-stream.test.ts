@@ -57,7 +57,7 @@ const cases: [string, string, string, [name: string, given: string][]][] = [
     'A <tool_call>{"arguments":{}}</tool_call> B',
     [],
   ],
-  ["a call that is no object", "<tool_call>f(1)</tool_call>", "<tool_call>f(1)</tool_call>", []],
+  ["a call that is not an object", "<tool_call>f(1)</tool_call>", "<tool_call>f(1)</tool_call>", []],
   ["an empty call", "<tool_call></tool_call>", "<tool_call></tool_call>", []],
   ["nothing", "", "", []],
 ];

@@ -16,7 +16,7 @@ export function bodyCases(operation: Operation, fixture: Fixture): Case[] {
     run: async () =>
       void checkError(operation, await fixture.send(operation, { ...request(), body: text }), schemas, status),
   });
-  const cases = [refused("body that is no JSON", 400, '{"a": ')];
+  const cases = [refused("body that is not JSON", 400, '{"a": ')];
   if (body.required) cases.push(refused("body missing", 422, ""));
   if (writes(operation)) return cases;
   const run = async () => {

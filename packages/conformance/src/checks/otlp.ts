@@ -68,7 +68,7 @@ export function otlpCases(operation: Operation, fixture: Fixture): Case[] {
     },
     refused("OTLP without a project", 400, { body: text(newTrace(), ""), type: json }),
     refused("OTLP of another media type", 415, { body: text(newTrace()), type: "text/plain" }),
-    refused("OTLP that is no protobuf", 400, { body: new Uint8Array([0xff, 0xff, 0xff]), type: protobuf }),
+    refused("OTLP that is not protobuf", 400, { body: new Uint8Array([0xff, 0xff, 0xff]), type: protobuf }),
   ];
 }
 

@@ -27,7 +27,7 @@ test.each(rows)("an annotation that is %s and is set to %s: %s", (from, to, outc
 
 test("every state is in the table", () => expect(Object.keys(changes)).toEqual(table.map(([from]) => from)));
 
-test.each(["", "done", "Completed", "constructor", "__proto__"])("%j is no state", (word) => {
+test.each(["", "done", "Completed", "constructor", "__proto__"])("%j is not a state", (word) => {
   expect(() => toProgressState(word)).toThrow("must be in_progress, completed or skipped");
   expect(() => toState(word)).toThrow("must be unstarted, in_progress, completed or skipped");
 });

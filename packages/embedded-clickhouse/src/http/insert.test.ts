@@ -89,7 +89,7 @@ test("data may be in the statement itself", async () => {
   ]);
 });
 
-test("an insert with no rows is no error", async () => {
+test("an insert with no rows is not an error", async () => {
   const table = await newTable();
   const values = Readable.from([], { objectMode: false });
   await client.insert({ table, values, format: "TabSeparated" });

@@ -13,7 +13,7 @@ const utf8 = new TextDecoder();
 
 /**
  * Reads `multipart/form-data`. Parts may come in any order; those named in `files` arrive as `FilePart`, others as
- * text. Of a repeated name the last part counts. Throws 415 without a boundary, 400 for a body that is no multipart.
+ * text. Of a repeated name the last part counts. Throws 415 without a boundary, 400 for a body that is not multipart.
  */
 export function readMultipart(
   bytes: Uint8Array,

@@ -6,7 +6,7 @@ import type { Start } from "./attacker.js";
 import type { AttackName } from "./attacks.js";
 
 /**
- * Attacks from a process of its own, so that the clock of the victim is not disturbed. Resolves when the attacks begin,
+ * Attacks from a process of its own, so that the clock of the neighbour is not disturbed. Resolves when the attacks begin,
  * with what ends them. `share` is the part of their workers that run, `execArgv` are the arguments of node with which
  * TypeScript runs from source.
  */

@@ -98,7 +98,7 @@ function parsed(text: string, loc: Loc): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw invalid("is no JSON", loc);
+    throw invalid("is not JSON", loc);
   }
 }
 

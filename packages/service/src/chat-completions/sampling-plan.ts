@@ -111,7 +111,7 @@ function logitBias(given: Readonly<Record<string, number>>): Map<number, number>
   return new Map(
     Object.entries(given).map(([id, bias]) => {
       if (/^\d{1,9}$/.test(id)) return [Number(id), bias];
-      throw new HeddleError("invalid", "is no token id", { loc: ["logit_bias", id] });
+      throw new HeddleError("invalid", "is not a token id", { loc: ["logit_bias", id] });
     }),
   );
 }

@@ -93,7 +93,7 @@ export async function readEvaluation({ store }: { store: TraceStore }, projectId
   const evaluation = await referencedObject({ store }, projectId, ref);
   const { val } = evaluation;
   if (evaluation.leaf_object_class !== "Evaluation" && textOf(val, "_class_name") !== "Evaluation") {
-    throw new HeddleError("invalid", `${evaluation.object_id} is no Evaluation object`);
+    throw new HeddleError("invalid", `${evaluation.object_id} is not an Evaluation object`);
   }
   const preprocess = memberOf(val, "preprocess_model_input");
   if (preprocess !== undefined && preprocess.trim() !== "null") {
@@ -163,7 +163,7 @@ function versionRef({ project_id, object_id, digest, kind }: StoredObject): stri
 function scorerRefsOf(evaluation: JsonText): string[] {
   return arrayItems(memberOf(evaluation, "scorers") ?? "[]").map((item) => {
     const ref = stringValue(item);
-    if (ref === undefined) throw new HeddleError("invalid", "the evaluation has a scorer that is no ref");
+    if (ref === undefined) throw new HeddleError("invalid", "the evaluation has a scorer that is not a ref");
     return ref;
   });
 }

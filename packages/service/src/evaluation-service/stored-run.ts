@@ -16,7 +16,7 @@ export async function readRun(
 ): Promise<StoredCall | undefined> {
   const call = await store.calls.read({ project_id: projectId, id }, { signal });
   if (call !== undefined && !call.op_name.includes(runOp)) {
-    throw new HeddleError("invalid", `the call ${id} is no evaluation run`);
+    throw new HeddleError("invalid", `the call ${id} is not an evaluation run`);
   }
   return call;
 }

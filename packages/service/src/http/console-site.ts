@@ -10,7 +10,7 @@ export interface BuiltConsole {
   consoleDir: string | undefined;
 }
 
-/** The built console. Every path below it that is no file is a page of it. */
+/** The built console. Every path below it that is not a file is a page of it. */
 export const consoleRoute: OpenRoute<BuiltConsole> = {
   id: "console",
   paths: ["/console", "/console/{page*}"],

@@ -177,7 +177,7 @@ describe("the console", () => {
     expect((await get("/console/a/", known)).status).toBe(200);
   });
 
-  test("keeps its assets, and a missing one is no page", async () => {
+  test("keeps its assets, and a missing one is not a page", async () => {
     const { headers } = await get("/console/assets/main.1.js");
     expect(headers["cache-control"]).toBe("public, max-age=31536000, immutable");
     expect((await get("/console/assets/main.0.js")).status).toBe(404);

@@ -11,7 +11,7 @@ export function promptMessages({ objectId, val }: { objectId: string; val: JsonT
     if (typeof content === "string") return JSON.stringify([{ role: "user", content }]);
     if (Array.isArray(messages) && messages.every(isMessage)) return JSON.stringify(messages);
   }
-  throw new HeddleError("invalid", `${objectId} is no prompt: it has neither messages nor a content`);
+  throw new HeddleError("invalid", `${objectId} is not a prompt: it has neither messages nor a content`);
 }
 
 function isMessage(message: unknown): message is Members {

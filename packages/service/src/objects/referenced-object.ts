@@ -16,7 +16,7 @@ export async function referencedObject(
   const isVersion = (parsed?.kind === "object" || parsed?.kind === "op") && parsed.digest !== "*";
   if (!isVersion || parsed.edges.length > 0) {
     const form = `weave:///${projectId}/object/<name>:<digest>`;
-    throw new HeddleError("invalid", `${shown} is no ref of an object: write ${form}`, { loc: [] });
+    throw new HeddleError("invalid", `${shown} is not a ref of an object: write ${form}`, { loc: [] });
   }
   if (projectIdOf(parsed) !== projectId) {
     throw new HeddleError("invalid", `${shown} is a ref of another project than ${projectId}`, { loc: [] });

@@ -158,10 +158,10 @@ describe("a failure that does not pass is an error at once", () => {
       response.end(body);
 
   test.each([
-    ["text", text("<html>"), /is no JSON object/],
-    ["nothing", text(""), /is no JSON object/],
-    ["deep JSON", text(`${"[".repeat(100_000)}${"]".repeat(100_000)}`), /is no JSON object/],
-    ["a list", text("[]"), /is no JSON object/],
+    ["text", text("<html>"), /is not a JSON object/],
+    ["nothing", text(""), /is not a JSON object/],
+    ["deep JSON", text(`${"[".repeat(100_000)}${"]".repeat(100_000)}`), /is not a JSON object/],
+    ["a list", text("[]"), /is not a JSON object/],
     ["no choices", text("{}"), /no choice with a message/],
     ["an empty list of choices", text('{"choices":[]}'), /no choice with a message/],
     ["a choice without a message", text('{"choices":[{"text":"hi"}]}'), /no choice with a message/],
@@ -182,7 +182,7 @@ describe("a failure that does not pass is an error at once", () => {
   });
 });
 
-test("a usage that is no count is left out", async () => {
+test("a usage that is not a count is left out", async () => {
   const completed = await complete([{ ...hello, usage: { tokens: "9".repeat(20_000) } }]);
   expect(completed.usage).toBeUndefined();
 });

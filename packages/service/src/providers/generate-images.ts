@@ -99,6 +99,6 @@ const formats: ReadonlyArray<readonly [mediaType: string, fits: (start: string) 
 function mediaTypeOf(bytes: Buffer): string {
   const start = bytes.subarray(0, 16).toString("latin1");
   const [mediaType] = formats.find(([, fits]) => fits(start)) ?? [];
-  if (mediaType === undefined) throw new HeddleError("failed", "it is no PNG, JPEG, WebP or GIF");
+  if (mediaType === undefined) throw new HeddleError("failed", "it is not a PNG, JPEG, WebP or GIF");
   return mediaType;
 }

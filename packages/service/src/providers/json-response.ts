@@ -11,7 +11,7 @@ const maxNesting = 200;
 export function jsonObject({ body }: OutgoingResponse): Record<string, unknown> {
   const value = parsed(body.toString("utf8"));
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw new HeddleError("failed", "the response is no JSON object");
+  throw new HeddleError("failed", "the response is not a JSON object");
 }
 
 /** What a response with an error status says, without the key of the provider. */

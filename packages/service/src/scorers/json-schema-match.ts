@@ -28,7 +28,7 @@ export const jsonSchemaMatch = scorerClass({
       const output = variables.need("output", "the scorer");
       const text = stringValue(output);
       const json = text === undefined ? output : jsonIn(text)?.text;
-      if (json === undefined) return { passed: false, reason: "the output is no JSON" };
+      if (json === undefined) return { passed: false, reason: "the output is not JSON" };
       const reason = faultOf(schema, json);
       return reason === undefined ? { passed: true } : { passed: false, reason };
     };

@@ -50,6 +50,6 @@ function compiled({ pattern, ignore_case }: { pattern: string; ignore_case: bool
     return RE2JS.compile(pattern, ignore_case ? RE2JS.CASE_INSENSITIVE : 0);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new HeddleError("invalid", `pattern is no regular expression of RE2: ${reason.slice(0, 200)}`);
+    throw new HeddleError("invalid", `pattern is not a regular expression of RE2: ${reason.slice(0, 200)}`);
   }
 }

@@ -99,8 +99,8 @@ describe.each<[string, Row[]]>([
         0,
         { passed: false, reason: 'a: Instance type "string" is invalid. Expected "number".' },
       ],
-      [{ schema: {} }, "no JSON", 0, { passed: false, reason: "the output is no JSON" }],
-      [{ schema: {} }, deep(100_000), 0, { passed: false, reason: "the output is no JSON" }],
+      [{ schema: {} }, "no JSON", 0, { passed: false, reason: "the output is not JSON" }],
+      [{ schema: {} }, deep(100_000), 0, { passed: false, reason: "the output is not JSON" }],
     ],
   ],
   [
@@ -255,12 +255,12 @@ describe("what would take too long or too much is an error that names the limit"
 
 test.each([
   ["RegexScorer", {}, /required property "pattern"/],
-  ["RegexScorer", { pattern: "(" }, /pattern is no regular expression of RE2: .*missing closing \)/],
-  ["RegexScorer", { pattern: "(a)\\1" }, /no regular expression of RE2/],
-  ["RegexScorer", { pattern: "(?=a)" }, /no regular expression of RE2/],
-  ["RegexScorer", { pattern: `${"(".repeat(400)}${"a{1000}".repeat(50)}` }, /no regular expression of RE2/],
+  ["RegexScorer", { pattern: "(" }, /pattern is not a regular expression of RE2: .*missing closing \)/],
+  ["RegexScorer", { pattern: "(a)\\1" }, /not a regular expression of RE2/],
+  ["RegexScorer", { pattern: "(?=a)" }, /not a regular expression of RE2/],
+  ["RegexScorer", { pattern: `${"(".repeat(400)}${"a{1000}".repeat(50)}` }, /not a regular expression of RE2/],
   ["RegexScorer", { pattern: "x".repeat(1001) }, /pattern: .*1001/],
-  ["RegexScorer", { pattern: "a", flags: "g" }, /"flags" is no member of RegexScorer. It has: pattern, ignore_case/],
+  ["RegexScorer", { pattern: "a", flags: "g" }, /"flags" is not a member of RegexScorer. It has: pattern, ignore_case/],
   ["ExactMatchScorer", { ignore_case: "yes" }, /ignore_case: .*"string" is invalid/],
   ["ContainsScorer", { require: "most" }, /require: .*does not match any of/],
   ["ContainsScorer", { values: [""] }, /values.0: /],

@@ -73,5 +73,8 @@ export function scorerSettings(scorerClass: ScorerClass, val: JsonText): ScorerS
 
 function unknownMember({ name, parameters }: ScorerClass, key: string): HeddleError {
   const known = [...Object.keys(parameters), ...Object.keys(commonSchemas)].join(", ");
-  return new HeddleError("invalid", `${JSON.stringify(key.slice(0, 100))} is no member of ${name}. It has: ${known}`);
+  return new HeddleError(
+    "invalid",
+    `${JSON.stringify(key.slice(0, 100))} is not a member of ${name}. It has: ${known}`,
+  );
 }

@@ -23,7 +23,7 @@ test("numbers have a mean, booleans a fraction, at each path; texts and lists ar
   });
 });
 
-test("a value that is no score changes nothing", () => {
+test("a value that is not a score changes nothing", () => {
   expect(summaryOf(scores({ a: null, b: "text" }), scores({ a: 2 }), scores(null), scores([1]))).toEqual({
     a: { mean: 2 },
   });

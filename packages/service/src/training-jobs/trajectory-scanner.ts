@@ -247,7 +247,7 @@ export class TrajectoryScanner {
     try {
       return JSON.parse(text) as string;
     } catch {
-      throw this.#malformed("a key is no JSON string", at);
+      throw this.#malformed("a key is not a JSON string", at);
     }
   }
 

@@ -37,7 +37,7 @@ export async function runGraphql(query: Query, context: GraphqlContext): Promise
   }
 }
 
-/** Throws what is no mistake of the client, or is none that GraphQL has words for. */
+/** Throws what is not a mistake of the client, or is none that GraphQL has words for. */
 function clientErrorOf(error: unknown): { message: string; code?: string | undefined } {
   if (error instanceof GraphqlError) return error;
   const problem = error instanceof HeddleError && !codesOfHttp.has(error.code) ? problemOf(error) : undefined;

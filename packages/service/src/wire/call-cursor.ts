@@ -28,7 +28,7 @@ export class CallCursors {
     return `${payload}.${this.#signatures.sign(signer, this.#signed(payload))}`;
   }
 
-  /** Throws `unprocessable`, with the member of the request as its loc, for what is no cursor of this list. */
+  /** Throws `unprocessable`, with the member of the request as its loc, for what is not a cursor of this list. */
   read(cursor: string, member: "after" | "before"): OrderPosition {
     const [payload = "", signature = ""] = cursor.split(".");
     if (!this.#signatures.verify(signer, this.#signed(payload), signature)) {

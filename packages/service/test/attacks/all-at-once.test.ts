@@ -10,7 +10,7 @@ import { startAttacks } from "../../bench/attacks/start-attacks.js";
 import { startModelServer } from "../../bench/model-server.js";
 import { neighbourProviders, prepareAttacks, storeEvaluation } from "../../bench/neighbour-tenants.js";
 import { childrenOf, resident } from "../../bench/process-usage.js";
-import { runVictim } from "../../bench/victim.js";
+import { runNeighbour } from "../../bench/neighbour-load.js";
 import { readConfig } from "../../src/config/config.js";
 import { serviceMemoryBytes } from "../../src/boot/memory-account.js";
 import { finished, heddle, openHeddle } from "../faults/heddle-process.js";
@@ -37,22 +37,22 @@ test.skipIf(process.platform !== "linux")(
         if (key === undefined) throw new Error(err);
         return { url: service.url, key };
       };
-      const victim = await clientOf("victim");
+      const neighbour = await clientOf("neighbour");
       const target = await prepareAttacks(await clientOf("attacker"));
-      const evaluation = await storeEvaluation(victim, "victim/app", {
+      const evaluation = await storeEvaluation(neighbour, "neighbour/app", {
         rows: 2,
         model: "bench/fast",
         template: "{prompt}",
         scorers: [["ExactMatchScorer", {}]],
       });
-      const load = { projectId: "victim/app", writesPerSecond: 10, evaluation };
+      const load = { projectId: "neighbour/app", writesPerSecond: 10, evaluation };
       // The sampler is started before it is needed in a hurry.
-      expect((await runVictim(victim, agent, load, 1)).errors).toEqual([]);
+      expect((await runNeighbour(neighbour, agent, load, 1)).errors).toEqual([]);
 
       const { execArgv } = entryModule(new URL("../../bench/attacks/attacker.ts", import.meta.url));
       const names = Object.keys(attacks) as AttackName[];
       const stop = await startAttacks(names, target, { share: 0.1, execArgv });
-      const { times, errors } = await runVictim(victim, agent, load, seconds);
+      const { times, errors } = await runNeighbour(neighbour, agent, load, seconds);
       const report = await stop();
       const peaks = childrenOf(service.pid()).map((pid) => ({ pid, peak: resident(pid).peak }));
       const servicePeak = resident(service.pid()).peak;

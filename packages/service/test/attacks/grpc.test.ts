@@ -37,7 +37,7 @@ const span = Buffer.concat([
   Buffer.from([0x39, 0, 0, 0, 0, 0, 0, 0, 0x18, 0x41, 0, 0, 0, 0, 0, 0, 0, 0x18]).subarray(0, 16),
 ]);
 
-describe("a body that is no message is INVALID_ARGUMENT", () => {
+describe("a body that is not a message is INVALID_ARGUMENT", () => {
   const good = framed(span);
   test.each<[string, Buffer, Record<string, string>?]>([
     ["nothing", Buffer.alloc(0)],

@@ -40,15 +40,15 @@ test.each([
   "58 KB that become 60 MB of %s, ten times at once, cost bounded memory",
   async (_what, trajectory, mostMb) => {
     const attacker = await service.key({ entity: "acme" });
-    const victim = await service.key({ entity: "rival" });
-    const own = await newModel(service.training(victim), newProject("rival"));
+    const neighbour = await service.key({ entity: "rival" });
+    const own = await newModel(service.training(neighbour), newProject("rival"));
     const bomb = compressed((await newModel(service.training(attacker))).id, trajectory);
     expect(bomb.length).toBeLessThan(60_000);
     const before = process.memoryUsage().rss;
     let peak = 0;
     const sampling = setInterval(() => (peak = Math.max(peak, process.memoryUsage().rss)), 20);
     const attack = Promise.all(Array.from({ length: 10 }, () => send(bomb, attacker)));
-    const mine = await send(compressed(own.id, ofText("a".repeat(megabyte))), victim);
+    const mine = await send(compressed(own.id, ofText("a".repeat(megabyte))), neighbour);
     expect(mine).toMatchObject({ status: 200 });
     const statuses = (await attack).map(({ status }) => status);
     clearInterval(sampling);

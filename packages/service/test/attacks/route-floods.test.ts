@@ -14,13 +14,13 @@ let service: TestService;
 let url: string;
 let tenant: RouteTenant;
 let greedy: string;
-let victim: string;
+let neighbour: string;
 
 beforeAll(async () => {
   service = await openTestService();
   url = await service.listen();
   greedy = await service.key({ role: "write" });
-  victim = await service.key({ entity: "victim", role: "write" });
+  neighbour = await service.key({ entity: "neighbour", role: "write" });
   const projectId = newProject();
   tenant = await routeTenant(service, projectId, "none");
   const { control } = service.services;
@@ -35,7 +35,7 @@ beforeAll(async () => {
   const file = await control.artifacts.getFile(version?.id ?? "", fileName);
   const files = Array.from({ length: 10_000 }, (_, n) => ({ path: `f${n}`, sha256: file?.sha256 ?? "" }));
   await control.artifacts.commit({ ...named, name: "many", type: "dataset", files });
-  await control.projects.ensure("victim", "app");
+  await control.projects.ensure("neighbour", "app");
 });
 afterAll(() => service.close());
 afterEach(() => expect(service.unexpected.splice(0)).toEqual([]));
@@ -52,8 +52,8 @@ async function roundsDuring(attack: Promise<unknown>): Promise<{ rounds: number;
     const began = performance.now();
     const health = await fetch(`${url}/health`);
     expect([health.status, await health.text()]).toEqual([200, expect.any(String)]);
-    const query = '{ project(entityName: "victim", name: "app") { name } }';
-    const read = await post("/graphql", { query }, victim);
+    const query = '{ project(entityName: "neighbour", name: "app") { name } }';
+    const read = await post("/graphql", { query }, neighbour);
     expect(read).toMatchObject({ status: 200, start: '{"data":{"project":{"name":"app"}}}' });
     rounds++;
     longestMs = Math.max(longestMs, performance.now() - began);
@@ -85,7 +85,7 @@ test("a large value under many names is 413, and what fits is sent as fast as it
   const unread = await Promise.all([1, 2].map(async () => await open("/graphql", { query: five })));
   const waiting = unread.filter(({ statusCode }) => statusCode === 200);
   expect(waiting.length).toBeGreaterThan(0);
-  expect(await post("/graphql", { query: "{ viewer { id } }" }, victim)).toMatchObject({ status: 200 });
+  expect(await post("/graphql", { query: "{ viewer { id } }" }, neighbour)).toMatchObject({ status: 200 });
   expect(process.memoryUsage().rss - before).toBeLessThan(400 * megabyte);
   for (const response of unread) response.destroy();
   expect(await graphql(run("config"))).toMatchObject({ status: 200, size: expect.toSatisfy((size) => size > 6e6) });

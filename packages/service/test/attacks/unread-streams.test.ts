@@ -20,9 +20,9 @@ test("ten unread streams of a read-only key hold back nobody else, and are ended
   const first = await Promise.race(streams);
   expect(first.statusCode).toBe(200);
 
-  const victim = await service.key({ entity: "victim", role: "write" });
-  const projectId = newProject("victim");
-  const tracing = service.tracing(victim);
+  const neighbour = await service.key({ entity: "neighbour", role: "write" });
+  const projectId = newProject("neighbour");
+  const tracing = service.tracing(neighbour);
   const start = {
     project_id: projectId,
     op_name: "op",
@@ -44,7 +44,7 @@ test("ten unread streams of a read-only key hold back nobody else, and are ended
   };
   const exported = await service.fetch("http://in-process/otel/v1/traces", {
     method: "POST",
-    headers: { "wandb-api-key": victim, "content-type": "application/json", project_id: projectId },
+    headers: { "wandb-api-key": neighbour, "content-type": "application/json", project_id: projectId },
     body: JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] }),
   });
   expect(exported.status).toBe(200);

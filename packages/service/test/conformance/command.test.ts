@@ -103,7 +103,7 @@ test("what cannot be judged is said before anything is tried", async () => {
       ],
       [
         "UsageError",
-        ""noSuchOperation" is no operation, group or interface",
+        ""noSuchOperation" is not an operation, group or interface",
       ],
       [
         "UsageError",

@@ -23,7 +23,7 @@ const run = (options: Partial<ConformanceOptions> = {}): Promise<ConformanceRepo
     otherApiKey,
     entity: "acme",
     fetch: (input, init) => service.fetch(input, init),
-    // What waits longer than this on a busy machine is no finding.
+    // What waits longer than this on a busy machine is not a finding.
     timeoutMs: timeout,
     ...options,
   });

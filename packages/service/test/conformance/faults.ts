@@ -243,7 +243,7 @@ export function plantedFaults(apiKey: string, otherApiKey: string): Fault[] {
     {
       operation: "callsScore",
       what: "broken JSON is a defect of the server",
-      check: "body that is no JSON",
+      check: "body that is not JSON",
       respond: status(400, 500),
     },
     {

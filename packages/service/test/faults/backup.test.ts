@@ -139,12 +139,12 @@ function flipByte(file: string): void {
   writeFileSync(file, bytes);
 }
 
-test("what is no backup, a path that cannot be written, and a restore that did not finish, are one clear line", async () => {
+test("what is not a backup, a path that cannot be written, and a restore that did not finish, are one clear line", async () => {
   const empty = join(directory, "empty");
   mkdirSync(empty);
   expect(await run(["restore", empty], join(directory, "other"))).toMatchObject({
     code: 1,
-    err: `heddle: ${empty} has no manifest.json: it is no backup, or one that did not finish.\n`,
+    err: `heddle: ${empty} has no manifest.json: it is not a backup, or one that did not finish.\n`,
   });
   const below = join(directory, "file", "below");
   writeFileSync(join(directory, "file"), "");

@@ -36,10 +36,10 @@ afterAll(async () => {
 
 test.each(Object.keys(killTargets))(
   "an evaluation run is finished after kill -9 of %s, with each row once",
-  async (victim) => {
+  async (target) => {
     const next = random(seed);
     const client = wire(heddle.url);
-    const projectId = `faults/evaluation-${Object.keys(killTargets).indexOf(victim)}`;
+    const projectId = `faults/evaluation-${Object.keys(killTargets).indexOf(target)}`;
     const refs = await publish(client, projectId);
     let repeated = 0;
     for (let round = 1; round <= rounds; round++) {
@@ -52,7 +52,7 @@ test.each(Object.keys(killTargets))(
       await delay(next() * 100);
       const done = await finishedPrompts(client, projectId, id);
       const before = new Map(chat.asked);
-      await killTargets[victim]?.(heddle);
+      await killTargets[target]?.(heddle);
       await until(async () => (await statusOf(client, projectId, id)).code !== "running");
       expect(await statusOf(client, projectId, id)).toMatchObject({
         code: "complete",
@@ -64,7 +64,7 @@ test.each(Object.keys(killTargets))(
       repeated += [...chat.asked.values()].reduce((sum, times) => sum + times, 0) - rowCount * trials;
     }
     expect(heddle.log()).not.toContain(secret);
-    console.log(`${victim}: ${rounds} rounds, seed ${seed}, ${repeated} predictions in flight were repeated`);
+    console.log(`${target}: ${rounds} rounds, seed ${seed}, ${repeated} predictions in flight were repeated`);
   },
   60_000 + rounds * 60_000,
 );

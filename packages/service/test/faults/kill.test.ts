@@ -22,9 +22,9 @@ afterAll(() => heddle.remove());
 
 test.each(Object.keys(killTargets))(
   "kill -9 of %s under every kind of write loses, duplicates and splits nothing",
-  async (victim) => {
+  async (target) => {
     const next = random(seed);
-    const projectId = `faults/kill-${Object.keys(killTargets).indexOf(victim)}`;
+    const projectId = `faults/kill-${Object.keys(killTargets).indexOf(target)}`;
     const ledger = openLedger();
     const client = wire(heddle.url);
     for (let round = 1; round <= rounds; round++) {
@@ -36,7 +36,7 @@ test.each(Object.keys(killTargets))(
       await Promise.race([progress(ledger), failed]);
       // Somewhere in the middle of a request.
       await delay(next() * 300);
-      await killTargets[victim]?.(heddle);
+      await killTargets[target]?.(heddle);
       await Promise.race([progress(ledger), failed]);
       stopped = true;
       await writers;
@@ -44,7 +44,7 @@ test.each(Object.keys(killTargets))(
     const verdict = await check(client, projectId, ledger);
     const { acked, checked, missing, doubled, wrong } = verdict;
     console.log(
-      `kill -9 of ${victim}: ${rounds} rounds, seed ${seed}, ${acked} acked, ${checked} checked, ` +
+      `kill -9 of ${target}: ${rounds} rounds, seed ${seed}, ${acked} acked, ${checked} checked, ` +
         `${missing.length} missing, ${doubled.length} doubled, ${wrong.length} wrong, ` +
         `${client.hung()} hung, slowest request ${Math.round(client.slowestMs())} ms`,
     );

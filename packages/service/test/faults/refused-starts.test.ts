@@ -50,7 +50,7 @@ test("a data directory that cannot be written", async () => {
   );
 });
 
-test("a control plane that is no database: half-written, or cut short", async () => {
+test("a control plane that is not a database: half-written, or cut short", async () => {
   const path = temporary();
   writeFileSync(join(path, "control.db"), "SQLite format 3\0and then the power went");
   expect(await refusal({ HEDDLE_DATA_DIR: path })).toMatch(

@@ -43,7 +43,7 @@ const callOf = (projectId: string, id: string, inputs: unknown = {}) => ({
   inputs,
 });
 
-describe("a body that is no JSON gets a 400 with the position, one that is no object a 422", () => {
+describe("a body that is not JSON gets a 400 with the position, one that is not an object a 422", () => {
   const malformed = [
     "{",
     "{]",

@@ -66,7 +66,7 @@ describe.each(ends)("names that the control plane cannot keep, on %s", (_, makeD
     expect((await send("/graphql", upsert, reader)).text).toContain("errors");
   });
 
-  test.each(cases)("%s is no internal project of a ref", async (__, name) => {
+  test.each(cases)("%s is not an internal project of a ref", async (__, name) => {
     const ref = `weave-trace-internal:///${name}/object/o:d`;
     const obj = { project_id: "acme/p", object_id: "o", val: { ref } };
     for (const { status, text } of [

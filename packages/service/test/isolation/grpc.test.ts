@@ -52,40 +52,40 @@ describe.each<[string, (own: string) => Parameters<TestService["key"]>[0]]>([
   ["a key of another project", (own) => ({ projects: [nameOf(own)] })],
   ["a key that may only read", () => ({ role: "read" })],
 ])("%s", (kind, rights) => {
-  test.each<[string, (victim: string) => [headers: Record<string, string>, resource: Uint8Array]]>([
-    ["metadata", (victim) => [{ project_id: victim }, resourceOf()]],
-    ["metadata with an encoded slash", (victim) => [{ project_id: victim.replace("/", "%2F") }, resourceOf()]],
-    ["resource attributes", (victim) => [{}, resourceOf(victim)]],
+  test.each<[string, (foreign: string) => [headers: Record<string, string>, resource: Uint8Array]]>([
+    ["metadata", (foreign) => [{ project_id: foreign }, resourceOf()]],
+    ["metadata with an encoded slash", (foreign) => [{ project_id: foreign.replace("/", "%2F") }, resourceOf()]],
+    ["resource attributes", (foreign) => [{}, resourceOf(foreign)]],
   ])("writes nothing into a project that is named by %s", async (_, sent) => {
-    const [own, victim] = [newProject(), newProject()];
-    const { code, message } = await send(await service.key(rights(own)), ...sent(victim));
+    const [own, foreign] = [newProject(), newProject()];
+    const { code, message } = await send(await service.key(rights(own)), ...sent(foreign));
     expect([code, message]).toEqual([7, expect.stringContaining("Forbidden")]);
-    expect(await countOf(victim)).toBe(0);
+    expect(await countOf(foreign)).toBe(0);
     expect(service.unexpected).toEqual([]);
   });
 
   test("writes only what it may of an export that names two projects", async () => {
     const own = kind === "a key of another entity" ? newProject().replace(/^[^/]*/, "rival") : newProject();
-    const victim = newProject();
+    const foreign = newProject();
     const isReader = kind === "a key that may only read";
-    const { code, response } = await send(await service.key(rights(own)), {}, resourceOf(victim), resourceOf(own));
+    const { code, response } = await send(await service.key(rights(own)), {}, resourceOf(foreign), resourceOf(own));
     expect(code).toBe(isReader ? 7 : 0);
-    if (!isReader) expect(response.toString("latin1")).toContain(victim);
-    expect(await Promise.all([victim, own].map(countOf))).toEqual([0, isReader ? 0 : 1]);
+    if (!isReader) expect(response.toString("latin1")).toContain(foreign);
+    expect(await Promise.all([foreign, own].map(countOf))).toEqual([0, isReader ? 0 : 1]);
   });
 });
 
 test("keys that are none or were revoked write nothing", async () => {
-  const victim = newProject();
+  const foreign = newProject();
   const { key, secret } = await service.services.control.keys.create({
     user_name: "bob",
     entity: "acme",
     role: "write",
   });
-  const write = async () => await send(secret, { project_id: victim }, resourceOf());
+  const write = async () => await send(secret, { project_id: foreign }, resourceOf());
   expect(await write()).toMatchObject({ code: 0 });
   await service.services.control.keys.revoke(key.id);
-  const outcomes = [await write(), await send("x".repeat(40), { project_id: victim }, resourceOf())];
+  const outcomes = [await write(), await send("x".repeat(40), { project_id: foreign }, resourceOf())];
   expect(outcomes.map(({ code }) => code)).toEqual([16, 16]);
-  expect(await countOf(victim)).toBe(1);
+  expect(await countOf(foreign)).toBe(1);
 });

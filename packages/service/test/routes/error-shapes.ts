@@ -13,7 +13,7 @@ export function reasonOf(route: keyof typeof routes, status: number, text: strin
     case "object":
       return (JSON.parse(text) as { error: string }).error;
     default:
-      // A path that is no link any more belongs to the interfaces.
+      // A path that is not a link any more belongs to the interfaces.
       if (route === "weaveLinks" && text.startsWith("{")) return (JSON.parse(text) as { reason: string }).reason;
       expect(text).toMatch(/^[^\n]+\n$/);
       return text;

@@ -206,7 +206,7 @@ test("what fails for a row is recorded on its calls, the run goes on, and no key
     { prompt: "limit: x", expected: "x" },
     { prompt: "limit-date: x", expected: "x" },
     { prompt: "limit-bare: x", expected: "x" },
-    { expected: "no prompt" },
+    { expected: "not a prompt" },
     { prompt: "say: not scored" },
     { prompt: "say: x", expected: "x" },
   ];
@@ -230,7 +230,7 @@ test("what fails for a row is recorded on its calls, the run goes on, and no key
     output: { output: null, scores: {}, model_latency: { mean: null } },
   });
   expect(reasonOf("stall: x")).toEqual(failed(/did not respond within 1 s/));
-  expect(reasonOf("garbage: x")).toEqual(failed(/no JSON/));
+  expect(reasonOf("garbage: x")).toEqual(failed(/not a JSON/));
   expect(reasonOf("fail: x")).toEqual(failed(/status 500: out of memory/));
   expect(reasonOf("refuse: x")).toEqual(failed(/bad key Bearer \*\*\*/));
   expect(reasonOf("limit-hour: x")).toEqual(failed(/429/));
@@ -308,8 +308,13 @@ describe("what cannot be run is refused before a run exists", () => {
       /body.model_ref: .*another project/,
       async () => [await evaluation(ok), (await model()).replace(project, newProject())],
     ],
-    ["no ref", 400, /body.model_ref: .*no ref/, async () => [await evaluation(ok), "short-answers"]],
-    ["model as evaluation", 400, /body.evaluation_ref: .*no Evaluation/, async () => [await model(), await model()]],
+    ["no ref", 400, /body.model_ref: .*not a ref/, async () => [await evaluation(ok), "short-answers"]],
+    [
+      "model as evaluation",
+      400,
+      /body.evaluation_ref: .*not an Evaluation/,
+      async () => [await model(), await model()],
+    ],
     [
       "unknown provider",
       400,
@@ -528,7 +533,7 @@ test("the status of a run of a client library counts its finished rows", async (
   expect(await statusOf(randomUUID())).toEqual({ code: "not_found" });
   await expect(statusOf("item-1")).rejects.toMatchObject({
     status: 400,
-    message: expect.stringContaining("no evaluation run"),
+    message: expect.stringContaining("not an evaluation run"),
   });
 });
 

@@ -295,7 +295,7 @@ describe("evaluations", () => {
       expect(create(body)).rejects.toMatchObject({ status, message: expect.stringMatching(message) });
     const other = await parts();
     for (const ref of [other.dataset, "", "d", `${dataset}/attr/rows`, `weave:///${projectId}/object/d:*`]) {
-      await refused({ dataset: ref }, 400, /dataset: .*(no ref of an object|ref of another project)/);
+      await refused({ dataset: ref }, 400, /dataset: .*(not a ref of an object|ref of another project)/);
     }
     await refused({ scorers: [scorer, other.scorer] }, 400, /scorers.1: .*ref of another project/);
     await refused({ dataset: scorer }, 400, /dataset: must be the ref of a dataset/);

@@ -129,7 +129,7 @@ describe("what is refused, by name", () => {
   });
   const cases: Record<string, [change: (projectId: string) => object, field: string]> = {
     "a ref into another project": [() => ({ weave_ref: callRef("rival/p") }), "weave_ref"],
-    "text that is no ref": [() => ({ weave_ref: "call c" }), "weave_ref"],
+    "text that is not a ref": [() => ({ weave_ref: "call c" }), "weave_ref"],
     "an annotation without its specification": [
       () => ({ feedback_type: "wandb.annotation.quality", payload: { value: 1 } }),
       "annotation_ref",

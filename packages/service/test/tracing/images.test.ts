@@ -150,8 +150,8 @@ describe("an error of the provider is a response, and the call is recorded as fa
     ["refused", refuse(400, { error: { message: "unsafe prompt" } }), /^openai: status 400: unsafe prompt$/],
     ["key echoed", refuse(401, { error: { message: `bad key ${key}` } }), /^openai: status 401: bad key \*\*\*$/],
     ["overloaded", refuse(503, "<html>"), /^openai: status 503: <html>$/],
-    ["no JSON", (response) => response.end("<html>"), /no JSON object/],
-    ["nested too deeply", (response) => response.end(`{"data":${"[".repeat(5000)}${"]".repeat(5000)}}`), /no JSON/],
+    ["no JSON", (response) => response.end("<html>"), /not a JSON object/],
+    ["nested too deeply", (response) => response.end(`{"data":${"[".repeat(5000)}${"]".repeat(5000)}}`), /not a JSON/],
     ["no list", { created: 1 }, /no list "data"/],
     ["too many images", { data: Array.from({ length: 11 }, () => ({})) }, /more than 10 images/],
     ["too much else", { data: [], more: "x".repeat(2_000_000) }, /besides its images/],
@@ -179,7 +179,7 @@ describe("an error of the provider is a response, and the call is recorded as fa
 
 describe("an image that cannot be stored leaves the others", () => {
   test.each<[string, () => object, RegExp]>([
-    ["no image", () => ({ b64_json: Buffer.from("<svg>").toString("base64") }), /image 1: it is no PNG, JPEG/],
+    ["no image", () => ({ b64_json: Buffer.from("<svg>").toString("base64") }), /image 1: it is not a PNG, JPEG/],
     ["nothing", () => ({}), /image 1: it has neither b64_json nor a url/],
     ["another origin", () => ({ url: `${elsewhere.url}/a.jpg` }), /not among the configured origins/],
     ["metadata service", () => ({ url: "http://169.254.169.254/a.png" }), /not among the configured origins/],

@@ -33,7 +33,7 @@ test("a key is made with its secret, named, listed and revoked", async () => {
   expect(JSON.stringify(await admin.keyList())).not.toContain(secret);
 });
 
-test("a key that is no admin sees and makes no keys", async () => {
+test("a key that is not an admin sees and makes no keys", async () => {
   for (const role of ["read", "write"] as const) {
     const tracing = service.tracing(await service.key({ role }));
     await expect(tracing.keyList()).rejects.toMatchObject(forbidden);

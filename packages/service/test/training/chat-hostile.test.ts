@@ -60,7 +60,7 @@ test.each<[string, Partial<CreateChatCompletionInput>, unknown[]]>([
     { structured_outputs: { json: nested(90) as Record<string, never> } },
     [400, expect.stringContaining("structured_outputs")],
   ],
-  ["a schema that is no JSON", { structured_outputs: { json: "{" } }, [400, "structured_outputs.json"]],
+  ["a schema that is not JSON", { structured_outputs: { json: "{" } }, [400, "structured_outputs.json"]],
   [
     "an expression that explodes",
     { structured_outputs: { regex: "((a{1,999}){1,999}){1,999}" } },

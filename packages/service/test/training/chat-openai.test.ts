@@ -207,7 +207,7 @@ test("an unknown path has an error that the client prints", async () => {
   expect(error).toMatchObject({ type: "NotFoundError", code: 404, error: { message: expect.any(String) as string } });
 });
 
-test("what is no JSON is refused, and the service goes on", async () => {
+test("what is not JSON is refused, and the service goes on", async () => {
   const { port } = new URL(url);
   const headers = { authorization: `Bearer ${service.owner_key}`, "content-type": "application/json" };
   const request = httpRequest({ port, path: "//v1//chat/completions", method: "POST", headers });

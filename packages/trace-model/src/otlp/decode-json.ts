@@ -141,7 +141,7 @@ function attributes(value: Fields, decoding: Decoding): Attributes {
   for (const item of objects(value, "attributes", decoding)) {
     const key = item.key ?? "";
     if (typeof key !== "string") {
-      decoding.unreadable("key is no text");
+      decoding.unreadable("key is not a string");
       continue;
     }
     decoding.key = key;

@@ -217,7 +217,7 @@ function anyValue(reader: ProtobufReader, depth: number): AttributeValue {
   }
   reader.leave(outer);
   if (unknown > 0 && result === nothing) {
-    decoding.valueFailed(new HeddleError("invalid", `field ${unknown} is no kind of value`));
+    decoding.valueFailed(new HeddleError("invalid", `field ${unknown} is not a kind of value`));
   }
   return result;
 }

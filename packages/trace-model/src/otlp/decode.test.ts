@@ -165,7 +165,7 @@ describe("protobuf", () => {
       "attribute wrong type: protobuf: wire type 0 instead of 2",
       "attribute truncated: protobuf: the message is truncated",
       "attribute nested: protobuf: wire type 0 instead of 1",
-      "attribute kind: field 9 is no kind of value",
+      "attribute kind: field 9 is not a kind of value",
     ]);
   });
 
@@ -324,7 +324,7 @@ describe("JSON", () => {
     expect(traces.rejected.map((span) => span.message)).toEqual([
       "traceId is not written in hex digits",
       "expected an object",
-      "spanId is no text",
+      "spanId is not a string",
     ]);
   });
 
@@ -334,18 +334,18 @@ describe("JSON", () => {
     [{ intValue: true }, "intValue is not an integer"],
     [{ intValue: "9".repeat(21) }, "intValue is not an integer"],
     [{ int_value: "" }, "intValue is not an integer"],
-    [{ doubleValue: "abc" }, "doubleValue is no number"],
-    [{ doubleValue: "" }, "doubleValue is no number"],
-    [{ doubleValue: "1e999" }, "doubleValue is no number"],
+    [{ doubleValue: "abc" }, "doubleValue is not a number"],
+    [{ doubleValue: "" }, "doubleValue is not a number"],
+    [{ doubleValue: "1e999" }, "doubleValue is not a number"],
     [{ boolValue: "yes" }, "boolValue is neither true nor false"],
-    [{ bytesValue: "a b" }, "bytesValue is no base64"],
-    [{ stringValue: { a: 1 } }, "stringValue is no text"],
-    [{ fooValue: 1 }, "fooValue is no kind of value"],
+    [{ bytesValue: "a b" }, "bytesValue is not a base64"],
+    [{ stringValue: { a: 1 } }, "stringValue is not a string"],
+    [{ fooValue: 1 }, "fooValue is not a kind of value"],
     ["bare text", "expected an object"],
     [[1], "expected an object"],
     [{ arrayValue: [1] }, "expected an object"],
-    [{ arrayValue: { values: {} } }, "values is no list"],
-    [{ kvlistValue: { values: [{ key: 5 }] } }, "key is no text"],
+    [{ arrayValue: { values: {} } }, "values is not a list"],
+    [{ kvlistValue: { values: [{ key: 5 }] } }, "key is not a string"],
     [{ arrayValue: { values: [{ intValue: "abc" }, { intValue: 2 }] } }, "intValue is not an integer", "[null,2]"],
     [
       { kvlistValue: { values: [{ key: "k", value: { intValue: "abc" } }] } },
@@ -368,23 +368,23 @@ describe("JSON", () => {
   });
 
   test.each<[object, string, object?]>([
-    [{ name: 1 }, "name is no text"],
+    [{ name: 1 }, "name is not a string"],
     [{ kind: "SPAN_KIND_OTHER" }, "kind is none of UNSPECIFIED, INTERNAL, SERVER, CLIENT, PRODUCER, CONSUMER"],
     [{ startTimeUnixNano: "abc" }, "startTimeUnixNano is not an integer"],
     [{ endTimeUnixNano: "-5" }, "endTimeUnixNano is no time since 1970 in nanoseconds"],
     [{ parentSpanId: "not hex" }, "parentSpanId is not written in hex digits"],
-    [{ attributes: { a: 1 } }, "attributes is no list"],
+    [{ attributes: { a: 1 } }, "attributes is not a list"],
     [{ attributes: [5] }, "attributes has items that are no objects"],
-    [{ attributes: [{ key: 5, value: { intValue: 1 } }] }, "key is no text"],
-    [{ events: "none" }, "events is no list"],
+    [{ attributes: [{ key: 5, value: { intValue: 1 } }] }, "key is not a string"],
+    [{ events: "none" }, "events is not a list"],
     [{ events: [null, { name: "e" }] }, "events has items that are no objects", { events: [{ name: "e" }] }],
-    [{ events: [{ name: 5, timeUnixNano: "1000" }] }, "name is no text", { events: [{ name: "", time_us: 1n }] }],
+    [{ events: [{ name: 5, timeUnixNano: "1000" }] }, "name is not a string", { events: [{ name: "", time_us: 1n }] }],
     [
       { links: [{ traceId: "?", spanId: "ab" }] },
       "traceId is not written in hex digits",
       { links: [{ span_id: "ab" }] },
     ],
-    [{ status: "bad" }, "status is no object"],
+    [{ status: "bad" }, "status is not an object"],
     [{ status: { code: [], message: "m" } }, "code is none of UNSET, OK, ERROR", { status: { code: 0, message: "m" } }],
   ])("%j costs only itself", (fields, problem, expected = {}) => {
     const span = onlySpan(decodeJson(jsonRequest({ traceState: "kept", ...fields })));
@@ -404,7 +404,7 @@ describe("JSON", () => {
     expect(resources[0]?.unreadable).toEqual([
       "attribute n: intValue is not an integer",
       "attribute n: intValue is not an integer",
-      "name is no text",
+      "name is not a string",
     ]);
   });
 

@@ -31,7 +31,7 @@ const snakeNames = new Map<string, string>();
 
 export function list(value: Fields, name: string): unknown[] {
   const content = pick(value, name) ?? [];
-  if (!Array.isArray(content)) throw new HeddleError("invalid", `${name} is no list`);
+  if (!Array.isArray(content)) throw new HeddleError("invalid", `${name} is not a list`);
   return content;
 }
 
@@ -40,7 +40,7 @@ export function objects(value: Fields, name: string, decoding: Decoding): Fields
   const content = pick(value, name);
   if (content === undefined || content === null) return none;
   if (!Array.isArray(content)) {
-    decoding.unreadable(`${name} is no list`);
+    decoding.unreadable(`${name} is not a list`);
     return none;
   }
   if (content.every(isJsonObject)) return content;
@@ -54,7 +54,7 @@ const none: Fields[] = [];
 export function object(value: Fields, name: string, decoding: Decoding): Fields {
   const content = pick(value, name) ?? {};
   if (isJsonObject(content)) return content;
-  decoding.unreadable(`${name} is no object`);
+  decoding.unreadable(`${name} is not an object`);
   return {};
 }
 
@@ -62,7 +62,7 @@ export function object(value: Fields, name: string, decoding: Decoding): Fields 
 export function text(value: Fields, name: string, decoding: Decoding): string {
   const content = pick(value, name) ?? "";
   if (typeof content === "string") return content;
-  decoding.unreadable(`${name} is no text`);
+  decoding.unreadable(`${name} is not a string`);
   return "";
 }
 
@@ -83,7 +83,7 @@ export function optionalId(value: Fields, name: string, decoding: Decoding): str
 /** An id in hex digits. Base64, as generic protobuf libraries write bytes, is told apart by its padding. */
 export function hexId(value: Fields, name: string): string {
   const id = pick(value, name) ?? "";
-  if (typeof id !== "string") throw new HeddleError("invalid", `${name} is no text`);
+  if (typeof id !== "string") throw new HeddleError("invalid", `${name} is not a string`);
   if (id === "" || /^[0-9a-f]+$/.test(id)) return id;
   if (/^(?:[A-Za-z0-9+/]{11}=|[A-Za-z0-9+/]{22}==)$/.test(id)) return Buffer.from(id, "base64").toString("hex");
   const lower = id.toLowerCase();

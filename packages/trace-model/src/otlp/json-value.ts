@@ -41,20 +41,20 @@ function valueOf(name: string, content: unknown, depth: number, decoding: Decodi
       const members = list(fields(content), "values").map((item) => {
         const member = fields(item);
         const key = member.key ?? "";
-        if (typeof key !== "string") throw new HeddleError("invalid", "key is no text");
+        if (typeof key !== "string") throw new HeddleError("invalid", "key is not a string");
         return `${textJson(key)}:${valueJson(anyValue(member.value, depth + 1, decoding))}`;
       });
       return { json: `{${members.join(",")}}` };
     }
     default:
-      throw new HeddleError("invalid", `${name} is no kind of value`);
+      throw new HeddleError("invalid", `${name} is not a kind of value`);
   }
 }
 
 function scalarText(content: unknown): string {
   if (typeof content === "string") return content;
   if (typeof content === "number" || typeof content === "boolean") return String(content);
-  throw new HeddleError("invalid", "stringValue is no text");
+  throw new HeddleError("invalid", "stringValue is not a string");
 }
 
 function boolean(content: unknown): string {
@@ -69,12 +69,12 @@ function double(content: unknown): number {
   if (typeof content === "number") return content;
   const value = typeof content === "string" && content.trim() !== "" ? Number(content) : Number.NaN;
   if (Number.isFinite(value) || notFinite.has(content)) return value;
-  throw new HeddleError("invalid", "doubleValue is no number");
+  throw new HeddleError("invalid", "doubleValue is not a number");
 }
 
 function base64(content: unknown): string {
   if (typeof content === "string" && /^[A-Za-z0-9+/_-]*={0,2}$/.test(content)) return content;
-  throw new HeddleError("invalid", "bytesValue is no base64");
+  throw new HeddleError("invalid", "bytesValue is not a base64");
 }
 
 function camelCase(name: string): string {

@@ -361,7 +361,7 @@ describe("sessions of OpenTelemetry are threads", () => {
     ]);
   });
 
-  test("but a span whose parents are in another export, or in a circle, is no turn", () => {
+  test("but a span whose parents are in another export, or in a circle, is not a turn", () => {
     const unknown = ["s", false];
     expect(threadsOf([[3, session, 2]])).toEqual([unknown]);
     expect(
@@ -449,8 +449,8 @@ describe("what of a span cannot be used costs only itself", () => {
     ],
     [
       "what the decoder could not read",
-      span({}, { unreadable: ["name is no text"] }),
-      /^span work: name is no text$/,
+      span({}, { unreadable: ["name is not a string"] }),
+      /^span work: name is not a string$/,
       {},
     ],
   ])("%s", (_, bad, message, expected) => {

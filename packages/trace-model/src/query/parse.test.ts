@@ -277,7 +277,7 @@ describe("queries that are none", () => {
       { $expr: { $contains: { input: get("id"), substr: lit("a"), limit: 1 } } },
       "query.$expr.$contains.limit",
     ],
-    ["a path that is no text", { $expr: { $eq: [{ $getField: 1 }, lit(1)] } }, "query.$expr.$eq.0.$getField"],
+    ["a path that is not a string", { $expr: { $eq: [{ $getField: 1 }, lit(1)] } }, "query.$expr.$eq.0.$getField"],
   ])("%s", (_, query, loc) => {
     expect(failure(() => parseQuery(query, parseCallField))).toEqual({ code: "invalid", loc });
   });

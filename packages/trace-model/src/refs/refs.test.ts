@@ -68,7 +68,7 @@ describe("refs", () => {
     "wandb-artifact:///e/p/x:v0",
     "weave-trace-internal:///1/object/x:abc",
     "see weave:///e/p/call/1",
-  ])("%s is no ref", (text) => {
+  ])("%s is not a ref", (text) => {
     expect(parseRef(text)).toBeUndefined();
   });
 

@@ -29,7 +29,7 @@ test("streams that a key leaves unread hold back its own reads, not those of oth
   expect(await shared.commits.rows(one)).toEqual([{ x: 1 }]);
   sharer = { key: "other", entity: "acme" };
   expect(await shared.reads.rows(one)).toEqual([{ x: 1 }]);
-  sharer = { key: "victim", entity: "victim" };
+  sharer = { key: "neighbour", entity: "neighbour" };
   expect(await shared.reads.rows(one)).toEqual([{ x: 1 }]);
   expect(own).toBe(false);
   expect(load()).toEqual({

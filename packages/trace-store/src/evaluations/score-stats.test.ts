@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ScoreSums } from "./score-stats.js";
 
-test("scores are summed up by scorer and path, and what is no number or boolean is only counted", () => {
+test("scores are summed up by scorer and path, and what is not a number or boolean is only counted", () => {
   const sums = new ScoreSums();
   sums.add('{"a":true,"b":{"x":1,"y":{"z":"text"}},"c":null,"d":[1]}', 3);
   sums.add('{"a":false,"b":{"x":2.5},"d":NaN}', 1);

@@ -59,7 +59,7 @@ test.each([
   "base_object_classes",
   "leaf_object_classes",
   "exclude_base_object_classes",
-])("an empty list of %s is no condition", async (name) =>
+])("an empty list of %s is not a condition", async (name) =>
   expect(await names({ filter: { [name]: [], is_op: true } })).toEqual(["answer:v0"]),
 );
 

@@ -32,7 +32,7 @@ export function readManifest(directory: string): Manifest {
     if (!isTruncated && !isMissing(error)) throw error;
   }
   if (manifest === null) {
-    throw new ConfigError(`${directory} has no ${name}: it is no backup, or one that did not finish.`);
+    throw new ConfigError(`${directory} has no ${name}: it is not a backup, or one that did not finish.`);
   }
   if (manifest.format !== 1) {
     throw new ConfigError(

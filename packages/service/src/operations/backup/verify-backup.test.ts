@@ -10,7 +10,7 @@ const temporary = () => mkdtempSync(join(tmpdir(), "heddle-backup-"));
 
 test("files of a backup that cannot be read are not reported as missing", async () => {
   const backup = temporary();
-  expect(() => readManifest(backup)).toThrow("it is no backup");
+  expect(() => readManifest(backup)).toThrow("it is not a backup");
   await expect(verifyChecksums(backup)).rejects.toThrow("is missing");
   for (const name of ["manifest.json", "SHA256SUMS"]) symlinkSync(name, join(backup, name));
   expect(() => readManifest(backup)).toThrow(/^ELOOP/);

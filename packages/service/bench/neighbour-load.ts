@@ -5,16 +5,16 @@ import type { ReadyRequest } from "./load.js";
 import { completeRequests } from "./payloads.js";
 import type { ServiceProcess } from "./service-process.js";
 
-export const victimKinds = ["write", "list", "read", "completion", "evaluation"] as const;
-type Kind = (typeof victimKinds)[number];
+export const neighbourKinds = ["write", "list", "read", "completion", "evaluation"] as const;
+type Kind = (typeof neighbourKinds)[number];
 
 /** What a key of another entity did meanwhile: milliseconds of each request, and what failed. */
-export interface VictimTimes {
+export interface NeighbourTimes {
   times: Record<Kind, number[]>;
   errors: string[];
 }
 
-export interface VictimLoad {
+export interface NeighbourLoad {
   projectId: string;
   writesPerSecond: number;
   /** The request of an evaluation of two rows. */
@@ -32,13 +32,13 @@ function asJson(path: string, body: unknown): ReadyRequest {
  * Writes calls, lists the newest, counts them, completes five tokens, and evaluates two rows from the beginning to the
  * end, at the rates of an ordinary user, for so many seconds.
  */
-export async function runVictim(
-  victim: Pick<ServiceProcess, "url" | "key">,
+export async function runNeighbour(
+  neighbour: Pick<ServiceProcess, "url" | "key">,
   agent: Agent,
-  { projectId, writesPerSecond, evaluation }: VictimLoad,
+  { projectId, writesPerSecond, evaluation }: NeighbourLoad,
   seconds: number,
-): Promise<VictimTimes> {
-  const times: VictimTimes["times"] = { write: [], list: [], read: [], completion: [], evaluation: [] };
+): Promise<NeighbourTimes> {
+  const times: NeighbourTimes["times"] = { write: [], list: [], read: [], completion: [], evaluation: [] };
   const errors: string[] = [];
   const timed = async (kind: Kind, work: () => Promise<unknown>) => {
     const start = performance.now();
@@ -49,7 +49,7 @@ export async function runVictim(
     }
     times[kind].push(performance.now() - start);
   };
-  const sent = (path: string, body: unknown) => async () => await send(victim, agent, asJson(path, body));
+  const sent = (path: string, body: unknown) => async () => await send(neighbour, agent, asJson(path, body));
   const list = { project_id: projectId, limit: 20, sort_by: [{ field: "started_at", direction: "desc" }] };
   const messages = [{ role: "user", content: "Say the word loom." }];
   const completion = { model: "heddle/starter", messages, max_tokens: 5, ignore_eos: true };
@@ -57,12 +57,12 @@ export async function runVictim(
   const count = seconds * writesPerSecond;
   const began = performance.now();
   const evaluations = repeatUntil(began + seconds * 1000, () =>
-    timed("evaluation", () => evaluate(victim, { project_id: projectId, ...evaluation })),
+    timed("evaluation", () => evaluate(neighbour, { project_id: projectId, ...evaluation })),
   );
   for (let index = 0; index < count; index++) {
     await delay(Math.max(0, began + (index * 1000) / writesPerSecond - performance.now()));
     const [write] = completeRequests(projectId, 1, 1);
-    if (write !== undefined) pending.push(timed("write", async () => await send(victim, agent, write)));
+    if (write !== undefined) pending.push(timed("write", async () => await send(neighbour, agent, write)));
     if (index % 10 === 0) pending.push(timed("list", sent("/calls/stream_query", list)));
     if (index % 25 === 0) pending.push(timed("read", sent("/calls/query_stats", { project_id: projectId })));
     if (index % 25 === 12) pending.push(timed("completion", sent("/v1/chat/completions", completion)));

@@ -29,4 +29,7 @@ export type { UrlSignatures } from "./access/url-signatures.js";
 export type { User, Users } from "./access/users.js";
 export type { ReserveRows } from "./database/reserve.js";
 export type { TrackingRun, TrackingRunFields } from "./tracking-runs/tracking-runs.js";
+export type { WebhookEvent } from "./webhooks/notify.js";
+export type { DueDelivery, Webhook, WebhookDelivery, WebhookEventType } from "./webhooks/records.js";
+export type { Webhooks } from "./webhooks/webhooks.js";
 export type { KeyCheck } from "./access/verify.js";

@@ -24,6 +24,7 @@ import { sessions } from "./migrations/0010-sessions.js";
 import { projectDeletions } from "./migrations/0011-project-deletions.js";
 import { trainingReads } from "./migrations/0012-training-reads.js";
 import { trainingRollouts } from "./migrations/0013-training-rollouts.js";
+import { webhooks } from "./migrations/0014-webhooks.js";
 import { checkPathName, isStorable } from "./database/names.js";
 import { openProjectDeletions } from "./project-deletion/project-deletions.js";
 import type { ProjectDeletions } from "./project-deletion/project-deletions.js";
@@ -43,6 +44,8 @@ import { openUrlSignatures } from "./access/url-signatures.js";
 import type { UrlSignatures } from "./access/url-signatures.js";
 import { openUsers } from "./access/users.js";
 import type { Users } from "./access/users.js";
+import { openWebhooks } from "./webhooks/webhooks.js";
+import type { Webhooks } from "./webhooks/webhooks.js";
 import { openVerifier } from "./access/verify.js";
 import type { KeyCheck } from "./access/verify.js";
 
@@ -58,6 +61,7 @@ export interface ControlPlane {
   trainingJobs: TrainingJobs;
   artifacts: Artifacts;
   trackingRuns: TrackingRuns;
+  webhooks: Webhooks;
   /** Of browsers, which have the rights of a key without keeping it. */
   sessions: Sessions;
   /** Of URLs that give the access of a key by themselves. */
@@ -120,6 +124,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
         projectDeletions,
         trainingReads,
         trainingRollouts,
+        webhooks,
       ],
       now,
     );
@@ -139,6 +144,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
       trainingJobs: openTrainingJobs(database, now, options.waitingJobsPerKey),
       artifacts: openArtifacts(database, now),
       trackingRuns: openTrackingRuns(database, now),
+      webhooks: openWebhooks(database, now),
       sessions: openSessions(database, verifier, options.owner?.secret, now),
       urlSignatures: await openUrlSignatures(database, owner && { id: owner.caller.key_id, secret: owner.secret }),
       leases: openLeases(database),

@@ -285,6 +285,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         { version: 11n, name: "project-deletions" },
         { version: 12n, name: "training-reads" },
         { version: 13n, name: "training-rollouts" },
+        { version: 14n, name: "webhooks" },
       ]);
     });
 
@@ -302,7 +303,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         code: "incompatible",
         message: expect.stringContaining("version 1000"),
       });
-      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 14n }]);
+      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 15n }]);
     });
 
     test("a migration that fails leaves nothing", async () => {

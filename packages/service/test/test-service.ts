@@ -14,6 +14,7 @@ import { testDatabase } from "@heddle/trace-store/testing";
 import { createApp } from "../src/boot/app.js";
 import { openCompletions } from "../src/chat-completions/open-completions.js";
 import { controlPlaneUrl, readConfig } from "../src/config/config.js";
+import { notifyOfFeedback } from "../src/feedback/notify-of-feedback.js";
 import { cancelWithCalls } from "../src/jobs/cancel-with-calls.js";
 import { jobKinds } from "../src/boot/job-kinds.js";
 import { JobRunner } from "../src/jobs/runner.js";
@@ -32,12 +33,15 @@ import { loadPrices } from "../src/boot/prices.js";
 import type { Services } from "../src/services.js";
 import { openCheckpointDirectories } from "../src/checkpoints/open-checkpoint-directories.js";
 import { openTrainingEngine } from "../src/boot/open-engine.js";
+import { WebhookSender } from "../src/webhooks/webhook-sender.js";
 import { openAiLike, startUpstream, writeProviders } from "./upstream.js";
 
 export const ownerKey = "o".repeat(40);
 
 interface TestOptions {
   everyRoute?: boolean;
+  /** Sends what is due to webhooks: the samples of the spec name hosts of others. */
+  sendsWebhooks?: boolean;
   validateResponses?: boolean;
   /** Of a built console. */
   consoleDir?: string;
@@ -50,7 +54,7 @@ interface TestOptions {
  */
 export async function openTestService(
   env: Record<string, string> = {},
-  { everyRoute = false, validateResponses = true, consoleDir }: TestOptions = {},
+  { everyRoute = false, validateResponses = true, consoleDir, sendsWebhooks = false }: TestOptions = {},
 ) {
   const directory = mkdtempSync(join(tmpdir(), "heddle-service-"));
   const upstream = await startUpstream(openAiLike);
@@ -82,7 +86,7 @@ export async function openTestService(
     // As in the service: jobs meet stores that do not respond, too.
     onError: (error) => (error instanceof HeddleError ? onOutage(error) : unexpected.push(error)),
   });
-  const store = cancelWithCalls(opened, jobs);
+  const store = notifyOfFeedback(cancelWithCalls(opened, jobs), control);
   const checkpointDirectories = openCheckpointDirectories({ config, control, blobs, training });
   const opening = {
     config,
@@ -100,6 +104,8 @@ export async function openTestService(
   const projectDeletion = new ProjectDeletion(opening, (error) => unexpected.push(error));
   const services: Services = { ...opening, completions, projectDeletion };
   jobs.start(jobKinds(services, (error) => unexpected.push(error)));
+  const webhooks = new WebhookSender(services, (error) => unexpected.push(error));
+  if (sendsWebhooks) webhooks.start();
   const docsDir = join(directory, "docs");
   mkdirSync(docsDir);
   for (const page of ["index", "page"]) writeFileSync(join(docsDir, `${page}.html`), `<title>${page}</title>`);
@@ -151,6 +157,7 @@ export async function openTestService(
       return listening.url;
     },
     async close(): Promise<void> {
+      await webhooks.stop();
       await projectDeletion.stop();
       await jobs.stop();
       await completions.close();

@@ -24,6 +24,8 @@ const ofProject: readonly (readonly [table: string, condition: string])[] = [
   ["artifact_drafts", "project_id = $1"],
   ["tracking_run_history", `run_id IN (${runs})`],
   ["tracking_runs", "project_id = $1"],
+  ["webhook_deliveries", "project_id = $1"],
+  ["webhooks", "project_id = $1"],
   ["jobs", "project_id = $1"],
   ["projects", "entity || '/' || name = $1"],
   ["project_deletions", "project_id = $1"],

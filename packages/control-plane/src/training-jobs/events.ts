@@ -3,6 +3,7 @@ import { HeddleError } from "@heddle/errors";
 import type { Database, Statements } from "../database/database.js";
 import { integerOf } from "../database/database.js";
 import { storedText } from "../database/stored-text.js";
+import { addDeliveries, trainingJobEnded } from "../webhooks/notify.js";
 import { trainingEventOf, warningsOf } from "./records.js";
 import type { TrainingEventRecord, TrainingEventType } from "./records.js";
 
@@ -60,7 +61,7 @@ async function addWarnings(
   await statements.run("UPDATE training_jobs SET warnings = $2 WHERE id = $1", values);
 }
 
-/** Stores the last event of a job, after all others. */
+/** Stores the last event of a job that has ended, after all others, and what is sent to the webhooks of its project. */
 export async function addTerminalEvent(
   statements: Statements,
   jobId: string,
@@ -73,6 +74,7 @@ export async function addTerminalEvent(
   );
   if (row === undefined) throw new TypeError("an aggregate returned no row");
   await insertEvent(statements, { ...event, job_id: jobId, sequence: Number(integerOf(row, "next")) }, now);
+  await addDeliveries(statements, await trainingJobEnded(statements, jobId), now);
 }
 
 async function insertEvent(

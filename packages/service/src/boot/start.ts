@@ -33,6 +33,7 @@ import type { Logger } from "../observability/logger.js";
 import { openObservability } from "../observability/open-observability.js";
 import { hideSecrets, secretsOf } from "../observability/secrets.js";
 import { operatorLine, outageLog } from "../operations/outages.js";
+import { notifyOfFeedback } from "../feedback/notify-of-feedback.js";
 import { cancelWithCalls } from "../jobs/cancel-with-calls.js";
 import { jobKinds } from "./job-kinds.js";
 import { JobRunner } from "../jobs/runner.js";
@@ -45,6 +46,7 @@ import { clearLeftovers } from "../training-jobs/clear-leftovers.js";
 import { openTrainingEngine } from "./open-engine.js";
 import { purgeLeftovers } from "../checkpoints/purge-checkpoints.js";
 import { version } from "./version.js";
+import { WebhookSender } from "../webhooks/webhook-sender.js";
 import { takeWriterLease } from "./writer-lease.js";
 
 export interface Running {
@@ -168,7 +170,7 @@ export async function startService(
       onError: (error) => (error instanceof HeddleError ? onOutage(error) : onUnexpected(error)),
       onEnded: metrics?.onJobEnded,
     });
-    const written = cancelWithCalls(opened, jobs);
+    const written = notifyOfFeedback(cancelWithCalls(opened, jobs), control);
     const checkpointDirectories = openCheckpointDirectories({ config, control, blobs, training });
     const opening = {
       config,
@@ -210,6 +212,11 @@ export async function startService(
     closing.push(() => purge.stop());
     projectDeletion.resume();
     closing.push(() => projectDeletion.stop());
+    const webhooks = new WebhookSender(services, (error) =>
+      error instanceof HeddleError ? onOutage(error) : onUnexpected(error),
+    );
+    webhooks.start();
+    closing.push(() => webhooks.stop());
     const collection = scheduleBlobCollection(services, { mayWrite: () => lease.mayWrite(), onError: onUnexpected });
     closing.push(() => collection.stop());
     closing.push(async () => {

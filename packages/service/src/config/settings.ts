@@ -199,6 +199,12 @@ export const settings = {
     meaning:
       "JSON file, or the JSON itself, that configures the model servers of others, for chat completions, images and lists of models",
   },
+  webhooksPrivate: {
+    name: "HEDDLE_WEBHOOKS_PRIVATE",
+    kind: onOrOff,
+    default: "off",
+    meaning: "whether webhooks may have http URLs and addresses that are not public, such as those of this machine",
+  },
   jobConcurrency: {
     name: "HEDDLE_JOB_CONCURRENCY",
     kind: wholeNumber(1, 64),

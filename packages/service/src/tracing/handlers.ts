@@ -30,6 +30,7 @@ import { sessionHandlers } from "./sessions.js";
 import { tableHandlers } from "./tables.js";
 import { threadHandlers } from "./threads.js";
 import { traceHandlers } from "./traces.js";
+import { webhookHandlers } from "./webhooks.js";
 
 /** Every operation of the tracing interface, by group: a group of the spec without handlers does not compile. */
 export function tracingHandlers(services: Services): TracingHandlers<Caller> {
@@ -64,5 +65,6 @@ export function tracingHandlers(services: Services): TracingHandlers<Caller> {
     tables: tableHandlers(services),
     threads: threadHandlers(services),
     traces: traceHandlers(services),
+    webhooks: webhookHandlers(services),
   };
 }

@@ -29,7 +29,7 @@ export function withoutNames(text: string): string {
     .replace(/\bacme\/p-\w+/g, "<project>")
     .replace(/"project":"p-\w+"/g, '"project":"<name>"')
     .replace(/"projects":\["p-\w+"\]/g, '"projects":["<name>"]')
-    .replace(/"(secret|prefix|code)":"\w+"/g, '"$1":"<secret>"');
+    .replace(/"(secret|prefix|code)":"[\w+/=]+"/g, '"$1":"<secret>"');
 }
 
 /** Names that nothing in the service has. */

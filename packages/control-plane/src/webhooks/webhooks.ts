@@ -1,0 +1,181 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { EventEmitter } from "node:events";
+import { HeddleError } from "@heddle/errors";
+import type { Database } from "../database/database.js";
+import { integerOf, textOf } from "../database/database.js";
+import { isStorable } from "../database/names.js";
+import { readPage } from "../database/page.js";
+import type { CursorPage } from "../database/page.js";
+import { Parameters } from "../database/parameters.js";
+import { originalText, storedText } from "../database/stored-text.js";
+import { addDeliveries } from "./notify.js";
+import type { WebhookEvent } from "./notify.js";
+import { deliveryColumns, deliveryOf, webhookColumns, webhookOf } from "./records.js";
+import type { DueDelivery, Webhook, WebhookDelivery } from "./records.js";
+
+type NewWebhook = Pick<Webhook, "project_id" | "url" | "events"> & { description?: string; created_by: string };
+
+/** How an attempt of a delivery has ended; `next_at` is the time of the next one. */
+interface DeliveryAttempt {
+  response_status?: number;
+  error?: string;
+  outcome: "delivered" | "failed" | { next_at: bigint };
+}
+
+/** Where events of projects are sent, and what is to be sent. A delivery stays until its receiver has it. */
+export interface Webhooks {
+  /** Returns the secret this once. Throws `conflict` for more than 100 of one project. */
+  create(webhook: NewWebhook): Promise<{ webhook: Webhook; secret: string }>;
+  /** Those of a project, oldest first. */
+  list(projectId: string): Promise<Webhook[]>;
+  get(projectId: string, id: string): Promise<Webhook | undefined>;
+  /** Deletes a webhook with its deliveries; returns false when the project has none with this id. */
+  delete(projectId: string, id: string): Promise<boolean>;
+  /** A page of the deliveries of a webhook, newest first. Throws `invalid` for an unknown cursor. */
+  deliveries(
+    webhookId: string,
+    page: Omit<CursorPage, "order">,
+  ): Promise<{ deliveries: WebhookDelivery[]; has_more: boolean }>;
+  /** Adds a delivery for each webhook of the project that has asked for the event. They are durable when this resolves. */
+  notify(event: WebhookEvent): Promise<void>;
+  /** The first delivery that is due of each webhook but those given, earliest first. */
+  due(webhooksInUse: readonly string[], limit: number): Promise<DueDelivery[]>;
+  /** When the next delivery is due, in microseconds since 1970; undefined if none waits. */
+  nextDue(): Promise<bigint | undefined>;
+  /** Records how an attempt has ended. */
+  record(deliveryId: string, attempt: DeliveryAttempt): Promise<void>;
+  /** Deletes deliveries that have ended before a time. */
+  forget(before: bigint): Promise<void>;
+  /** Calls `onAdded` when this process has added deliveries. Returns what ends that. */
+  watch(onAdded: () => void): () => void;
+}
+
+const mostPerProject = 100n;
+const secretBytes = 32;
+
+export function openWebhooks(database: Database, now: () => bigint): Webhooks {
+  const added = new EventEmitter();
+  return {
+    async create({ project_id, url, events, description, created_by }) {
+      const secret = `whsec_${randomBytes(secretBytes).toString("base64")}`;
+      const webhook = await database.transaction(async (statements) => {
+        const [count] = await statements.rows("SELECT COUNT(*) AS n FROM webhooks WHERE project_id = $1", [project_id]);
+        if (count !== undefined && integerOf(count, "n") >= mostPerProject) {
+          throw new HeddleError("conflict", `a project has at most ${mostPerProject} webhooks`, {
+            loc: ["project_id"],
+          });
+        }
+        const [row] = await statements.rows(
+          `INSERT INTO webhooks (id, sequence, project_id, url, events, description, secret, created_at, created_by)
+            SELECT $1, COALESCE(MAX(sequence), 0) + 1, $2, $3, $4, $5, $6, $7, $8 FROM webhooks WHERE TRUE
+            RETURNING ${webhookColumns}`,
+          [
+            randomUUID(),
+            project_id,
+            storedText(url),
+            JSON.stringify([...new Set(events)]),
+            description === undefined ? null : storedText(description),
+            secret,
+            now(),
+            storedText(created_by),
+          ],
+        );
+        return webhookOf(row ?? {});
+      });
+      return { webhook, secret };
+    },
+    async list(projectId) {
+      const sql = `SELECT ${webhookColumns} FROM webhooks WHERE project_id = $1 ORDER BY sequence`;
+      return (await database.rows(sql, [projectId])).map(webhookOf);
+    },
+    async get(projectId, id) {
+      if (!isStorable(id)) return undefined;
+      const sql = `SELECT ${webhookColumns} FROM webhooks WHERE project_id = $1 AND id = $2`;
+      const [row] = await database.rows(sql, [projectId, id]);
+      return row && webhookOf(row);
+    },
+    async delete(projectId, id) {
+      if (!isStorable(id)) return false;
+      return await database.transaction(async (statements) => {
+        const condition = "project_id = $1 AND";
+        await statements.run(`DELETE FROM webhook_deliveries WHERE ${condition} webhook_id = $2`, [projectId, id]);
+        const sql = `DELETE FROM webhooks WHERE ${condition} id = $2 RETURNING id`;
+        return (await statements.rows(sql, [projectId, id])).length > 0;
+      });
+    },
+    async deliveries(webhookId, page) {
+      const { rows, hasMore } = await readPage(
+        database,
+        {
+          table: "webhook_deliveries",
+          columns: deliveryColumns,
+          position: "sequence",
+          owner: ["webhook_id", webhookId],
+          bytes: "octet_length(payload)",
+          keepsDeleted: false,
+        },
+        { ...page, order: "desc" },
+      );
+      return { deliveries: rows.map(deliveryOf), has_more: hasMore };
+    },
+    async notify(event) {
+      // Most projects have none: they need no transaction.
+      const known = await database.rows("SELECT id FROM webhooks WHERE project_id = $1 LIMIT 1", [event.project_id]);
+      if (known.length === 0) return;
+      await database.transaction(async (statements) => await addDeliveries(statements, event, now()));
+      added.emit("added");
+    },
+    async due(webhooksInUse, limit) {
+      const p = new Parameters();
+      const at = p.bind(now());
+      const others =
+        webhooksInUse.length === 0 ? "" : `AND webhook_id NOT IN (${webhooksInUse.map((id) => p.bind(id)).join(", ")})`;
+      const rows = await database.rows(
+        `SELECT d.id, d.payload, d.attempts, d.webhook_id, d.project_id, w.url, w.secret
+          FROM webhook_deliveries d JOIN webhooks w ON w.id = d.webhook_id
+          WHERE d.id IN (SELECT id FROM (
+              SELECT id, ROW_NUMBER() OVER (PARTITION BY webhook_id ORDER BY next_at, sequence) AS place
+                FROM webhook_deliveries WHERE state = 'pending' AND next_at <= ${at} ${others}
+            ) AS waiting WHERE place = 1)
+          ORDER BY d.next_at, d.sequence LIMIT ${p.bind(BigInt(limit))}`,
+        p.values,
+      );
+      return rows.map((row) => ({
+        id: textOf(row, "id"),
+        payload: originalText(textOf(row, "payload")),
+        attempts: Number(integerOf(row, "attempts")),
+        webhook_id: textOf(row, "webhook_id"),
+        project_id: textOf(row, "project_id"),
+        url: originalText(textOf(row, "url")),
+        secret: textOf(row, "secret"),
+      }));
+    },
+    async nextDue() {
+      const [row] = await database.rows("SELECT MIN(next_at) AS next FROM webhook_deliveries WHERE state = 'pending'");
+      const next = row?.["next"];
+      return typeof next === "bigint" ? next : undefined;
+    },
+    async record(deliveryId, { response_status, error, outcome }) {
+      const state = typeof outcome === "string" ? outcome : "pending";
+      await database.run(
+        `UPDATE webhook_deliveries SET attempts = attempts + 1, state = $2, response_status = $3, error = $4,
+            next_at = $5, ended_at = $6 WHERE id = $1 AND state = 'pending'`,
+        [
+          deliveryId,
+          state,
+          response_status === undefined ? null : BigInt(response_status),
+          error === undefined ? null : storedText(error),
+          typeof outcome === "string" ? null : outcome.next_at,
+          typeof outcome === "string" ? now() : null,
+        ],
+      );
+    },
+    async forget(before) {
+      await database.run("DELETE FROM webhook_deliveries WHERE ended_at IS NOT NULL AND ended_at < $1", [before]);
+    },
+    watch(onAdded) {
+      added.on("added", onAdded);
+      return () => void added.off("added", onAdded);
+    },
+  };
+}

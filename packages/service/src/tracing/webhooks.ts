@@ -1,0 +1,60 @@
+import type { Webhook, WebhookDelivery } from "@heddle/control-plane";
+import { HeddleError } from "@heddle/errors";
+import { rawJson } from "@heddle/server-stub";
+import type { ResponseSchemas, TracingHandlers } from "@heddle/server-stub/tracing";
+import { formatTime } from "@heddle/trace-model";
+import { reserveForResponse } from "../limits/request-scope.js";
+import type { Caller, Services } from "../services.js";
+import { checkWebhookUrl } from "../webhooks/check-url.js";
+
+export function webhookHandlers({ config, control }: Services): TracingHandlers<Caller>["webhooks"] {
+  const { webhooks } = control;
+
+  return {
+    async webhookList({ query }) {
+      return { webhooks: (await webhooks.list(query.project_id)).map(wireWebhook) };
+    },
+
+    async webhookCreate({ body }, caller) {
+      checkWebhookUrl(body.url, config.webhooksPrivate);
+      const { webhook, secret } = await webhooks.create({ ...body, created_by: caller.user_id });
+      return { webhook: wireWebhook(webhook), secret };
+    },
+
+    async webhookDelete({ params, query }) {
+      if (await webhooks.delete(query.project_id, params.webhook_id)) return { deleted: true };
+      throw unknown(params.webhook_id);
+    },
+
+    async webhookDeliveryList({ params, query }) {
+      const webhook = await webhooks.get(query.project_id, params.webhook_id);
+      if (webhook === undefined) throw unknown(params.webhook_id);
+      const { after, limit } = query;
+      const reserve = reserveForResponse(["limit"]);
+      const page = await webhooks.deliveries(webhook.id, { limit, reserve, ...(after !== undefined && { after }) });
+      return { deliveries: page.deliveries.map(wireDelivery), has_more: page.has_more };
+    },
+  };
+}
+
+const unknown = (id: string) => new HeddleError("not_found", `no webhook ${id}`, { loc: ["webhook_id"] });
+
+function wireWebhook({ description, created_at, ...webhook }: Webhook): ResponseSchemas["Webhook"] {
+  return { ...webhook, ...(description !== null && { description }), created_at: formatTime(created_at) };
+}
+
+function wireDelivery(delivery: WebhookDelivery): ResponseSchemas["WebhookDelivery"] {
+  const { id, event, state, attempts, created_at, next_at, ended_at, response_status, error, payload } = delivery;
+  return {
+    id,
+    event,
+    state,
+    attempts,
+    created_at: formatTime(created_at),
+    ...(next_at !== null && { next_attempt_at: formatTime(next_at) }),
+    ...(ended_at !== null && { ended_at: formatTime(ended_at) }),
+    ...(response_status !== null && { response_status }),
+    ...(error !== null && { error }),
+    payload: rawJson(payload),
+  };
+}

@@ -22,7 +22,7 @@ import { guardReads } from "./visibility/guard-reads.js";
 import { openIngest } from "./ingest/ingest.js";
 import type { Ingest, ObservedCommit, PreparedWrite, WaitingWrites } from "./ingest/ingest.js";
 import type { RejectedPart } from "./ingest/commit/prepare.js";
-import type { IngestLimits } from "./ingest/memory/state.js";
+import type { IngestLimits, IngestMemory } from "./ingest/memory/state.js";
 import { claimDatabase } from "./migrations/identity.js";
 import { migrate } from "./migrations/migrate.js";
 import { defaultDatabase } from "./schema/schema.js";
@@ -80,6 +80,8 @@ export interface TraceStoreOptions {
   mayWrite?: () => boolean;
   /** Called with one sentence for stored data that is given up because it cannot be read. */
   onLoss?: (lost: string) => void;
+  /** Called with one sentence about work on a large store that takes long. */
+  onProgress?: (progress: string) => void;
   /** How keys share the engine. */
   shares?: EngineShares;
   /** Called when statements and commits have ended; must not throw. */
@@ -98,6 +100,8 @@ export interface StoreObserver {
 export interface StoreLoad {
   /** Calls that wait for a commit. */
   waiting: WaitingWrites;
+  /** About the bytes of memory that ingest takes, by what it remembers. */
+  memory: IngestMemory;
   /** Statements at once, by the kind of work. */
   slots: Record<SlotPool, ShareLoad>;
 }
@@ -193,6 +197,7 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
   const context = { engine: reads, writes, commits, clock, now, openWrites: writing };
   const ingest = await openIngest({ engine, clock, now, openWrites: writing }, options.limits, {
     onLoss: options.onLoss,
+    onProgress: options.onProgress,
     ...(observer && { onCommit: (commit) => observer.onCommit(commit) }),
   }).catch(async (error: unknown) => {
     await connected.close();
@@ -236,7 +241,7 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
     parts: () => listParts(engine),
     detachedParts: () => listDetached(engine),
     brokenParts: () => brokenParts(engine),
-    load: () => ({ waiting: ingest.waiting(), slots: shared.load() }),
+    load: () => ({ waiting: ingest.waiting(), memory: ingest.memory(), slots: shared.load() }),
     checkWrites: () => ingest.check(),
     engineRestarted() {
       ingest.engineRestarted();

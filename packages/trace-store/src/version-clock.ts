@@ -28,11 +28,18 @@ export function versionClock(now: () => bigint): VersionClock {
   };
 }
 
-/** Seeds the clock from the greatest version in every table that has one. */
-export async function seedClock(engine: Engine, clock: VersionClock): Promise<void> {
-  const maxima = tableFacts.flatMap(([table, { versionColumn }]) =>
-    versionColumn === null ? [] : [`SELECT max(${versionColumn}) AS version FROM ${table}`],
-  );
-  const rows = await engine.rows<{ version: string }>({ sql: maxima.join(" UNION ALL ") });
-  for (const { version } of rows) clock.seed(BigInt(version));
+/**
+ * The greatest version from `from` to `upTo` of every table that has versions; 0 when there is none. It reads what was
+ * written since.
+ */
+export async function newestVersion(engine: Engine, from: bigint, upTo = lastVersion): Promise<bigint> {
+  const maxima = tableFacts.flatMap(([table, { versionColumn }]) => {
+    if (versionColumn === null || table === "watermarks") return [];
+    const between = `${versionColumn} >= ${from} AND ${versionColumn} <= ${upTo}`;
+    return [`SELECT max(${versionColumn}) AS newest FROM ${table} WHERE ${between}`];
+  });
+  const rows = await engine.rows<{ newest: string }>({ sql: maxima.join(" UNION ALL ") });
+  return rows.map(({ newest }) => BigInt(newest)).reduce((a, b) => (a > b ? a : b), 0n);
 }
+
+const lastVersion = 2n ** 63n - 1n;

@@ -42,17 +42,20 @@ export class Parameters {
    * key is used as with two equations. Without pairs it is false.
    */
   inPairs(columns: readonly [string, string], pairs: readonly Pair[]): string {
-    return either(
-      listChunks(pairs).map((chunk) => {
-        const lists = [0, 1].map((at) =>
-          this.bind(
-            "Array(String)",
-            chunk.map((pair) => pair[at] ?? ""),
-          ),
-        );
-        return `(${columns.join(", ")}) IN (arrayZip(${lists.join(", ")}))`;
-      }),
-    );
+    return either(this.pairs(pairs).map((chunk) => `(${columns.join(", ")}) IN (${chunk})`));
+  }
+
+  /** Arrays of pairs from parameters of at most 64 KB each. */
+  pairs(pairs: readonly Pair[]): string[] {
+    return listChunks(pairs).map((chunk) => {
+      const lists = [0, 1].map((at) =>
+        this.bind(
+          "Array(String)",
+          chunk.map((pair) => pair[at] ?? ""),
+        ),
+      );
+      return `arrayZip(${lists.join(", ")})`;
+    });
   }
 
   /** A time in microseconds as a `DateTime64(6,'UTC')` constant that the primary key can use. */

@@ -10,4 +10,6 @@ export interface IngestContext {
   now: () => bigint;
   /** Called with one sentence for stored data that is given up because it cannot be read. */
   onLoss?: ((lost: string) => void) | undefined;
+  /** Called with one sentence about work on a large store that takes long. */
+  onProgress?: ((progress: string) => void) | undefined;
 }

@@ -7,18 +7,17 @@ import type { WriteRequest } from "./commit/commit-parts.js";
 import { deleteCalls } from "./commit/delete-calls.js";
 import { groupCommits } from "./commit/group-commits.js";
 import type { InFlight } from "../stored-calls/in-flight.js";
-import { keyText } from "../stored-calls/call-key.js";
 import type { EndSide, StartSide } from "../stored-calls/call-sides.js";
 import { scheduleMaintenance } from "./upkeep/maintenance.js";
 import { checkPendingNames } from "./commit/pending-names.js";
 import { preparePart } from "./commit/prepare.js";
 import type { PreparedPart, RejectedPart } from "./commit/prepare.js";
 import { deleteProject } from "./upkeep/delete-project.js";
-import { recover } from "./upkeep/recover.js";
+import { leaveConsistent, recover } from "./upkeep/recover.js";
 import { nameRowColumns, nameRow } from "../stored-calls/rows.js";
 import { retentionUsOf, storeRetention } from "./commit/retention.js";
 import { IngestState, defaultLimits } from "./memory/state.js";
-import type { IngestLimits } from "./memory/state.js";
+import type { IngestLimits, IngestMemory } from "./memory/state.js";
 import { insertTrusted } from "./commit/write-calls.js";
 import type { NameChange } from "./commit/write-calls.js";
 import type { IngestContext } from "./context.js";
@@ -89,6 +88,8 @@ export interface Ingest {
   inFlight: InFlight;
   /** What waits for a commit. */
   waiting(): WaitingWrites;
+  /** About the bytes of memory that what it remembers takes. */
+  memory(): IngestMemory;
   /** Rejects when writes do not work. It costs a write of its own, but only after one has failed. */
   check(): Promise<void>;
   /** The engine is a new process: what it did last is unknown. */
@@ -103,10 +104,14 @@ export interface Ingest {
 export async function openIngest(
   store: Pick<StoreContext, "engine" | "clock" | "now" | "openWrites">,
   limits: Partial<IngestLimits> = {},
-  { onLoss, onCommit }: Pick<IngestContext, "onLoss"> & { onCommit?: (commit: ObservedCommit) => void } = {},
+  {
+    onLoss,
+    onProgress,
+    onCommit,
+  }: Pick<IngestContext, "onLoss" | "onProgress"> & { onCommit?: (commit: ObservedCommit) => void } = {},
 ): Promise<Ingest> {
   const state = new IngestState({ ...defaultLimits, ...limits });
-  const context: IngestContext = { ...store, state, onLoss };
+  const context: IngestContext = { ...store, state, onLoss, onProgress };
   const queue = groupCommits<WriteRequest>(commit);
   /** Why the last write failed. */
   let failure: { error: unknown } | undefined;
@@ -228,7 +233,6 @@ export async function openIngest(
     writePrepared,
     async rename(projectId, id, displayName) {
       const call = { project_id: projectId, id };
-      if (state.deleted.has(keyText(call))) return;
       await checkPendingNames(context, call);
       await submit([], [{ project_id: projectId, id, display_name: displayName }]);
     },
@@ -242,6 +246,7 @@ export async function openIngest(
     deleteProject: async (projectId) => await deleteProject(context, projectId, betweenCommits),
     inFlight: state,
     waiting: () => queue.waiting(),
+    memory: () => state.memory(),
     async check() {
       if (failure === undefined) return;
       const { error } = failure;
@@ -255,6 +260,7 @@ export async function openIngest(
     async close() {
       await maintenance.stop();
       await queue.close();
+      await leaveConsistent(context).catch(() => {});
     },
   };
 }

@@ -137,7 +137,7 @@ test("versions go on after the greatest one, even when the clock moved backwards
 });
 
 test("memory is bounded: what was forgotten is looked up", async () => {
-  const small = await db.open({ limits: { knownCalls: 20, openSideCacheBytes: 2000 } });
+  const small = await db.open({ limits: { knownCallBytes: 500, openSideCacheBytes: 2000 } });
   const projectId = newProject();
   const parts = Array.from({ length: 100 }, (_, index) =>
     completePart({ project_id: projectId, started_at: nowUs() + BigInt(index) * 10n }),

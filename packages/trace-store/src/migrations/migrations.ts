@@ -1,4 +1,5 @@
 import { createTable } from "../schema/create-table.js";
+import { idKey } from "../schema/id-key.js";
 import type { Migration } from "./migration.js";
 
 const tracingTables = [
@@ -76,6 +77,26 @@ const statedKinds = ["calls", "call_parts"].map(
   (table) => `ALTER TABLE {DB}.${table} {OC} ADD COLUMN IF NOT EXISTS stated_kind LowCardinality(String)`,
 );
 
+/**
+ * What recovery reads: how far the store is consistent, calls by id, and recent rows by their version. The window holds the
+ * tokens of the last inserts, so that one of unknown outcome can be repeated.
+ */
+const recovery = [
+  createTable("watermarks"),
+  createTable("call_ids"),
+  `CREATE MATERIALIZED VIEW IF NOT EXISTS {DB}.call_ids_of_calls {OC} TO {DB}.call_ids AS
+    SELECT project_id, ${idKey("id")} AS id_key, started_at FROM {DB}.calls`,
+  "ALTER TABLE {DB}.calls {OC} MODIFY SETTING non_replicated_deduplication_window = 1000",
+  ...["call_parts version", "call_names version", "call_hidden row_version"].map((indexed) => {
+    const [table, column] = indexed.split(" ");
+    return `ALTER TABLE {DB}.${table} {OC} ADD INDEX IF NOT EXISTS i_version ${column} TYPE minmax GRANULARITY 1,
+      MODIFY SETTING non_replicated_deduplication_window = 1000`;
+  }),
+  ...["objects", "object_aliases", "object_tags", "feedback"].map(
+    (table) => `ALTER TABLE {DB}.${table} {OC} ADD INDEX IF NOT EXISTS i_version version TYPE minmax GRANULARITY 1`,
+  ),
+];
+
 /** All steps, in order, numbered from 1 without gaps. */
 export const allMigrations: readonly Migration[] = [
   { version: 1, name: "tracing tables", statements: tracingTables },
@@ -87,4 +108,5 @@ export const allMigrations: readonly Migration[] = [
   { version: 7, name: "compression and merges of small parts", statements: smallParts },
   { version: 8, name: "reported usage", statements: reportedUsage },
   { version: 9, name: "kinds of calls", statements: statedKinds },
+  { version: 10, name: "bounded recovery", statements: recovery },
 ];

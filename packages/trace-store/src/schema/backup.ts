@@ -10,14 +10,14 @@ export type RunStatement = (sql: string) => Promise<string[]>;
  */
 export async function backupTables(run: RunStatement, to: string, database: string = defaultDatabase): Promise<number> {
   const tables = await tablesOf(run, database);
-  for (const phase of [1, 2]) {
+  for (const phase of [0, 1, 2]) {
     const list = tables.filter((table) => phaseOf(table) === phase).map((table) => `TABLE ${database}.${table}`);
     if (list.length > 0) await run(`BACKUP ${list.join(", ")} TO File('${to}/${phase}')`);
   }
   return tables.length;
 }
 
-function phaseOf(table: string): 1 | 2 {
+function phaseOf(table: string): 0 | 1 | 2 {
   return Object.hasOwn(schema, table) ? schema[table as TableName].backupPhase : 2;
 }
 

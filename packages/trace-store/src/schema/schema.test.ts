@@ -21,7 +21,7 @@ beforeAll(async () => {
     WHERE database = '${db.name}' AND table = t.name`;
   const found = await db.engine.rows<EngineTable>({
     sql: `SELECT name, engine, engine_full, partition_key, sorting_key, (${columns}) AS columns
-      FROM system.tables AS t WHERE database = '${db.name}' AND NOT is_temporary`,
+      FROM system.tables AS t WHERE database = '${db.name}' AND NOT is_temporary AND engine != 'MaterializedView'`,
   });
   for (const table of found) tables.set(table.name, table);
 });
@@ -52,7 +52,7 @@ test.each(tableFacts)("the engine's %s is the table that the schema describes", 
 
 test("what a project reads is found by the first column of the key", () => {
   const others = tableFacts.filter(([, { orderBy }]) => orderBy[0] !== "project_id").map(([name]) => name);
-  expect(others).toEqual(["schema_migrations", "control_plane"]);
+  expect(others).toEqual(["watermarks", "schema_migrations", "control_plane"]);
 });
 
 // With the engine's defaults a power loss takes every recent write, and broken parts keep it from starting again.

@@ -43,6 +43,7 @@ export const schema = {
     durable: true,
     backupPhase: 2,
     compacted: true,
+    deduplicates: true,
   },
 
   // Open sides: starts without an end (running calls) and ends without a start (invisible).
@@ -70,6 +71,7 @@ export const schema = {
     backupPhase: 1,
     compacted: true,
     cleanedUp: true,
+    deduplicates: true,
   },
 
   call_names: {
@@ -83,6 +85,7 @@ export const schema = {
     backupPhase: 1,
     compacted: true,
     callColumn: "id",
+    deduplicates: true,
   },
 
   // What readers must not see: one exact version that was replaced (version > 0), or every version of a deleted
@@ -99,6 +102,33 @@ export const schema = {
     final: true,
     durable: true,
     backupPhase: 1,
+    compacted: false,
+    deduplicates: true,
+  },
+
+  // Where the complete calls with an id are, for look-ups without a time: `idKey` of the id, and when a version of the call
+  // started. A view fills it with each insert into calls. Rows may outlive their calls, and several ids may share a key.
+  call_ids: {
+    columns: "project_id LowCardinality(String), id_key UInt64 CODEC(Delta(8), LZ4), started_at DateTime64(6,'UTC') CODEC(Delta(8), LZ4)",
+    engine: "ReplacingMergeTree",
+    versionColumn: null,
+    orderBy: ["project_id", "id_key", "started_at"],
+    indexGranularity: 512,
+    final: false,
+    durable: true,
+    backupPhase: 2,
+    compacted: false,
+  },
+
+  // How far the store is known to be consistent, and what of it need not be looked at again; see `Watermarks`.
+  watermarks: {
+    columns: "name LowCardinality(String), value Int64, version UInt64",
+    engine: "ReplacingMergeTree",
+    versionColumn: "version",
+    orderBy: ["name"],
+    final: true,
+    durable: true,
+    backupPhase: 0,
     compacted: false,
   },
 

@@ -20,14 +20,17 @@ export interface TableFacts {
   /** Whether inserts and merges are on disk before they count, and the table opens after a power loss. */
   durable: boolean;
   /**
-   * A backup copies the tables of phase 1 before those of phase 2. In phase 1: tables whose rows name rows of other
-   * tables, or say which of them count. What they name is then in every backup that has them.
+   * A backup copies the tables of phase 0 before those of phase 1, and these before those of phase 2. In phase 0: what says
+   * how far the others are consistent. In phase 1: tables whose rows name rows of other tables, or say which of them count.
+   * What they name is then in every backup that has them.
    */
-  backupPhase: 1 | 2;
+  backupPhase: 0 | 1 | 2;
   /** Whether compaction removes the rows of deleted calls, by (project_id, id). */
   compacted: boolean;
   /** Column with the id of the call that a row is about: retention deletes the row with its call. */
   callColumn?: string;
   /** Clean-up drops removed keys, which an ordinary merge keeps. */
   cleanedUp?: true;
+  /** Whether an insert that is repeated with its deduplication token is stored once. */
+  deduplicates?: true;
 }

@@ -1,3 +1,5 @@
+import { keyText } from "../../stored-calls/call-key.js";
+import type { CallKey } from "../../stored-calls/call-key.js";
 import type { CallLookup } from "./find-stored.js";
 import type { CommitEntry } from "./group-commits.js";
 import type { PreparedPart, RejectedPart } from "./prepare.js";
@@ -14,13 +16,17 @@ export interface WriteRequest extends CommitEntry {
   reject: (error: unknown) => void;
 }
 
-/** Writes the parts of several requests in one commit; later parts win over earlier ones. Parts of deleted calls are dropped. */
+/** Writes the parts of several requests in one commit; later parts win over earlier ones. Parts and names of deleted calls are dropped. */
 export async function commitParts(context: IngestContext, requests: readonly WriteRequest[]): Promise<void> {
-  const { state } = context;
+  const { engine, state } = context;
   const calls = new Map<string, IncomingCall & CallLookup>();
+  const deleted = await state.deleted.among(
+    engine,
+    requests.flatMap<CallKey>((request) => [...request.parts, ...request.names]),
+  );
   for (const { parts } of requests) {
     for (const part of parts) {
-      if (state.deleted.has(part.key)) continue;
+      if (deleted.has(part.key)) continue;
       const call = calls.get(part.key) ?? { project_id: part.project_id, id: part.id };
       if (part.start !== undefined) call.start = part.start;
       if (part.end !== undefined) call.end = part.end;
@@ -29,7 +35,7 @@ export async function commitParts(context: IngestContext, requests: readonly Wri
       calls.set(part.key, call);
     }
   }
-  const names = requests.flatMap((request) => request.names);
+  const names = requests.flatMap((request) => request.names).filter((name) => !deleted.has(keyText(name)));
   const refused = await writeCalls(context, calls, names);
   for (const { parts, resolve } of requests) {
     const rejected: RejectedPart[] = [];

@@ -24,19 +24,15 @@ export async function deleteCalls(
   const requested = new Set(ids);
   const family = await familyOf(context, projectId, requested);
   const targets = descendants(family, requested);
-  const fresh = [...targets].filter(
-    (id) => family.has(id) && !state.deleted.has(keyText({ project_id: projectId, id })),
-  );
-  if (fresh.length > 0) {
-    const keys = fresh.map((id) => ({ project_id: projectId, id }));
+  const stored = [...targets].filter((id) => family.has(id)).map((id) => ({ project_id: projectId, id }));
+  const deleted = await state.deleted.among(context.engine, stored);
+  const keys = stored.filter((call) => !deleted.has(keyText(call)));
+  if (keys.length > 0) {
     const hidden = keys.flatMap((call) => allVersions(call, family.get(call.id)?.versions ?? [], user));
     await markForRecoveryOnError(state, hideVersions(context, hidden));
+    state.deleted.add(keys);
     await closeOpenSides(context, keys);
-    for (const call of keys) {
-      const key = keyText(call);
-      state.deleted.set(key, 0n);
-      state.known.delete(key);
-    }
+    for (const call of keys) state.known.delete(keyText(call));
     // What the calls above them used no longer is in other calls.
     const traces = new Set(
       keys.flatMap(({ id }) => (isBelow(family.get(id), targets) ? (family.get(id)?.trace_id ?? []) : [])),

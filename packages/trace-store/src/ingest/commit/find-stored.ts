@@ -17,8 +17,8 @@ export interface CallLookup extends CallKey {
 const dayUs = 86_400_000_000n;
 /** Clients round the same time differently in different requests. */
 const secondUs = 1_000_000n;
-/** Up to this many ids are found quickly anywhere; more of them read the ids of the whole project. */
-const fewIds = 32;
+/** Up to this many ids are found quickly anywhere: each reads a granule of `call_ids`, or the filters of the whole project. */
+const [fewIds, fewIdsByFilter] = [1000, 32];
 /** Each is a condition of the statement, so that no call is looked for in the months of others. */
 const separateMonths = 31;
 
@@ -99,8 +99,9 @@ async function findCalls(
   const found = await readCompleteCalls(engine, byMonth([...timed, ...near, ...moved]), mayBeHidden);
   for (const { call } of near) if (!found.has(keyText(call))) anywhere.push(call);
   const lost = timed.filter(({ call, margin }) => margin > 0n && !found.has(keyText(call)));
-  if (lost.length <= fewIds) anywhere.push(...lost.map(({ call }) => call));
-  for (const [key, call] of await readCompleteCalls(engine, [{ calls: anywhere }], mayBeHidden)) found.set(key, call);
+  if (lost.length <= (state.hasAllIds() ? fewIds : fewIdsByFilter)) anywhere.push(...lost.map(({ call }) => call));
+  const search = { calls: anywhere, byId: state.hasAllIds() };
+  for (const [key, call] of await readCompleteCalls(engine, [search], mayBeHidden)) found.set(key, call);
   return found;
 }
 

@@ -5,6 +5,7 @@ import { keyText } from "../../stored-calls/call-key.js";
 import { usageCounts } from "../../stored-calls/call-sides.js";
 import type { EndSide, StartSide } from "../../stored-calls/call-sides.js";
 import type { IngestContext } from "../context.js";
+import { pendingHidden } from "../memory/hidden-calls.js";
 import { endOfTime } from "../memory/usage-trees.js";
 import type { CallLookup } from "./find-stored.js";
 
@@ -212,6 +213,9 @@ async function readTraces(
     const some = traces.filter(([, trace]) => trace.project_id === projectId);
     for (const [key] of some) found.set(key, new UsageTree(undefined));
     const p = new Parameters();
+    const project = p.bind("String", projectId);
+    const deleted = `SELECT id FROM ${pendingHidden(state.watermarks.compacted)} WHERE project_id = ${project} AND version = 0`;
+    const notDeleted = state.hidden(projectId)?.size === 0 ? "" : ` AND id NOT IN (${deleted})`;
     const ids = some.map(([, { trace_id }]) => trace_id);
     const whole = some.some(([, trace]) => trace.whole);
     const starts = some.flatMap(([, { calls }]) => calls.map(({ node }) => node.started_at));
@@ -222,10 +226,9 @@ async function readTraces(
         if(exact['summary'] = '', calls.summary, exact['summary']) AS summary,
         if(position(calls.summary, '"usage"') = 0, '{}', calls.attributes) AS attributes,
         \`usage.model\` AS models, [${usageCounts.map((name) => `\`usage.${name}\``).join(", ")}] AS counts
-      FROM calls WHERE project_id = ${p.bind("String", projectId)} AND ${p.in("trace_id", "String", ids)}${near}
+      FROM calls WHERE project_id = ${project} AND ${p.in("trace_id", "String", ids)}${near}${notDeleted}
       ORDER BY version DESC LIMIT 1 BY id LIMIT ${maxCalls}`;
     for await (const row of engine.stream<Row>({ sql, params: p })) {
-      if (state.deleted.has(keyText({ project_id: projectId, id: row.id }))) continue;
       found.get(traceKey({ project_id: projectId, trace_id: row.trace_id }))?.set(nodeOf(row));
     }
   }

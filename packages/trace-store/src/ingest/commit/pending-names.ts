@@ -2,6 +2,7 @@ import { HeddleError } from "@heddle/errors";
 import { Parameters } from "../../engine/parameters.js";
 import { allRows, newestRows } from "../../schema/read-table.js";
 import { keyText } from "../../stored-calls/call-key.js";
+import { keysFrom, keysOf, located } from "../../stored-calls/located.js";
 import type { CallKey } from "../../stored-calls/call-key.js";
 import type { IngestContext } from "../context.js";
 
@@ -19,7 +20,7 @@ export async function checkPendingNames(context: IngestContext, call: CallKey): 
   const { pendingNames, pendingNameUs } = state.limits;
   const p = new Parameters();
   const project = `project_id = ${p.bind("String", call.project_id)}`;
-  const waiting = pending(p, { from: now() - pendingNameUs }, project);
+  const waiting = pending(p, state, { from: now() - pendingNameUs }, project);
   const sql = `SELECT count() AS names FROM ${newestRows("call_names")} WHERE ${waiting} AND id != ${p.bind("String", call.id)}`;
   const [row] = await engine.rows<{ names: string }>({ sql, params: p });
   if (Number(row?.names ?? 0) < pendingNames || (await isStored(context, call))) return;
@@ -27,18 +28,20 @@ export async function checkPendingNames(context: IngestContext, call: CallKey): 
   throw new HeddleError("rate_limited", message, { loc: [] });
 }
 
-async function isStored({ engine }: IngestContext, { project_id, id }: CallKey): Promise<boolean> {
+async function isStored({ engine, state }: IngestContext, { project_id, id }: CallKey): Promise<boolean> {
   const p = new Parameters();
   const same = `project_id = ${p.bind("String", project_id)} AND id = ${p.bind("String", id)}`;
-  const sql = `SELECT 1 AS found FROM calls WHERE ${same} LIMIT 1
+  const there = state.hasAllIds() ? located(keysOf(p, [{ project_id, id }])) : "1";
+  const sql = `SELECT 1 AS found FROM calls WHERE ${there} AND ${same} LIMIT 1
     UNION ALL SELECT 1 AS found FROM ${allRows("call_parts")} WHERE ${same} LIMIT 1`;
   return (await engine.rows({ sql, params: p })).length > 0;
 }
 
 /** Deletes the names that were given before `before`, but not before `from`, and whose calls did not come. */
-export async function dropPendingNames({ engine }: IngestContext, from: bigint, before: bigint): Promise<void> {
+export async function dropPendingNames(context: IngestContext, from: bigint, before: bigint): Promise<void> {
   const p = new Parameters();
-  const waiting = pending(p, { from, before }, "1");
+  const { engine, state } = context;
+  const waiting = pending(p, state, { from, before }, "1");
   const sql = `SELECT 1 AS found FROM ${allRows("call_names")} WHERE ${waiting} LIMIT 1`;
   if ((await engine.rows({ sql, params: p })).length === 0) return;
   await engine.command(
@@ -48,7 +51,12 @@ export async function dropPendingNames({ engine }: IngestContext, from: bigint, 
 }
 
 /** A condition on names: given in the time, for calls of which no part is stored. Versions are microseconds. */
-function pending(p: Parameters, { from, before }: { from: bigint; before?: bigint }, scope: string): string {
+function pending(
+  p: Parameters,
+  state: IngestContext["state"],
+  { from, before }: { from: bigint; before?: bigint },
+  scope: string,
+): string {
   const start = from < 0n ? 0n : from;
   const given = [
     scope,
@@ -56,7 +64,8 @@ function pending(p: Parameters, { from, before }: { from: bigint; before?: bigin
     ...(before === undefined ? [] : [`version < ${p.bind("UInt64", before)}`]),
   ].join(" AND ");
   const named = `SELECT project_id, id FROM ${allRows("call_names")} WHERE ${given}`;
-  const unstored = (table: string) =>
-    `(project_id, id) NOT IN (SELECT project_id, id FROM ${table} WHERE ${scope} AND (project_id, id) IN (${named}))`;
-  return `${given} AND ${unstored("calls")} AND ${unstored(allRows("call_parts"))}`;
+  const unstored = (table: string, there: string) =>
+    `(project_id, id) NOT IN (SELECT project_id, id FROM ${table} WHERE ${there} AND (project_id, id) IN (${named}))`;
+  const there = state.hasAllIds() ? located(keysFrom(allRows("call_names"), given)) : scope;
+  return `${given} AND ${unstored("calls", there)} AND ${unstored(allRows("call_parts"), scope)}`;
 }

@@ -6,6 +6,7 @@ import type { CallKey } from "../../stored-calls/call-key.js";
 import { endSide, startSide } from "../../stored-calls/call-sides.js";
 import type { EndSide, OpenSides, StartSide } from "../../stored-calls/call-sides.js";
 import type { SideName } from "../../stored-calls/rows.js";
+import { keysOf, located } from "../../stored-calls/located.js";
 import { during } from "../../stored-calls/time-spans.js";
 import type { TimeSpan } from "../../stored-calls/time-spans.js";
 import { allRows, newestRows } from "../../schema/read-table.js";
@@ -21,6 +22,8 @@ export interface CompleteCall {
 export interface CallSearch {
   calls: readonly CallKey[];
   span?: TimeSpan;
+  /** Whether `call_ids` has all calls, and so these. */
+  byId?: boolean;
 }
 
 /**
@@ -35,8 +38,9 @@ export async function readCompleteCalls(
   const found = new Map<string, CompleteCall>();
   if (searches.every(({ calls }) => calls.length === 0)) return found;
   const params = new Parameters();
-  const wanted = searches.map(({ calls, span }) => {
+  const wanted = searches.map(({ calls, span, byId }) => {
     const isCall = isOneOf(params, calls);
+    if (byId === true) return `(${isCall} AND ${located(keysOf(params, calls))})`;
     return span === undefined ? isCall : `(${isCall} AND ${during(params, [span])})`;
   });
   const mayBe = searches.flatMap(({ calls }) => calls.filter(({ project_id }) => mayBeHidden(project_id)));

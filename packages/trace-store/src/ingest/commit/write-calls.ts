@@ -1,6 +1,5 @@
 import type { Engine } from "../../engine/engine.js";
 import type { IngestContext } from "../context.js";
-import { copyText } from "../../stored-calls/call-sides.js";
 import type { IngestState } from "../memory/state.js";
 import type { CallKey } from "../../stored-calls/call-key.js";
 import { findStored } from "./find-stored.js";
@@ -79,7 +78,7 @@ async function writeCommit(
     }
   }
   for (const { project_id } of names) {
-    if (!state.projectsWithNames.has(project_id)) state.projectsWithNames.add(copyText(project_id));
+    state.named.add(project_id);
   }
 
   state.beginClosing(closing);

@@ -1,5 +1,5 @@
 import type { Engine } from "../../engine/engine.js";
-import { newestRows } from "../../schema/read-table.js";
+import { allRows } from "../../schema/read-table.js";
 import { copyText } from "../../stored-calls/call-sides.js";
 import { everyVersion } from "../../stored-calls/hidden-call.js";
 import type { HiddenCall } from "../../stored-calls/hidden-call.js";
@@ -8,22 +8,39 @@ import type { CallKey } from "../../stored-calls/call-key.js";
 /** More calls of a project than these are not listed: a statement would become long. */
 const maxListed = 200;
 
+/** About the memory of a call without its id. */
+const entryBytes = 300;
+
 /**
  * What `call_hidden` hides and compaction has not removed: for each project its calls, each with what of it
- * is hidden. Of a call that was replaced a newer version exists always.
+ * is hidden. Of a call that was replaced a newer version exists always. Beyond `limitBytes`, readers ask the table.
  */
 export class HiddenCalls {
   /** Undefined for a project that has too many. */
   #projects = new Map<string, Map<string, HiddenCall> | undefined>();
+  #bytes = 0;
+  /** Projects that are not here may have some. */
+  #isPartial = false;
+  readonly #limit: number;
+
+  constructor(limitBytes: number) {
+    this.#limit = limitBytes;
+  }
 
   /** True while any project has some. */
   get any(): boolean {
-    return this.#projects.size > 0;
+    return this.#isPartial || this.#projects.size > 0;
+  }
+
+  /** About the bytes that it holds. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** The calls of a project by id; undefined when these are too many to be listed. */
   of(projectId: string): ReadonlyMap<string, HiddenCall> | undefined {
-    return this.#projects.has(projectId) ? this.#projects.get(projectId) : none;
+    if (this.#projects.has(projectId)) return this.#projects.get(projectId);
+    return this.#isPartial ? undefined : none;
   }
 
   /** Hides the versions of a call up to `upTo`: one row more, which starts at `startedAt`. */
@@ -31,28 +48,54 @@ export class HiddenCalls {
     this.#add(call, { upTo, started: { from: startedAt, to: startedAt }, rows: 1 });
   }
 
-  /** Takes what is stored in place of what was known. No commit may be under way. */
-  async load(engine: Engine): Promise<void> {
-    const loaded = new HiddenCalls();
+  /** Takes what was hidden after the version `compacted` in place of what was known. No commit may be under way. */
+  async load(engine: Engine, compacted: bigint): Promise<void> {
+    const loaded = new HiddenCalls(this.#limit);
     const sql = `SELECT project_id, id, if(min(version) = 0, ${everyVersion}, max(version)) AS up_to,
         toUnixTimestamp64Micro(min(started_at)) AS from, toUnixTimestamp64Micro(max(started_at)) AS to,
-        count() AS versions
-      FROM ${newestRows("call_hidden")} WHERE compacted_at IS NULL GROUP BY project_id, id LIMIT ${maxListed + 1} BY project_id`;
-    for (const { up_to, from, to, versions, ...call } of await engine.rows<Row>({ sql })) {
+        uniqExact(version) AS versions
+      FROM ${pendingHidden(compacted)} GROUP BY project_id, id LIMIT ${maxListed + 1} BY project_id`;
+    for await (const { up_to, from, to, versions, ...call } of engine.stream<Row>({ sql })) {
       const started = { from: BigInt(from), to: BigInt(to) };
       loaded.#add(call, { upTo: BigInt(up_to), started, rows: Number(versions) });
     }
     this.#projects = loaded.#projects;
+    this.#bytes = loaded.#bytes;
+    this.#isPartial = loaded.#isPartial;
   }
 
   #add({ project_id, id }: CallKey, more: HiddenCall): void {
-    if (!this.#projects.has(project_id)) this.#projects.set(copyText(project_id), new Map());
+    if (!this.#projects.has(project_id)) {
+      if (this.#isFull(project_id)) return;
+      this.#projects.set(copyText(project_id), new Map());
+    }
     const calls = this.#projects.get(project_id);
     if (calls === undefined) return;
     const before = calls.get(id);
+    if (before === undefined && (calls.size === maxListed || this.#isFull(id))) {
+      for (const known of calls.keys()) this.#bytes -= entryBytes + known.length;
+      this.#projects.set(project_id, undefined);
+      return;
+    }
     calls.set(before === undefined ? copyText(id) : id, before === undefined ? more : both(before, more));
-    if (calls.size > maxListed) this.#projects.set(project_id, undefined);
   }
+
+  /** Counts what is about to be added, unless there is no space for it. */
+  #isFull(text: string): boolean {
+    const bytes = entryBytes + text.length;
+    if (this.#bytes + bytes > this.#limit) {
+      this.#isPartial = true;
+      return true;
+    }
+    this.#bytes += bytes;
+    return false;
+  }
+}
+
+/** The rows of `call_hidden` that compaction has still to work on, for a FROM clause. Some may be there twice. */
+export function pendingHidden(compacted: bigint, upTo?: string): string {
+  const before = upTo === undefined ? "" : ` AND row_version <= ${upTo}`;
+  return `(SELECT * FROM ${allRows("call_hidden")} WHERE row_version > ${compacted}${before} AND compacted_at IS NULL)`;
 }
 
 function both(a: HiddenCall, b: HiddenCall): HiddenCall {

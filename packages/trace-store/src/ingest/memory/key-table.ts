@@ -1,5 +1,7 @@
 import { randomInt } from "node:crypto";
 
+const slotBytes = 17;
+
 /**
  * A compact hash table: the text of a key → a time and a few flags, 17 bytes a slot instead of some 200 in a Map.
  * It keeps 64 bits of a seeded hash and not the key, so a key that was never added is found once in 10^13 tries:
@@ -17,8 +19,18 @@ export class KeyTable {
   #hashLow = 0;
   #hashHigh = 0;
 
+  /** How many keys a table of so many bytes has at most; it never has less than {@link bytes} of an empty one. */
+  static capacityOf(bytes: number): number {
+    const slots = 2 ** Math.floor(Math.log2(Math.max(2, bytes / slotBytes)));
+    return Math.floor((slots * 2) / 3);
+  }
+
   get size(): number {
     return this.#size;
+  }
+
+  get bytes(): number {
+    return (this.#mask + 1) * slotBytes;
   }
 
   has(key: string): boolean {

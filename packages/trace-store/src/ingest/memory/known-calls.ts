@@ -4,20 +4,27 @@ import { KeyTable } from "./key-table.js";
  * Every stored complete call that started at or after the horizon: key → started_at. Present means stored, whatever
  * time a part carries. Absent proves a call new only when it started after the horizon.
  *
- * Bounded: when it is full the calls that started first are forgotten and the horizon rises past them.
+ * Bounded by bytes: when it is full the calls that started first are forgotten and the horizon rises past them.
  */
 export class KnownCalls {
   readonly #table = new KeyTable();
   readonly #capacity: number;
   #horizon: bigint;
 
-  constructor(capacity: number, horizon: bigint) {
-    this.#capacity = capacity;
+  constructor(limitBytes: number, horizon: bigint) {
+    this.#capacity = KeyTable.capacityOf(limitBytes);
     this.#horizon = horizon;
   }
 
   get size(): number {
     return this.#table.size;
+  }
+  get bytes(): number {
+    return this.#table.bytes;
+  }
+  /** How many calls it remembers at most. */
+  get capacity(): number {
+    return this.#capacity;
   }
   get horizon(): bigint {
     return this.#horizon;

@@ -25,6 +25,11 @@ export class OpenSideCache {
     this.#limit = limitBytes;
   }
 
+  /** About the bytes that it holds. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   get(key: string): OpenSides | undefined {
     return this.#entries.get(key)?.sides;
   }

@@ -19,6 +19,10 @@ export class OpenSides {
     return this.#table.size;
   }
 
+  get bytes(): number {
+    return this.#table.bytes + this.#traces.bytes;
+  }
+
   has(key: string): boolean {
     return this.#table.has(key);
   }

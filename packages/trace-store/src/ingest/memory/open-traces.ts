@@ -12,6 +12,10 @@ export class OpenTraces {
   /** How many calls each hash has. */
   readonly #calls = new KeyTable();
 
+  get bytes(): number {
+    return this.#traces.bytes + this.#calls.bytes;
+  }
+
   has(projectId: string, traceId: string): boolean {
     return this.#calls.has(String(hashOf(projectId, traceId)));
   }

@@ -8,16 +8,25 @@ import type { HiddenCall } from "../../stored-calls/hidden-call.js";
 import type { StartSide } from "../../stored-calls/call-sides.js";
 import type { OpenSide } from "../../stored-calls/call-sides.js";
 import type { EndWatch, InFlight, WhichCalls } from "../../stored-calls/in-flight.js";
-import { KeyTable } from "./key-table.js";
+import { DeletedCalls } from "./deleted-calls.js";
 import { KnownCalls } from "./known-calls.js";
+import { NamedProjects } from "./named-projects.js";
+import { allIds, noWatermarks } from "./watermarks.js";
+import type { Watermarks } from "./watermarks.js";
 import { UsageTrees } from "./usage-trees.js";
 
 /** How much ingest keeps. */
 export interface IngestLimits {
-  /** Complete calls remembered by key, 26 to 52 bytes each. */
-  knownCalls: number;
+  /** Bytes of the complete calls remembered by key, 26 to 52 each. What is forgotten is looked up. */
+  knownCallBytes: number;
   /** Bytes of open sides kept with their payloads. */
   openSideCacheBytes: number;
+  /** Bytes of deleted calls remembered by id. Others are looked up. */
+  deletedCallBytes: number;
+  /** Bytes of calls that are hidden and not compacted. Beyond, readers ask the table. */
+  hiddenCallBytes: number;
+  /** Bytes of the projects that have names. Beyond, readers look for names in every project. */
+  namedProjectBytes: number;
   /** Calls remembered to tell apart what they and the calls below them used, about 400 bytes each. */
   usageCalls: number;
   /** How far back `known` reaches at start. */
@@ -28,36 +37,54 @@ export interface IngestLimits {
   pendingNameUs: bigint;
 }
 
+const megabyte = 1024 * 1024;
+
 export const defaultLimits: IngestLimits = {
-  knownCalls: 1_000_000,
-  openSideCacheBytes: 64 * 1024 * 1024,
+  knownCallBytes: 72 * megabyte,
+  openSideCacheBytes: 64 * megabyte,
+  deletedCallBytes: 32 * megabyte,
+  hiddenCallBytes: 16 * megabyte,
+  namedProjectBytes: 4 * megabyte,
   usageCalls: 100_000,
   horizonUs: 600_000_000n,
   pendingNames: limits.CallUpdateReq.pending_names,
   pendingNameUs: BigInt(limits.CallUpdateReq.pending_name_hours) * 3_600_000_000n,
 };
 
+/** What takes memory, by the names of the metric. */
+export type IngestMemory = Record<
+  "known_calls" | "open_calls" | "open_payloads" | "deleted_calls" | "hidden_calls" | "named_projects",
+  number
+>;
+
 /** What ingest remembers of the database. It changes only after a commit succeeded, and is reloaded after one of unknown outcome. */
 export class IngestState implements InFlight {
   known: KnownCalls;
   readonly openSides = new OpenSides();
-  /** Every deleted call: late parts of them are dropped. */
-  readonly deleted = new KeyTable();
+  readonly deleted: DeletedCalls;
   readonly cache: OpenSideCache;
   usage: UsageTrees;
   /** An insert has an unknown outcome: nothing is written before a recovery. */
   needsRecovery = false;
   /** Since the last clean-up of `call_parts`. */
   closedSides = 0;
-  readonly hiddenCalls = new HiddenCalls();
-  projectsWithNames = new Set<string>();
+  readonly hiddenCalls: HiddenCalls;
+  readonly named: NamedProjects;
+  watermarks: Watermarks = noWatermarks;
+  /** Rows up to this version need no more repair. */
+  repairedUpTo = 0n;
+  /** The watermark is as high as that version allows. */
+  raisedUpTo = 0n;
   /** Microseconds for which a project keeps its calls; projects without a limit are absent. */
   retention = new Map<string, bigint>();
   readonly #closing = new Map<string, Set<string>>();
   readonly #watches = new Set<{ projectId: string; ended: boolean }>();
 
   constructor(readonly limits: IngestLimits) {
-    this.known = new KnownCalls(limits.knownCalls, 0n);
+    this.known = new KnownCalls(limits.knownCallBytes, 0n);
+    this.deleted = new DeletedCalls(limits.deletedCallBytes);
+    this.hiddenCalls = new HiddenCalls(limits.hiddenCallBytes);
+    this.named = new NamedProjects(limits.namedProjectBytes);
     this.cache = new OpenSideCache(limits.openSideCacheBytes);
     this.usage = new UsageTrees(limits.usageCalls, 0n);
   }
@@ -67,7 +94,7 @@ export class IngestState implements InFlight {
    * would show what is hidden.
    */
   reset(horizon: bigint): void {
-    this.known = new KnownCalls(this.limits.knownCalls, horizon);
+    this.known = new KnownCalls(this.limits.knownCallBytes, horizon);
     this.openSides.clear();
     this.deleted.clear();
     this.cache.clear();
@@ -124,7 +151,23 @@ export class IngestState implements InFlight {
   }
 
   hasNames(projectId: string): boolean {
-    return this.projectsWithNames.has(projectId);
+    return this.named.has(projectId);
+  }
+
+  hasAllIds(): boolean {
+    return this.watermarks.idsFrom === allIds;
+  }
+
+  /** About the bytes of memory that each takes. */
+  memory(): IngestMemory {
+    return {
+      known_calls: this.known.bytes,
+      open_calls: this.openSides.bytes,
+      open_payloads: this.cache.bytes,
+      deleted_calls: this.deleted.bytes,
+      hidden_calls: this.hiddenCalls.bytes,
+      named_projects: this.named.bytes,
+    };
   }
 
   retentionUs(projectId: string): bigint | undefined {

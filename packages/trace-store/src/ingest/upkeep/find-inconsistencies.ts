@@ -1,8 +1,9 @@
-import type { Engine } from "../../engine/engine.js";
 import { Parameters } from "../../engine/parameters.js";
 import type { CallKey } from "../../stored-calls/call-key.js";
+import { keysFrom, located } from "../../stored-calls/located.js";
 import type { IngestContext } from "../context.js";
 import { allRows, newestRows } from "../../schema/read-table.js";
+import type { Slice } from "./slices.js";
 
 /** What a crash, or a re-sent call that changed its start time, can leave. */
 export interface Inconsistencies {
@@ -17,50 +18,51 @@ interface Versions extends CallKey {
   versions: Array<[string, string]>;
 }
 
-/** Calls that one statement compares at most, 16 to 50 bytes each. */
-const sliceCalls = 1_000_000;
-
 /**
- * Finds inconsistencies among the calls written since a version. It reads the ids of the whole store, which takes
- * seconds when that is large. While a commit runs it also finds calls that are being written: repairing them is harmless.
+ * Finds inconsistencies that the rows of some versions are part of; other rows are found by their ids. While a commit runs it
+ * also finds calls that are being written: repairing them is harmless.
  */
-export async function findInconsistencies(context: IngestContext, since: bigint): Promise<Inconsistencies> {
-  return { open: await completeAndOpen(context, since), doubled: await withOlderVersions(context.engine, since) };
+export async function findInconsistencies(context: IngestContext, span: Slice): Promise<Inconsistencies> {
+  return { open: await completeAndOpen(context, span), doubled: await withOlderVersions(context, span) };
 }
 
-async function completeAndOpen({ engine, state }: IngestContext, since: bigint): Promise<Inconsistencies["open"]> {
+/** Either side may be the newer one. */
+async function completeAndOpen({ engine, state }: IngestContext, span: Slice): Promise<Inconsistencies["open"]> {
   if (state.openSides.size === 0) return [];
   const params = new Parameters();
-  const from = params.bind("UInt64", since);
-  const open = `SELECT project_id, id FROM ${newestRows("call_parts")} WHERE closed = 0`;
-  const columns = "project_id, id, toUnixTimestamp64Micro(argMax(started_at, version)) AS us";
-  const sql = `SELECT ${columns} FROM calls WHERE (project_id, id) IN (${open})
-      AND (version >= ${from} OR (project_id, id) IN (${open} AND version >= ${from}))
-    GROUP BY project_id, id`;
+  const written = within(params, span);
+  const open = `FROM ${newestRows("call_parts")} WHERE closed = 0`;
+  const keys = keysFrom(newestRows("call_parts"), `closed = 0 AND ${written}`);
+  const there = state.hasAllIds() ? located(keys) : `id IN (SELECT id ${open} AND ${written})`;
+  const columns = "project_id, id, version, started_at";
+  const rows = [
+    `SELECT ${columns} FROM calls WHERE ${written} AND (project_id, id) IN (SELECT project_id, id ${open})`,
+    `SELECT ${columns} FROM calls WHERE ${there} AND (project_id, id) IN (SELECT project_id, id ${open} AND ${written})`,
+  ];
+  const sql = `SELECT project_id, id, toUnixTimestamp64Micro(argMax(started_at, version)) AS us
+    FROM (${rows.join(" UNION ALL ")}) GROUP BY project_id, id`;
   return await engine.rows<CallKey & { us: string }>({ sql, params });
 }
 
-/** First by hash, which is small, then those few that have several versions by their ids, without the hidden ones. */
-async function withOlderVersions(engine: Engine, since: bigint): Promise<Versions[]> {
-  const count = new Parameters();
-  const [recent] = await engine.rows<{ rows: string }>({
-    sql: `SELECT count() AS rows FROM calls WHERE version >= ${count.bind("UInt64", since)}`,
-    params: count,
-  });
-  const slices = Math.ceil(Number(recent?.rows ?? 0) / sliceCalls);
-  const found: Versions[] = [];
-  for (let slice = 0; slice < slices; slice++) {
-    const params = new Parameters();
-    const hash = "cityHash64(project_id, id)";
-    const part = `${hash} % ${params.bind("UInt32", slices)} = ${params.bind("UInt32", slice)}`;
-    const written = `SELECT ${hash} FROM calls WHERE version >= ${params.bind("UInt64", since)} AND ${part}`;
-    const several = `SELECT ${hash} AS hash FROM calls WHERE hash IN (${written}) GROUP BY hash HAVING min(version) < max(version)`;
-    const sql = `SELECT project_id, id, arraySort(groupUniqArray((version, toUnixTimestamp64Micro(started_at)))) AS versions
-      FROM calls WHERE ${hash} IN (${several})
-        AND (project_id, id, version) NOT IN (SELECT project_id, id, version FROM ${allRows("call_hidden")} WHERE version > 0)
-        AND (project_id, id, 0) NOT IN (SELECT project_id, id, version FROM ${allRows("call_hidden")} WHERE version = 0)
-      GROUP BY project_id, id HAVING uniqExact(version) > 1`;
-    found.push(...(await engine.rows<Versions>({ sql, params })));
-  }
-  return found;
+/**
+ * A version that was hidden before those of the span may be found again: it can be hidden twice. Until `call_ids` is filled none are
+ * found.
+ */
+async function withOlderVersions({ engine, state }: IngestContext, span: Slice): Promise<Versions[]> {
+  if (span.rows === 0 || !state.hasAllIds()) return [];
+  const params = new Parameters();
+  const written = within(params, span);
+  const hidden = `SELECT project_id, id, version FROM ${allRows("call_hidden")}
+    WHERE row_version > ${params.bind("UInt64", span.after)} AND version > 0`;
+  const sql = `SELECT project_id, id, arraySort(groupUniqArray((version, toUnixTimestamp64Micro(started_at)))) AS versions
+    FROM calls
+    WHERE ${located(keysFrom("calls", written))}
+      AND (project_id, id) IN (SELECT project_id, id FROM calls WHERE ${written})
+      AND (project_id, id, version) NOT IN (${hidden})
+    GROUP BY project_id, id HAVING length(versions) > 1`;
+  return await engine.rows<Versions>({ sql, params });
+}
+
+function within(params: Parameters, { after, upTo }: Slice): string {
+  return `version > ${params.bind("UInt64", after)} AND version <= ${params.bind("UInt64", upTo)}`;
 }

@@ -8,8 +8,11 @@ import type { RetentionLimits } from "./purge-expired.js";
 import { findInconsistencies } from "./find-inconsistencies.js";
 import type { CommitQueue } from "../commit/group-commits.js";
 import { dropPendingNames } from "../commit/pending-names.js";
-import { loadProjectsWithNames } from "./load-state.js";
+import { fillIds } from "./fill-ids.js";
+import { raiseWatermark } from "./recover.js";
 import { repair } from "./repair.js";
+import { versionSpans } from "./version-spans.js";
+import { storeWatermarks } from "./watermarks.js";
 import type { IngestContext } from "../context.js";
 import { tableFacts } from "../../schema/schema.js";
 
@@ -43,8 +46,6 @@ export function scheduleMaintenance(
   const { clock, state } = store;
   const stopping = new AbortController();
   const context = { ...store, engine: untilAborted(store.engine, stopping.signal) };
-  let repairedUpTo = clock.last();
-  let namesDroppedUpTo = 0n;
   let timer: NodeJS.Timeout | undefined;
   const runExclusive = mutex();
 
@@ -57,31 +58,44 @@ export function scheduleMaintenance(
   const committedUpTo = () => betweenCommits(() => clock.last());
 
   async function run(force: boolean): Promise<void> {
-    const upTo = await committedUpTo();
-    if (upTo > repairedUpTo) {
-      const found = await findInconsistencies(context, repairedUpTo);
-      if (found.open.length > 0 || found.doubled.length > 0) {
-        await betweenCommits(() => repair(context, found));
-      }
-      repairedUpTo = upTo;
-    }
+    await repairRecent();
     await purge(await findExpired(context, state.retention, force ? 0n : purgeDelayUs));
     // It costs about 0.3 s of the processor; hidden rows cost every read of their project.
     if (force || state.hiddenCalls.any) {
       await compactHidden(context, await committedUpTo());
-      await betweenCommits(() => state.hiddenCalls.load(context.engine));
+      await betweenCommits(() => state.hiddenCalls.load(context.engine, state.watermarks.compacted));
     }
     await dropNames(force);
     if (force || state.closedSides >= closedSidesBeforeCleanUp) await cleanUpClosedSides(context);
   }
 
+  /** Repairs what was written since the last time, and stores how far everything is consistent. */
+  async function repairRecent(): Promise<void> {
+    await fillIds(context);
+    const upTo = await committedUpTo();
+    for (const span of await versionSpans(context.engine, state.repairedUpTo, upTo)) {
+      const found = await findInconsistencies(context, span);
+      if (found.open.length > 0 || found.doubled.length > 0) await betweenCommits(() => repair(context, found));
+      state.repairedUpTo = span.upTo;
+    }
+    await raiseWatermark(context);
+  }
+
+  /** What an earlier life left, which so far only makes reading slower. */
+  async function catchUp(): Promise<void> {
+    await repairRecent();
+    await cleanUpClosedSides(context);
+  }
+
   /** Each time those that were given since the last time and have waited long enough; the rest have their calls. */
   async function dropNames(force: boolean): Promise<void> {
     const before = context.now() - state.limits.pendingNameUs;
-    if (!force && before < namesDroppedUpTo + dropNamesUs) return;
-    await dropPendingNames(context, namesDroppedUpTo, before);
-    namesDroppedUpTo = before;
-    if (state.projectsWithNames.size > 0) await betweenCommits(() => loadProjectsWithNames(context));
+    if (before < 0n || (!force && before < state.watermarks.named + dropNamesUs)) return;
+    if (state.named.any) {
+      await dropPendingNames(context, state.watermarks.named, before);
+      await betweenCommits(() => state.named.load(context.engine));
+      await storeWatermarks(context, { named: before });
+    }
   }
 
   async function purge(limits: RetentionLimits): Promise<void> {
@@ -108,8 +122,7 @@ export function scheduleMaintenance(
   }
 
   schedule(minuteMs);
-  // What an earlier life left only makes reading slower.
-  next(() => cleanUpClosedSides(context)).catch(() => {});
+  next(catchUp).catch(() => {});
   return {
     run: async (force = false) => await next(() => run(force)),
     async purge(projectId) {

@@ -58,8 +58,10 @@ export async function purgeExpired(
     }
     await closeExpiredStarts(context, some, betweenCommits);
     const params = new Parameters();
-    const sql = `ALTER TABLE calls DELETE WHERE ${startedUpTo(params, some)}`;
-    await engine.command({ sql, params }, { settings: deleteSettings });
+    for (const table of ["calls", "call_ids"]) {
+      const sql = `ALTER TABLE ${table} DELETE WHERE ${startedUpTo(params, some)}`;
+      await engine.command({ sql, params }, { settings: deleteSettings });
+    }
   }
 }
 

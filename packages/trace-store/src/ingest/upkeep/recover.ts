@@ -1,14 +1,22 @@
 import { HeddleError } from "@heddle/errors";
-import type { Engine } from "../../engine/engine.js";
+import { Parameters } from "../../engine/parameters.js";
 import { StatementError } from "../../engine/statement-error.js";
-import { seedClock } from "../../version-clock.js";
+import { keyText } from "../../stored-calls/call-key.js";
+import { newestVersion } from "../../version-clock.js";
 import { closeOpenSides } from "../commit/delete-calls.js";
 import { putAsideCorrupt } from "./put-aside.js";
 import { loadState } from "./load-state.js";
-import { findAndRepair } from "./repair.js";
+import { completeIds, startWithIds } from "./fill-ids.js";
+import { findInconsistencies } from "./find-inconsistencies.js";
+import { repair } from "./repair.js";
+import { versionSpans } from "./version-spans.js";
+import type { Slice } from "./slices.js";
+import { loadWatermarks, storeWatermarks } from "./watermarks.js";
 import type { IngestContext } from "../context.js";
 
-const repairReachUs = 600_000_000n;
+/** What a process sent before it was stopped can still have arrived later, below the watermark. */
+const reachUs = 600_000_000n;
+const earlier = (version: bigint) => (version > reachUs ? version - reachUs : 0n);
 
 /**
  * Makes memory and database consistent again: at start, after the engine came back, and after an insert of unknown
@@ -29,13 +37,19 @@ async function recoverOnce(context: IngestContext): Promise<void> {
   // Cleared first: the engine may restart once more while this runs.
   state.needsRecovery = false;
   try {
-    await writesToEnd(engine);
-    await seedClock(engine, clock);
-    // Relative to the newest row, not to now: the crash may be long ago.
-    const since = clock.last() > repairReachUs ? clock.last() - repairReachUs : 0n;
+    await writesToEnd(context);
+    const { watermarks, newest } = await loadWatermarks(engine);
+    state.watermarks = watermarks;
+    clock.seed(newest);
     const leftovers = await loadState(context);
+    // Without a watermark relative to the newest row, not to now: the crash may be long ago.
+    const since = watermarks.consistent || earlier(newest);
+    await completeIds(context, since);
+    await startWithIds(context);
     await closeOpenSides(context, leftovers.deleted);
-    await findAndRepair(context, since, leftovers.pairs);
+    state.repairedUpTo = await repairNewest(context, { after: since, upTo: newest });
+    await repair(context, { open: [], doubled: [] }, leftovers.pairs);
+    if (clock.last() === watermarks.consistent) state.raisedUpTo = state.repairedUpTo;
   } catch (error) {
     state.needsRecovery = true;
     throw error;
@@ -43,11 +57,60 @@ async function recoverOnce(context: IngestContext): Promise<void> {
   state.endClosing();
 }
 
+/** Rows that are checked before anything is written. */
+const checkedFirst = 20_000;
+
+/**
+ * Repairs what a crash can have left after a version, and returns up to which version nothing else is to be repaired. Where rows are
+ * many only those of the last commit are checked here: no other can have been interrupted.
+ */
+async function repairNewest(context: IngestContext, { after, upTo }: Pick<Slice, "after" | "upTo">): Promise<bigint> {
+  const { engine, clock, state } = context;
+  const params = new Parameters();
+  const [reach, since] = [earlier(after), after].map((version) => params.bind("UInt64", version));
+  const sql = `SELECT count() AS reached, countIf(version > ${since}) AS recent, max(version) AS last
+    FROM calls WHERE version > ${reach}`;
+  const [row] = await engine.rows<{ reached: string; recent: string; last: string }>({ sql, params });
+  const { reached = "0", recent = "0", last = "0" } = row ?? {};
+  const isFew = Number(recent) <= checkedFirst;
+  let from = Number(reached) <= checkedFirst ? earlier(after) : after;
+  if (!isFew) from = BigInt(last) - 1n;
+  for (const span of await versionSpans(engine, from, upTo)) {
+    const found = await findInconsistencies(context, span);
+    for (const { versions, ...call } of found.doubled) {
+      const newest = versions.at(-1);
+      // Memory then knows where it is.
+      if (newest !== undefined) state.known.add(keyText(call), BigInt(newest[1]));
+    }
+    await repair(context, found);
+  }
+  return isFew && state.hasAllIds() ? clock.last() : after;
+}
+
+/** Stores how far everything is consistent, if that is further than before. */
+export async function raiseWatermark(context: IngestContext): Promise<void> {
+  const { engine, state } = context;
+  if (state.raisedUpTo === state.repairedUpTo) return;
+  state.raisedUpTo = state.repairedUpTo;
+  const consistent = await newestVersion(engine, state.watermarks.consistent, state.repairedUpTo);
+  if (consistent > state.watermarks.consistent) await storeWatermarks(context, { consistent });
+}
+
+/** After the last commit: leaves the next start little to look at, as far as that is quick. */
+export async function leaveConsistent(context: IngestContext): Promise<void> {
+  const { clock, state } = context;
+  if (state.needsRecovery) return;
+  if (clock.last() > state.repairedUpTo) {
+    state.repairedUpTo = await repairNewest(context, { after: state.repairedUpTo, upTo: clock.last() });
+  }
+  await raiseWatermark(context);
+}
+
 const runningInserts =
   "current_database = currentDatabase() AND query_kind = 'Insert' AND query LIKE 'INSERT INTO call%'";
 
 /** An insert whose response was lost may still be running, and would store rows later. */
-async function writesToEnd(engine: Engine): Promise<void> {
+async function writesToEnd({ engine }: IngestContext): Promise<void> {
   for (let tries = 0; tries < 50; tries++) {
     let running: number;
     try {

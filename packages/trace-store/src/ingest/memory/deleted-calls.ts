@@ -1,0 +1,141 @@
+import type { Engine } from "../../engine/engine.js";
+import { Parameters } from "../../engine/parameters.js";
+import { allRows } from "../../schema/read-table.js";
+import { keyText } from "../../stored-calls/call-key.js";
+import type { CallKey } from "../../stored-calls/call-key.js";
+import { copyText } from "../../stored-calls/call-sides.js";
+
+/** Of a project with more deleted calls each is looked up. */
+const maxListed = 10_000;
+/** Projects that one statement asks for. */
+const projectsAtOnce = 50;
+/** About the memory of an entry without its text. */
+const entryBytes = 100;
+
+/** `undefined` for a project with too many. */
+type Listed = Set<string> | undefined;
+
+/**
+ * Which calls are deleted, so that late parts of them are dropped: of the projects that were written to last, as far as
+ * `limitBytes` reach; what is not here is read. To be used by one commit after the other.
+ */
+export class DeletedCalls {
+  /** In the order of their last use. */
+  readonly #projects = new Map<string, Listed>();
+  readonly #limit: number;
+  #bytes = 0;
+
+  constructor(limitBytes: number) {
+    this.#limit = limitBytes;
+  }
+
+  /** About the bytes that it holds. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** The keys, as `keyText` has them, of those calls that are deleted. */
+  async among(engine: Engine, calls: Iterable<CallKey>): Promise<Set<string>> {
+    const byProject = new Map<string, CallKey[]>();
+    for (const call of calls) {
+      const some = byProject.get(call.project_id);
+      if (some === undefined) byProject.set(call.project_id, [call]);
+      else some.push(call);
+    }
+    await this.#load(
+      engine,
+      [...byProject.keys()].filter((projectId) => !this.#projects.has(projectId)),
+    );
+    const found = new Set<string>();
+    const unlisted: CallKey[] = [];
+    for (const [projectId, some] of byProject) {
+      const listed = this.#projects.get(projectId);
+      if (listed === undefined) unlisted.push(...some);
+      else if (listed.size > 0) for (const call of some) if (listed.has(call.id)) found.add(keyText(call));
+      this.#projects.delete(projectId);
+      this.#projects.set(copyText(projectId), listed);
+    }
+    for (const call of await lookUp(engine, unlisted)) found.add(keyText(call));
+    this.#shrink();
+    return found;
+  }
+
+  /** Calls that were deleted just now. */
+  add(calls: Iterable<CallKey>): void {
+    for (const { project_id, id } of calls) {
+      const listed = this.#projects.get(project_id);
+      if (listed === undefined || listed.has(id)) continue;
+      listed.add(copyText(id));
+      this.#bytes += bytesOf(id);
+      if (listed.size > maxListed) this.#set(project_id, undefined);
+    }
+  }
+
+  clear(): void {
+    this.#projects.clear();
+    this.#bytes = 0;
+  }
+
+  async #load(engine: Engine, projectIds: readonly string[]): Promise<void> {
+    for (let from = 0; from < projectIds.length; from += projectsAtOnce) {
+      const some = projectIds.slice(from, from + projectsAtOnce);
+      const params = new Parameters();
+      const selects = some.map((projectId) => {
+        const mine = `project_id = ${params.bind("String", projectId)} AND version = 0`;
+        return `(SELECT project_id, id FROM ${allRows("call_hidden")} WHERE ${mine} LIMIT ${maxListed + 1})`;
+      });
+      const lists = new Map(some.map((projectId) => [projectId, { ids: new Set<string>(), rows: 0 }]));
+      for await (const { project_id, id } of engine.stream<CallKey>({ sql: selects.join(" UNION ALL "), params })) {
+        const list = lists.get(project_id);
+        if (list === undefined) continue;
+        list.ids.add(id);
+        list.rows++;
+      }
+      // Rows that are not merged yet make a list incomplete earlier.
+      for (const [projectId, { ids, rows }] of lists) this.#set(projectId, rows > maxListed ? undefined : ids);
+    }
+  }
+
+  #set(projectId: string, listed: Listed): void {
+    this.#forget(projectId);
+    this.#projects.set(copyText(projectId), listed);
+    this.#bytes += sizeOf(projectId, listed);
+  }
+
+  #forget(projectId: string): void {
+    if (!this.#projects.has(projectId)) return;
+    this.#bytes -= sizeOf(projectId, this.#projects.get(projectId));
+    this.#projects.delete(projectId);
+  }
+
+  #shrink(): void {
+    for (const projectId of this.#projects.keys()) {
+      if (this.#bytes <= this.#limit) return;
+      this.#forget(projectId);
+    }
+  }
+}
+
+const callsAtOnce = 1000;
+
+async function lookUp(engine: Engine, calls: readonly CallKey[]): Promise<CallKey[]> {
+  const found: CallKey[] = [];
+  for (let from = 0; from < calls.length; from += callsAtOnce) {
+    const params = new Parameters();
+    const some = calls.slice(from, from + callsAtOnce).map(({ project_id, id }) => [project_id, id] as const);
+    const sql = `SELECT DISTINCT project_id, id FROM ${allRows("call_hidden")}
+      WHERE version = 0 AND ${params.inPairs(["project_id", "id"], some)}`;
+    found.push(...(await engine.rows<CallKey>({ sql, params })));
+  }
+  return found;
+}
+
+function bytesOf(text: string): number {
+  return entryBytes + text.length;
+}
+
+function sizeOf(projectId: string, listed: Listed): number {
+  let bytes = bytesOf(projectId);
+  for (const id of listed ?? []) bytes += bytesOf(id);
+  return bytes;
+}

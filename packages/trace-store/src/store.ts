@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { HeddleError } from "@heddle/errors";
 import type { ShareLoad } from "@heddle/concurrency";
 import type { CallPart } from "@heddle/trace-model";
@@ -25,7 +26,7 @@ import type { RejectedPart } from "./ingest/commit/prepare.js";
 import type { IngestLimits, IngestMemory } from "./ingest/memory/state.js";
 import { claimDatabase } from "./migrations/identity.js";
 import { migrate } from "./migrations/migrate.js";
-import { defaultDatabase } from "./schema/schema.js";
+import { defaultDatabase, tableFacts } from "./schema/schema.js";
 import { openWrites } from "./open-writes.js";
 import { versionClock } from "./version-clock.js";
 import { openCosts } from "./costs/costs.js";
@@ -171,6 +172,13 @@ export async function openTraceStore(options: TraceStoreOptions): Promise<TraceS
   });
 }
 
+const deduplicated = new Set<string>(tableFacts.flatMap(([table, facts]) => (facts.deduplicates ? [table] : [])));
+
+/** The same for every process that may write into the database. */
+function writerOf(controlPlaneId: string, database: string): string {
+  return `heddle-${createHash("sha256").update(JSON.stringify([controlPlaneId, database])).digest("hex").slice(0, 16)}-`;
+}
+
 async function open(options: TraceStoreOptions): Promise<TraceStore> {
   const placement = { database: options.database ?? defaultDatabase, cluster: options.cluster };
   const bootstrap = connectEngine(options.client, "default");
@@ -183,8 +191,13 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
   } finally {
     await bootstrap.close();
   }
-  const connected = connectEngine(options.client, placement.database);
   const { mayWrite = () => true, observer } = options;
+  const writer = writerOf(options.controlPlaneId, placement.database);
+  const connected = connectEngine(options.client, placement.database, {
+    namePrefix: writer,
+    deduplicated,
+    mayRepeat: mayWrite,
+  });
   const observed =
     observer === undefined ? connected : observeStatements(connected, (statement) => observer.onStatement(statement));
   const wrapped = options.wrapEngine?.(observed) ?? observed;

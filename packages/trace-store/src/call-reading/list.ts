@@ -22,7 +22,7 @@ function streamOfCalls(list: CallList): AsyncIterable<CallRow> {
 /** Reads one call, first where memory says or near the time that its id carries. */
 export async function fetchCall(source: CallSource, id: string): Promise<CallRow | undefined> {
   for (const condition of callConditions(source.scope(), id)) {
-    const row = (await fetchWhere(source, (p) => ({ where: condition(p), ids: [id] }))).get(id);
+    const row = (await fetchWhere(source, (p) => ({ ...condition(p), ids: [id] }))).get(id);
     if (row !== undefined) return row;
   }
   return undefined;

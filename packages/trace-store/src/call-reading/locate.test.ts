@@ -51,7 +51,7 @@ describe.each([
     const lists: Array<[ids: string[], most: number, more?: Partial<CallsQuery>]> = [
       [[recent, old], 1],
       [[recent, old], 1, { limit: 2, sort_by: byName }],
-      [[recent, old, imported], 4],
+      [[recent, old, imported], 3],
       // What comes first is known when all are found.
       [[recent, old], 2, { limit: 1 }],
     ];

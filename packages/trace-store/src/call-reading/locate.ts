@@ -6,7 +6,7 @@ import { at, findsByIdAlone } from "../query/call-query.js";
 import type { CallPlan, CallsById, LocatedCalls } from "../query/call-query.js";
 import type { Page } from "../query/page.js";
 import { visibleCalls } from "../visibility/visible-calls.js";
-import type { CallScope } from "../visibility/visible-calls.js";
+import type { CallScope, CallSelection } from "../visibility/visible-calls.js";
 import { during, fewSpans } from "../stored-calls/time-spans.js";
 import type { TimeSpan } from "../stored-calls/time-spans.js";
 
@@ -17,19 +17,19 @@ import type { TimeSpan } from "../stored-calls/time-spans.js";
 const nearUs = 10_000_000n;
 const dayUs = 86_400_000_000n;
 
-type Condition = (p: Parameters) => string[];
+type Condition = (p: Parameters) => Pick<CallSelection, "where" | "lookUp">;
 
 /** How to find one call, in the order to try. Memory may be wrong about a call that is being replaced: it comes first. */
 export function callConditions(scope: CallScope, id: string): Condition[] {
   const known = rememberedCalls(scope, [id]);
-  const byId = ways
+  const byId = waysOf(scope)
     .filter(({ canFind }) => canFind([id]).length > 0)
     .map(
-      ({ where }): Condition =>
+      ({ find }): Condition =>
         (p) =>
-          where(p, [id]),
+          find(p, [id]),
     );
-  return known.ids.length === 0 ? byId : [(p) => at(p, known), ...byId];
+  return known.ids.length === 0 ? byId : [(p) => ({ where: at(p, known) }), ...byId];
 }
 
 /** The calls that memory can locate. */
@@ -46,21 +46,26 @@ interface Way {
   /** Those of the ids that it may find. */
   canFind: (ids: readonly string[]) => readonly string[];
   /** For one of these, at least. */
-  where: (p: Parameters, ids: readonly string[]) => string[];
+  find: (p: Parameters, ids: readonly string[]) => ReturnType<Condition>;
 }
 
 /** Near the times that ids carry, if they do (UUIDv7): the table is ordered by time. */
 const within = (margin: bigint): Way => ({
   canFind: (ids) => ids.filter((id) => idTime(id) !== undefined),
-  where: (p, ids) => [during(p, fewSpans(around(ids, margin))), p.in("id", "String", ids)],
+  find: (p, ids) => ({ where: [during(p, fewSpans(around(ids, margin))), p.in("id", "String", ids)] }),
 });
 
-/** How to find calls by id, in the order to try. The last one reads all ids of a project when they are many. */
-const ways: readonly Way[] = [
-  within(nearUs),
-  within(dayUs),
-  { canFind: (ids) => ids, where: (p, ids) => [p.in("id", "String", ids)] },
-];
+const anywhere: Way = {
+  canFind: (ids) => ids,
+  find: (p, ids) => ({ where: [p.in("id", "String", ids)], lookUp: true }),
+};
+
+/**
+ * How to find calls by id, in the order to try. Without `call_ids` the last one reads all ids of a project when they are many.
+ */
+function waysOf({ inFlight }: CallScope): readonly Way[] {
+  return inFlight.hasAllIds() ? [within(nearUs), anywhere] : [within(nearUs), within(dayUs), anywhere];
+}
 
 /**
  * Where the calls by id of a plan should be: where memory has them, else near the times that the ids carry. Undefined when some
@@ -85,7 +90,7 @@ export interface LocateOptions {
 }
 
 /**
- * Finds where calls with these ids are, in memory or else in the table.
+ * Finds where calls with these ids are, in memory or else in the tables.
  * Not when one has to be looked for everywhere: that takes as long as to read the calls by id alone.
  */
 export async function locateCalls(
@@ -100,13 +105,14 @@ export async function locateCalls(
   const times = new Set(known.started_at);
   let wanted = all.filter((id) => !located.has(id));
   if (wanted.some((id) => idTime(id) === undefined)) return { ids: all };
-  for (const { canFind, where } of found === undefined ? ways : ways.slice(1)) {
+  const ways = waysOf(scope());
+  for (const { canFind, find } of found === undefined ? ways : ways.slice(1)) {
     const some = canFind(wanted);
     if (some.length === 0) continue;
     const statement = () => {
       const p = new Parameters();
       const select = ["id", "toUnixTimestamp64Micro(started_at) AS started_us"];
-      return { sql: visibleCalls(scope(), p, { select, where: where(p, some), ids: some }), params: p };
+      return { sql: visibleCalls(scope(), p, { select, ...find(p, some), ids: some }), params: p };
     };
     for (const { id, started_us } of await engine.rows<{ id: string; started_us: string }>(statement, { signal })) {
       located.add(id);

@@ -213,7 +213,7 @@ export async function fetchCalls<Row extends { id: string } = CallRow>(
   if (missing.length === 0) return found;
   const moved = await fetchWhere<Row>(
     source,
-    (p) => ({ where: [p.in("id", "String", missing)], ids: missing }),
+    (p) => ({ where: [p.in("id", "String", missing)], ids: missing, lookUp: true }),
     columns,
   );
   return new Map([...found, ...moved]);

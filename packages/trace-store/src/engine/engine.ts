@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
@@ -7,6 +8,7 @@ import { directStatements } from "./direct-statements.js";
 import type { DirectStatements } from "./direct-statements.js";
 import { textIndexNames } from "../schema/text-index-names.js";
 import { engineFailure, isConnectionLoss } from "./engine-failure.js";
+import { engineProcess } from "./engine-process.js";
 import type { Parameters } from "./parameters.js";
 
 /** How to reach the engine: URL, agent and credentials, as a ClickHouse client takes them. */
@@ -38,8 +40,9 @@ export interface Engine {
   /** Rows one by one, with back-pressure. Leaving the loop or aborting stops the statement. */
   stream<T>(statement: StatementSource, options?: StatementOptions): AsyncIterable<T>;
   /**
-   * Stores rows, each a line in the TabSeparated format (`RowWriter` writes it), and resolves when they are on disk.
-   * Never repeated: after `busy` it is unknown whether they are stored.
+   * Stores rows, each a line in the TabSeparated format (`RowWriter` writes it), and resolves when they are on disk. When the
+   * connection is lost it is repeated, once, where the engine is sure to store the rows once. After `busy` it is unknown
+   * whether they are stored.
    */
   insert(table: string, columns: readonly string[], rows: readonly Uint8Array[]): Promise<void>;
   /** Resolves when the inserts that have begun have been sent, or soon when that takes long. */
@@ -75,8 +78,21 @@ const insertSettings: ClickHouseSettings = {
 /** The first merge indexes what was inserted: until then it is little, and is read. Servers may be too old for this. */
 const leaveTextIndex = { exclude_materialize_skip_indexes_on_insert: textIndexNames.join(", ") };
 
+export interface InsertOptions {
+  /** With what the ids of inserts begin, by which they are found among the statements of all others. */
+  namePrefix?: string;
+  /** Tables that store an insert with a known deduplication token once. */
+  deduplicated?: ReadonlySet<string>;
+  /** Asked before an insert is repeated. */
+  mayRepeat?: () => boolean;
+}
+
 /** Connects to the engine; nothing is sent before the first statement. */
-export function connectEngine(connection: EngineConnection, database: string): Engine {
+export function connectEngine(
+  connection: EngineConnection,
+  database: string,
+  { namePrefix = "", deduplicated = new Set(), mayRepeat = () => true }: InsertOptions = {},
+): Engine {
   const client = createClient({
     request_timeout: 60_000,
     max_open_connections: 16,
@@ -90,6 +106,10 @@ export function connectEngine(connection: EngineConnection, database: string): E
     // Every error is thrown; the client would print it as well.
     log: { level: ClickHouseLogLevel.OFF },
   });
+  const process = engineProcess(client);
+  /** The log of tokens is ahead of the rows for a moment, which a process that was killed leaves so. */
+  const canRepeat = async (error: unknown, table: string): Promise<boolean> =>
+    deduplicated.has(table) && isConnectionLoss(error) && mayRepeat() && (await process.isSame()) && mayRepeat();
   const sending = new Set<Promise<void>>();
   const isServer = connection.http_agent === undefined;
   const direct = connection.http_agent && directStatements(connection.http_agent, database);
@@ -101,9 +121,17 @@ export function connectEngine(connection: EngineConnection, database: string): E
     rows: (statement, options) => rows({ client, direct }, statement, abortable(options)),
     stream: (statement, options) => stream({ client, direct }, statement, abortable(options)),
     insert: async (table, columns, rows) => {
+      if (deduplicated.has(table)) await process.notice();
       const values = Readable.from(joined(rows), { objectMode: false });
       const settings = isServer ? insertSettings : { ...insertSettings, ...leaveTextIndex };
-      const stored = insert(client, { table, columns, settings }, values);
+      const into = { table, columns, settings, name: namePrefix + randomUUID() };
+      const stored = insert(client, into, values).catch(async (error: unknown) => {
+        if (!(await canRepeat(error, table).catch(() => false))) throw engineFailure(error);
+        const again = { ...into, name: namePrefix + randomUUID(), token: into.name };
+        await insert(client, again, Readable.from(joined(rows), { objectMode: false })).catch((failure: unknown) => {
+          throw engineFailure(failure);
+        });
+      });
       const settled = () => {};
       const sent = Promise.race([once(values, "close"), stored]).then(settled, settled);
       sending.add(sent);
@@ -193,21 +221,28 @@ async function* rowsOf<T>(
   }
 }
 
+interface Insert {
+  table: string;
+  columns: readonly string[];
+  settings: ClickHouseSettings;
+  /** Of the statement: a server knows it by its id, the embedded engine, which makes ids of its own, by the comment. */
+  name: string;
+  /** That of the insert that is repeated; its own name. */
+  token?: string;
+}
+
 async function insert(
   client: ClickHouseClient,
-  { table, columns, settings }: { table: string; columns: readonly string[]; settings: ClickHouseSettings },
+  { table, columns, settings, name, token = name }: Insert,
   values: Readable,
 ): Promise<void> {
-  try {
-    const result = await client.exec({
-      query: `INSERT INTO ${table} (${columns.join(", ")}) FORMAT TabSeparated`,
-      values,
-      clickhouse_settings: settings,
-    });
-    for await (const _ of result.stream) continue;
-  } catch (error) {
-    throw engineFailure(error);
-  }
+  const result = await client.exec({
+    query: `INSERT INTO ${table} (${columns.join(", ")}) FORMAT TabSeparated`,
+    values,
+    query_id: name,
+    clickhouse_settings: { ...settings, insert_deduplication_token: token, log_comment: name },
+  });
+  for await (const _ of result.stream) continue;
 }
 
 /** Rows that are neighbours in memory as one piece, as those of a request mostly are: nothing is copied. */

@@ -8,6 +8,8 @@ export interface IngestContext {
   clock: VersionClock;
   state: IngestState;
   now: () => bigint;
+  /** With what the names of this store's inserts begin, whichever process sends them; a part of an SQL text. */
+  writer: string;
   /** Called with one sentence for stored data that is given up because it cannot be read. */
   onLoss?: ((lost: string) => void) | undefined;
   /** Called with one sentence about work on a large store that takes long. */

@@ -2,7 +2,6 @@ import type { ApiSchemas } from "../api-schemas.js";
 import { parseCallField, parseQuery, parseSort } from "@heddle/trace-model";
 import type { CallField, Expression, SortKey } from "@heddle/trace-model";
 import type { Parameters } from "../engine/parameters.js";
-import type { WhichCalls } from "../stored-calls/in-flight.js";
 import type { CallScope, CallSelection } from "../visibility/visible-calls.js";
 import { callFields } from "./call-fields.js";
 import { CallSql } from "./call-sql.js";
@@ -87,7 +86,7 @@ function pricesOf({ expression, sort, expand }: CallPlan): Prices {
 }
 
 /** The part of a selection for `visibleCalls` that says which calls. */
-export type CallConditions = Pick<CallSelection, "where" | "joins" | "names" | "ids" | "traceIds">;
+export type CallConditions = Pick<CallSelection, "where" | "joins" | "names" | "ids" | "traceIds" | "lookUp">;
 
 /** The conditions of a plan. */
 export function compileCalls(plan: CallPlan, scope: CallScope, p: Parameters, byId?: CallsById): CallConditions {
@@ -141,8 +140,11 @@ export function findsByIdAlone({ project_id, filter, expression, search }: CallP
 export function whichCalls(
   { filter: { trace_ids: traceIds = [] } }: CallPlan,
   byId: CallsById | undefined,
-): WhichCalls {
-  return { ...(byId && { ids: byId.ids }), ...(traceIds.length > 0 && { traceIds }) };
+): Pick<CallSelection, "ids" | "traceIds" | "lookUp"> {
+  return {
+    ...(byId && { ids: byId.ids, lookUp: byId.started_at === undefined && byId.within === undefined }),
+    ...(traceIds.length > 0 && { traceIds }),
+  };
 }
 
 /** Calls whose times are known are found by the table's key. */

@@ -7,6 +7,7 @@ import { visibleCalls } from "./visible-calls.js";
 
 const quiet: InFlight = {
   closing: () => new Set<string>(),
+  hasAllIds: () => true,
   runningStarts: () => undefined,
   watchEnds: () => ({ stop: () => false }),
   mayRun: () => true,

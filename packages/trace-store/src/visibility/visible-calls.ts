@@ -3,6 +3,7 @@ import { namesJoin } from "./display-names.js";
 import { columnNames } from "../stored-calls/stored-call.js";
 import type { Parameters } from "../engine/parameters.js";
 import { newestRows } from "../schema/read-table.js";
+import { keysOf, located } from "../stored-calls/located.js";
 import { during, fewSpans } from "../stored-calls/time-spans.js";
 
 /** Whose calls, seen when. */
@@ -38,6 +39,8 @@ export interface CallSelection extends WhichCalls {
    * of a table. It costs a small read more than it saves, so lists leave it out.
    */
   aggregation?: "rows" | "sums" | undefined;
+  /** Finds the complete calls with `ids` wherever they are, by what `call_ids` has of them, or else by their filters. */
+  lookUp?: boolean;
   /** Leaves the hidden calls in, for a reader that drops them itself. */
   withHidden?: boolean;
 }
@@ -75,7 +78,7 @@ export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSel
       ...(limit === undefined ? [] : [`LIMIT ${limit}`]),
     ].join(" ");
   const completeWhere = (conditions: readonly string[]) =>
-    branch("calls", [...conditions, ...written.replaced], prewhere);
+    branch("calls", [...looked(scope, p, selection), ...conditions, ...written.replaced], prewhere);
   const complete =
     selection.aggregation === undefined || shown.length === 0
       ? [completeWhere(shown)]
@@ -86,6 +89,18 @@ export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSel
   const ids = `SELECT id FROM ${parts} WHERE project_id = ${project} AND part = 'start'`;
   const running = branch(parts, ["part = 'start'", ...shown, ...written.starts, ...prewhere], [], ids);
   return only === "running" ? running : unionOf([running, ...complete]);
+}
+
+function looked({ project_id, inFlight }: CallScope, p: Parameters, { lookUp, ids }: CallSelection): string[] {
+  if (lookUp !== true || ids === undefined || !inFlight.hasAllIds()) return [];
+  return [
+    located(
+      keysOf(
+        p,
+        ids.map((id) => ({ project_id, id })),
+      ),
+    ),
+  ];
 }
 
 /** Whether running calls can be among those that are selected. */

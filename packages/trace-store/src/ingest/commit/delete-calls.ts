@@ -1,6 +1,7 @@
 import { Parameters } from "../../engine/parameters.js";
 import { keyText } from "../../stored-calls/call-key.js";
 import type { CallKey } from "../../stored-calls/call-key.js";
+import { keysOf, located } from "../../stored-calls/located.js";
 import { closedRow, partRowColumns } from "../../stored-calls/rows.js";
 import type { SideName } from "../../stored-calls/rows.js";
 import { hideVersions } from "./hide-versions.js";
@@ -101,7 +102,7 @@ interface Relative {
 
 /** Every call in the traces of `ids`, by its newest row, and the ids themselves. */
 async function familyOf(
-  { engine }: IngestContext,
+  { engine, state }: IngestContext,
   projectId: string,
   ids: ReadonlySet<string>,
 ): Promise<Map<string, Relative>> {
@@ -109,7 +110,8 @@ async function familyOf(
   const scope = `project_id = ${params.bind("String", projectId)}`;
   const requested = params.in("id", "String", [...ids]);
   const columns = "id, parent_id, trace_id, version, toUnixTimestamp64Micro(started_at) AS us";
-  const traces = `SELECT trace_id FROM calls WHERE ${scope} AND ${requested}
+  const there = state.hasAllIds() ? located(keysOf(params, Array.from(ids, (id) => ({ project_id: projectId, id })))) : "1";
+  const traces = `SELECT trace_id FROM calls WHERE ${there} AND ${scope} AND ${requested}
     UNION ALL SELECT trace_id FROM ${newestRows("call_parts")} WHERE ${scope} AND closed = 0 AND part = 'start' AND ${requested}`;
   const sql = `SELECT id, max(trace_id) AS trace_id, argMax(parent_id, version) AS parent_id, arraySort(groupUniqArray((version, us))) AS versions FROM (
       SELECT ${columns} FROM calls WHERE ${scope} AND trace_id IN (${traces})

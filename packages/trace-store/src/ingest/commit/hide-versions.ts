@@ -14,6 +14,7 @@ export async function hideVersions(
   { engine, clock, state }: IngestContext,
   hidden: readonly HiddenVersion[],
 ): Promise<void> {
+  if (hidden.length === 0) return;
   const rowVersion = clock.next();
   const rows = hidden.map(({ call, ...version }) => hiddenRow(call, version, rowVersion));
   await insertTrusted(engine, "call_hidden", hiddenRowColumns, rows);

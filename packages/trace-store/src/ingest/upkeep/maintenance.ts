@@ -83,7 +83,7 @@ export function scheduleMaintenance(
 
   /** What an earlier life left, which so far only makes reading slower. */
   async function catchUp(): Promise<void> {
-    await repairRecent();
+    if (!state.hasAllIds() || state.repairedUpTo < clock.last()) await repairRecent();
     await cleanUpClosedSides(context);
   }
 

@@ -49,7 +49,6 @@ async function recoverOnce(context: IngestContext): Promise<void> {
     await closeOpenSides(context, leftovers.deleted);
     state.repairedUpTo = await repairNewest(context, { after: since, upTo: newest });
     await repair(context, { open: [], doubled: [] }, leftovers.pairs);
-    if (clock.last() === watermarks.consistent) state.raisedUpTo = state.repairedUpTo;
   } catch (error) {
     state.needsRecovery = true;
     throw error;
@@ -106,11 +105,10 @@ export async function leaveConsistent(context: IngestContext): Promise<void> {
   await raiseWatermark(context);
 }
 
-const runningInserts =
-  "current_database = currentDatabase() AND query_kind = 'Insert' AND query LIKE 'INSERT INTO call%'";
 
 /** An insert whose response was lost may still be running, and would store rows later. */
-async function writesToEnd({ engine }: IngestContext): Promise<void> {
+async function writesToEnd({ engine, writer }: IngestContext): Promise<void> {
+  const runningInserts = `query_kind = 'Insert' AND startsWith(Settings['log_comment'], '${writer}')`;
   for (let tries = 0; tries < 50; tries++) {
     let running: number;
     try {

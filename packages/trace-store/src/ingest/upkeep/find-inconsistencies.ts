@@ -45,18 +45,18 @@ async function completeAndOpen({ engine, state }: IngestContext, span: Slice): P
 }
 
 /**
- * A version that was hidden before those of the span may be found again: it can be hidden twice. Until `call_ids` is filled none are
- * found.
+ * A version that was hidden before those of the span may be found again: it can be hidden twice. Until `call_ids` is filled those
+ * are missed that start at another time.
  */
 async function withOlderVersions({ engine, state }: IngestContext, span: Slice): Promise<Versions[]> {
-  if (span.rows === 0 || !state.hasAllIds()) return [];
+  if (span.rows === 0) return [];
   const params = new Parameters();
   const written = within(params, span);
   const hidden = `SELECT project_id, id, version FROM ${allRows("call_hidden")}
     WHERE row_version > ${params.bind("UInt64", span.after)} AND version > 0`;
   const sql = `SELECT project_id, id, arraySort(groupUniqArray((version, toUnixTimestamp64Micro(started_at)))) AS versions
     FROM calls
-    WHERE ${located(keysFrom("calls", written))}
+    WHERE ${state.hasAllIds() ? located(keysFrom("calls", written)) : `(project_id, started_at) IN (SELECT project_id, started_at FROM calls WHERE ${written})`}
       AND (project_id, id) IN (SELECT project_id, id FROM calls WHERE ${written})
       AND (project_id, id, version) NOT IN (${hidden})
     GROUP BY project_id, id HAVING length(versions) > 1`;

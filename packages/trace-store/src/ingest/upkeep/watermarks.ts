@@ -34,7 +34,10 @@ export async function loadWatermarks(engine: Engine): Promise<{ watermarks: Wate
   const stored = await readWatermarks(engine);
   const { consistent } = stored;
   const newest = await newestVersion(engine, consistent);
-  if (newest === 0n && consistent > 0n) return { watermarks: noWatermarks, newest: await newestVersion(engine, 0n) };
+  if (newest === 0n && consistent > 0n) {
+    await forget(engine);
+    return { watermarks: noWatermarks, newest: await newestVersion(engine, 0n) };
+  }
   const [facts] = await engine.rows<{ hidden: string; ids: string; calls: string; lost: string }>({
     sql: `SELECT (SELECT max(row_version) FROM ${allRows("call_hidden")} WHERE row_version > ${stored.compacted}) AS hidden,
       (SELECT count() FROM call_ids) AS ids, (SELECT count() FROM calls) AS calls, (${lostIds}) AS lost`,
@@ -63,7 +66,11 @@ async function readWatermarks(engine: Engine): Promise<Watermarks> {
     return { ...noWatermarks, ...stored };
   } catch (error) {
     if (!(error instanceof HeddleError) || error.code !== "corrupt") throw error;
-    await engine.command({ sql: "TRUNCATE TABLE watermarks" });
+    await forget(engine);
     return noWatermarks;
   }
+}
+
+async function forget(engine: Engine): Promise<void> {
+  await engine.command({ sql: "TRUNCATE TABLE watermarks" });
 }

@@ -208,7 +208,7 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
   const { reads, lookups, writes, commits } = shared.engines;
   const writing = openWrites(clock);
   const context = { engine: reads, writes, commits, clock, now, openWrites: writing };
-  const ingest = await openIngest({ engine, clock, now, openWrites: writing }, options.limits, {
+  const ingest = await openIngest({ engine, clock, now, writer, openWrites: writing }, options.limits, {
     onLoss: options.onLoss,
     onProgress: options.onProgress,
     ...(observer && { onCommit: (commit) => observer.onCommit(commit) }),

@@ -135,6 +135,7 @@ export async function startService(
       mayWrite: () => lease.mayWrite(),
       prices,
       onLoss: (lost) => losses.report("traces", lost),
+      onProgress: info,
       shares: engineShares(config.limits, engine && availableParallelism()),
       ...(observability.store && { observer: observability.store }),
     });

@@ -31,6 +31,17 @@ export function gaugesOf({ store, engine, jobs, workingMemory }: MetricSources, 
   gauge("heddle_ingest_queue_requests", "Requests that wait for a commit.", () => store.load().waiting.requests);
   gauge("heddle_ingest_queue_rows", "Parts of calls that wait for a commit.", () => store.load().waiting.rows);
   gauge("heddle_ingest_queue_bytes", "About the bytes that wait for a commit.", () => store.load().waiting.bytes);
+  registry.registerMetric(
+    new Gauge({
+      name: "heddle_ingest_memory_bytes",
+      help: "About the memory of what ingest remembers of stored calls.",
+      labelNames: ["part"],
+      registers: [],
+      collect() {
+        for (const [part, bytes] of Object.entries(store.load().memory)) this.set({ part }, bytes);
+      },
+    }),
+  );
   gauge("heddle_working_memory_bytes", "Memory for all requests.", () => workingMemory.load.capacity);
   gauge("heddle_working_memory_used_bytes", "Memory that requests hold.", () => workingMemory.load.held);
 

@@ -1,6 +1,7 @@
 import { mainThread, withTimeout } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
 import type { CallPart } from "@heddle/trace-model";
+import type { StoreContext } from "../context.js";
 import { commitParts } from "./commit/commit-parts.js";
 import type { WriteRequest } from "./commit/commit-parts.js";
 import { deleteCalls } from "./commit/delete-calls.js";
@@ -101,7 +102,7 @@ export interface Ingest {
 
 /** Opens the committer of a tracing database and repairs what a crash may have left. */
 export async function openIngest(
-  store: Pick<IngestContext, "engine" | "clock" | "now" | "openWrites" | "writer">,
+  store: Pick<StoreContext, "engine" | "clock" | "now" | "openWrites"> & Pick<IngestContext, "writer">,
   limits: Partial<IngestLimits> = {},
   {
     onLoss,

@@ -143,6 +143,8 @@ export interface TraceStore {
   isNew: boolean;
   /** What the engine has on its disk, to compare with what it had; see {@link missingParts}. */
   parts(): Promise<StoredPart[]>;
+  /** Makes missing parts again where that is possible, and returns those that are lost. */
+  rebuild(missing: readonly StoredPart[]): Promise<StoredPart[]>;
   /** What is left of parts that the engine does not read, by the end of their names. */
   detachedParts(): Promise<Array<{ table: string; name: string }>>;
   /** Tables that miss rows because the engine could not read some of their parts. */
@@ -176,7 +178,10 @@ const deduplicated = new Set<string>(tableFacts.flatMap(([table, facts]) => (fac
 
 /** The same for every process that may write into the database. */
 function writerOf(controlPlaneId: string, database: string): string {
-  return `heddle-${createHash("sha256").update(JSON.stringify([controlPlaneId, database])).digest("hex").slice(0, 16)}-`;
+  return `heddle-${createHash("sha256")
+    .update(JSON.stringify([controlPlaneId, database]))
+    .digest("hex")
+    .slice(0, 16)}-`;
 }
 
 async function open(options: TraceStoreOptions): Promise<TraceStore> {
@@ -252,6 +257,7 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
     costs: openCosts(context, prices),
     isNew,
     parts: () => listParts(engine),
+    rebuild: (missing) => ingest.rebuild(missing),
     detachedParts: () => listDetached(engine),
     brokenParts: () => brokenParts(engine),
     load: () => ({ waiting: ingest.waiting(), memory: ingest.memory(), slots: shared.load() }),

@@ -12,6 +12,8 @@ import { scheduleMaintenance } from "./upkeep/maintenance.js";
 import { checkPendingNames } from "./commit/pending-names.js";
 import { preparePart } from "./commit/prepare.js";
 import type { PreparedPart, RejectedPart } from "./commit/prepare.js";
+import { tableFacts } from "../schema/schema.js";
+import type { StoredPart } from "../engine/stored-parts.js";
 import { deleteProject } from "./upkeep/delete-project.js";
 import { leaveConsistent, recover } from "./upkeep/recover.js";
 import { nameRowColumns, nameRow } from "../stored-calls/rows.js";
@@ -96,6 +98,8 @@ export interface Ingest {
   engineRestarted(): void;
   /** Does now what is otherwise done between commits, as far as it is due; all of it with `force`. */
   maintain(force?: boolean): Promise<void>;
+  /** Parts of tables are missing: makes those again that can be made, and returns those that are lost. */
+  rebuild(missing: readonly StoredPart[]): Promise<StoredPart[]>;
   /** Commits what waits and stops. */
   close(): Promise<void>;
 }
@@ -257,6 +261,10 @@ export async function openIngest(
       state.needsRecovery = true;
     },
     maintain: (force) => maintenance.run(force),
+    async rebuild(missing) {
+      if (missing.some(({ table }) => table === "call_ids")) await maintenance.refillIds();
+      return missing.filter(({ table }) => !derived.has(table));
+    },
     async close() {
       await maintenance.stop();
       await queue.close();
@@ -264,6 +272,8 @@ export async function openIngest(
     },
   };
 }
+
+const derived = new Set<string>(tableFacts.flatMap(([table, facts]) => (facts.derived === true ? [table] : [])));
 
 const isCorrupt = (error: unknown): boolean => error instanceof HeddleError && error.code === "corrupt";
 

@@ -116,7 +116,9 @@ test("a call that was stored long ago and is sent again with another start is on
   await fill(50_000);
   const store = await db.open();
   await store.maintain();
-  const [old] = await db.engine.rows<{ id: string }>({ sql: "SELECT id FROM calls WHERE project_id = 'old/3' LIMIT 1" });
+  const [old] = await db.engine.rows<{ id: string }>({
+    sql: "SELECT id FROM calls WHERE project_id = 'old/3' LIMIT 1",
+  });
   const id = old?.id ?? "";
   await store.ingest([completePart({ project_id: "old/3", id }, { output: '"again"' })]);
   const reads = recordedReads();
@@ -153,7 +155,12 @@ describe("a process that ends between any two inserts", () => {
     ];
     let acknowledged = 0;
     for (const write of work) {
-      if (!(await write().then(() => true).catch(() => false))) break;
+      if (
+        !(await write()
+          .then(() => true)
+          .catch(() => false))
+      )
+        break;
       acknowledged++;
     }
     const next = await db.open();
@@ -166,7 +173,8 @@ describe("a process that ends between any two inserts", () => {
     const mayBeGone = [gone, fresh];
     expect(ids.filter((id) => !mayBeGone.includes(id))).toEqual(kept.toSorted());
     expect(new Set(ids).size).toBe(ids.length);
-    if (acknowledged < 3 && acknowledged > 0) expect([ids.includes(gone), ids.includes(fresh)]).toContain(ids.includes(gone));
+    if (acknowledged < 3 && acknowledged > 0)
+      expect([ids.includes(gone), ids.includes(fresh)]).toContain(ids.includes(gone));
     if (acknowledged >= 3) expect(ids.filter((id) => mayBeGone.includes(id))).toEqual([]);
     const output = seen.find(({ id }) => id === complete)?.output;
     expect(acknowledged >= 4 ? ['"newest"'] : ['"newer"', '"newest"']).toContain(output);
@@ -186,7 +194,10 @@ describe("a watermark that does not fit the data", () => {
     await dying.maintain();
     engine.armed = true;
     const { projectId, running, complete } = calls;
-    const parts = [endPart({ project_id: projectId, id: running }), endPart({ project_id: projectId, id: complete, output: "2" })];
+    const parts = [
+      endPart({ project_id: projectId, id: running }),
+      endPart({ project_id: projectId, id: complete, output: "2" }),
+    ];
     await expect(dying.ingest(parts)).rejects.toMatchObject({ code: "busy" });
     expect(await visibleCalls(db.engine, projectId)).toHaveLength(4);
     return calls;
@@ -267,7 +278,9 @@ test("a store without ids of calls is filled in slices, tells so, and finds its 
       },
     }),
   });
-  const [old] = await db.engine.rows<{ id: string }>({ sql: "SELECT id FROM calls WHERE project_id = 'old/3' LIMIT 1" });
+  const [old] = await db.engine.rows<{ id: string }>({
+    sql: "SELECT id FROM calls WHERE project_id = 'old/3' LIMIT 1",
+  });
   const request = { project_id: "old/3", id: old?.id ?? "" };
   expect(await store.calls.read(request)).toMatchObject({ id: old?.id });
   release();

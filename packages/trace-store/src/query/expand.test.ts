@@ -7,7 +7,7 @@ const scope = {
   now: 0n,
   inFlight: {
     closing: () => new Set<string>(),
-  hasAllIds: () => true,
+    hasAllIds: () => true,
     runningStarts: () => undefined,
     watchEnds: () => ({ stop: () => false }),
     mayRun: () => true,

@@ -109,7 +109,8 @@ export const schema = {
   // Where the complete calls with an id are, for look-ups without a time: `idKey` of the id, and when a version of the call
   // started. A view fills it with each insert into calls. Rows may outlive their calls, and several ids may share a key.
   call_ids: {
-    columns: "project_id LowCardinality(String), id_key UInt64 CODEC(Delta(8), LZ4), started_at DateTime64(6,'UTC') CODEC(Delta(8), LZ4)",
+    columns:
+      "project_id LowCardinality(String), id_key UInt64 CODEC(Delta(8), LZ4), started_at DateTime64(6,'UTC') CODEC(Delta(8), LZ4)",
     engine: "ReplacingMergeTree",
     versionColumn: null,
     orderBy: ["project_id", "id_key", "started_at"],
@@ -118,6 +119,7 @@ export const schema = {
     durable: true,
     backupPhase: 2,
     compacted: false,
+    derived: true,
   },
 
   // How far the store is known to be consistent, and what of it need not be looked at again; see `Watermarks`.
@@ -130,6 +132,7 @@ export const schema = {
     durable: true,
     backupPhase: 0,
     compacted: false,
+    derived: true,
   },
 
   // version_index is assigned at create (greatest ever used + 1, deleted versions included), never derived.

@@ -31,6 +31,8 @@ export interface TableFacts {
   callColumn?: string;
   /** Clean-up drops removed keys, which an ordinary merge keeps. */
   cleanedUp?: true;
+  /** The rows can be made again from those of other tables. */
+  derived?: true;
   /** Whether an insert that is repeated with its deduplication token is stored once. */
   deduplicates?: true;
 }

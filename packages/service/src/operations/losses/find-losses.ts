@@ -34,7 +34,7 @@ async function comparePartsWithInventory({ dataDir }: Config, store: TraceStore,
     ({ table, name }) => !detached.some((other) => other.table === table && other.name.endsWith(name)),
   );
   const tables = new Map<string, StoredPart[]>();
-  for (const part of missing) tables.set(part.table, [...(tables.get(part.table) ?? []), part]);
+  for (const part of await store.rebuild(missing)) tables.set(part.table, [...(tables.get(part.table) ?? []), part]);
   for (const [table, parts] of tables) losses.report("traces", lossOf(table, parts));
   await writeInventory(dataDir, after);
 }

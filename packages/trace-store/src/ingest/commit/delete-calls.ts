@@ -110,7 +110,14 @@ async function familyOf(
   const scope = `project_id = ${params.bind("String", projectId)}`;
   const requested = params.in("id", "String", [...ids]);
   const columns = "id, parent_id, trace_id, version, toUnixTimestamp64Micro(started_at) AS us";
-  const there = state.hasAllIds() ? located(keysOf(params, Array.from(ids, (id) => ({ project_id: projectId, id })))) : "1";
+  const there = state.hasAllIds()
+    ? located(
+        keysOf(
+          params,
+          Array.from(ids, (id) => ({ project_id: projectId, id })),
+        ),
+      )
+    : "1";
   const traces = `SELECT trace_id FROM calls WHERE ${there} AND ${scope} AND ${requested}
     UNION ALL SELECT trace_id FROM ${newestRows("call_parts")} WHERE ${scope} AND closed = 0 AND part = 'start' AND ${requested}`;
   const sql = `SELECT id, max(trace_id) AS trace_id, argMax(parent_id, version) AS parent_id, arraySort(groupUniqArray((version, us))) AS versions FROM (

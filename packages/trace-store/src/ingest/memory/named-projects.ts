@@ -53,7 +53,7 @@ export class NamedProjects {
   async load(engine: Engine): Promise<void> {
     const loaded = new NamedProjects(this.#limit);
     let last = "";
-    for (let rows = rowsAtOnce; rows === rowsAtOnce && !loaded.#isPartial; ) {
+    for (let rows = rowsAtOnce; rows === rowsAtOnce && !loaded.#isPartial;) {
       const params = new Parameters();
       const next = `SELECT project_id FROM ${allRows("call_names")}
         WHERE project_id > ${params.bind("String", last)} ORDER BY project_id LIMIT ${rowsAtOnce}`;

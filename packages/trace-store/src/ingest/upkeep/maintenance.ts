@@ -11,6 +11,7 @@ import { dropPendingNames } from "../commit/pending-names.js";
 import { fillIds } from "./fill-ids.js";
 import { raiseWatermark } from "./recover.js";
 import { repair } from "./repair.js";
+import { noWatermarks } from "../memory/watermarks.js";
 import { versionSpans } from "./version-spans.js";
 import { storeWatermarks } from "./watermarks.js";
 import type { IngestContext } from "../context.js";
@@ -25,6 +26,8 @@ const dropNamesUs = 3_600_000_000n;
 const closedSidesBeforeCleanUp = 20_000;
 
 export interface Maintenance {
+  /** Fills `call_ids` anew, in the background. */
+  refillIds(): Promise<void>;
   /** Does now what is done once a minute; `force` leaves nothing for later. */
   run(force?: boolean): Promise<void>;
   /** Deletes what has expired in a project, if anything has. */
@@ -129,6 +132,10 @@ export function scheduleMaintenance(
       const limit = state.retention.get(projectId);
       if (limit === undefined) return;
       await next(async () => purge(await findExpired(context, new Map([[projectId, limit]]), 0n)));
+    },
+    async refillIds() {
+      await betweenCommits(() => storeWatermarks(store, { idsFrom: noWatermarks.idsFrom }));
+      next(() => fillIds(context)).catch(() => {});
     },
     async stop() {
       clearTimeout(timer);

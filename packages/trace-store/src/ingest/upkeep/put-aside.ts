@@ -6,15 +6,17 @@ import type { IngestContext } from "../context.js";
 
 /**
  * Puts the part aside that an error of code `corrupt` is about, so that the store opens without its rows, and returns
- * whether it did. Only parts of `calls`: without a part of another table, what was deleted or replaced could come back.
+ * whether it did. Only parts of `calls`, and of `call_ids`, which is filled again: without a part of
+ * another table, what was deleted or replaced could come back.
  */
 export async function putAsideCorrupt({ engine, onLoss }: IngestContext, error: unknown): Promise<boolean> {
   if (!(error instanceof HeddleError) || error.code !== "corrupt") return false;
   const path = error.cause instanceof Error ? corruptPath(error.cause.message) : undefined;
   const found = path === undefined ? undefined : await partAt(engine, path);
-  if (found?.table !== "calls" || !/^\w+$/.test(found.part)) return false;
-  await engine.command({ sql: `ALTER TABLE calls DETACH PART '${found.part}'` });
-  onLoss?.(`The table calls lacks the rows of the part ${found.part}, which cannot be read and was put aside`);
+  if (found === undefined || !["calls", "call_ids"].includes(found.table) || !/^\w+$/.test(found.part)) return false;
+  await engine.command({ sql: `ALTER TABLE ${found.table} DETACH PART '${found.part}'` });
+  if (found.table === "calls")
+    onLoss?.(`The table calls lacks the rows of the part ${found.part}, which cannot be read and was put aside`);
   return true;
 }
 

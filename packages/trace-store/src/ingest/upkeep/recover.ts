@@ -105,7 +105,6 @@ export async function leaveConsistent(context: IngestContext): Promise<void> {
   await raiseWatermark(context);
 }
 
-
 /** An insert whose response was lost may still be running, and would store rows later. */
 async function writesToEnd({ engine, writer }: IngestContext): Promise<void> {
   const runningInserts = `query_kind = 'Insert' AND startsWith(Settings['log_comment'], '${writer}')`;

@@ -56,7 +56,8 @@ export async function loadWatermarks(engine: Engine): Promise<{ watermarks: Wate
 }
 
 /** SQL of the number of parts of `call_ids` that the engine has put aside. */
-export const lostIds = "SELECT count() FROM system.detached_parts WHERE database = currentDatabase() AND table = 'call_ids'";
+export const lostIds =
+  "SELECT count() FROM system.detached_parts WHERE database = currentDatabase() AND table = 'call_ids'";
 
 async function readWatermarks(engine: Engine): Promise<Watermarks> {
   const sql = `SELECT name, value FROM ${newestRows("watermarks")} WHERE value > ${-(2n ** 63n)}`;

@@ -35,10 +35,10 @@ export function gaugesOf({ store, engine, jobs, workingMemory }: MetricSources, 
     new Gauge({
       name: "heddle_ingest_memory_bytes",
       help: "About the memory of what ingest remembers of stored calls.",
-      labelNames: ["part"],
+      labelNames: ["kind"],
       registers: [],
       collect() {
-        for (const [part, bytes] of Object.entries(store.load().memory)) this.set({ part }, bytes);
+        for (const [kind, bytes] of Object.entries(store.load().memory)) this.set({ kind }, bytes);
       },
     }),
   );

@@ -1,6 +1,7 @@
 import type { Engine } from "../../engine/engine.js";
 import { Parameters } from "../../engine/parameters.js";
 import { idKey } from "../../schema/id-key.js";
+import { keysFrom } from "../../stored-calls/located.js";
 import type { IngestContext } from "../context.js";
 import { allIds } from "../memory/watermarks.js";
 import { joinSlices, smallSlices } from "./slices.js";
@@ -11,8 +12,23 @@ import { lostIds, storeWatermarks } from "./watermarks.js";
 const sliceRows = 500_000;
 const copy = `INSERT INTO call_ids (project_id, id_key, started_at) SELECT project_id, ${idKey("id")}, started_at FROM calls`;
 
-/** Adds what an insert that was interrupted may have left out of `call_ids`: the calls written after a version. */
+/** Each is looked up before any is added. */
+const fewCalls = 20_000;
+
+/** Adds what an insert that was interrupted, or a backup, may have left out of `call_ids`: of the calls written after a version. */
 export async function completeIds({ engine }: IngestContext, after: bigint): Promise<void> {
+  const count = new Parameters();
+  const recent = `version > ${count.bind("UInt64", after)}`;
+  const there = `SELECT project_id, id_key, started_at FROM call_ids WHERE (project_id, id_key) IN (${keysFrom("calls", recent)})`;
+  const isMissing = `(project_id, ${idKey("id")}, started_at) NOT IN (${there})`;
+  const [calls] = await engine.rows<{ recent: string }>({
+    sql: `SELECT count() AS recent FROM calls WHERE ${recent}`,
+    params: count,
+  });
+  if (Number(calls?.recent ?? 0) <= fewCalls) {
+    const missing = { sql: `SELECT 1 FROM calls WHERE ${recent} AND ${isMissing} LIMIT 1`, params: count };
+    if ((await engine.rows(missing)).length === 0) return;
+  }
   const params = new Parameters();
   await engine.command({ sql: `${copy} WHERE version > ${params.bind("UInt64", after)}`, params });
 }

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { createServer, request } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { testClientOptions } from "@heddle/embedded-clickhouse/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
@@ -35,7 +36,7 @@ const proxy = createServer((incoming, outgoing) => {
       headers: incoming.headers,
     });
     upstream.end(body);
-    const [response] = (await once(upstream, "response")) as [import("node:http").IncomingMessage];
+    const [response] = (await once(upstream, "response")) as [IncomingMessage];
     const answer: Buffer[] = [];
     for await (const chunk of response as AsyncIterable<Buffer>) answer.push(chunk);
     if (how === "after") return void outgoing.destroy();

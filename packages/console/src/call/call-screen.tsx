@@ -8,13 +8,8 @@ import { Waiting } from "../ui/waiting.js";
 import { CallHead } from "./call-head.js";
 import { Trace } from "./trace.js";
 import { useCall } from "./use-call.js";
+import { callCommands } from "./call-commands.js";
 import "./call-screen.css";
-
-const callCommands = {
-  previous: { title: "Previous call of the table", keys: ["["] },
-  next: { title: "Next call of the table", keys: ["]"] },
-  back: { title: "Back to the table", keys: ["Escape"] },
-};
 
 /** A call in its trace. */
 export function CallScreen() {

@@ -9,16 +9,7 @@ import { useOutline } from "./use-call.js";
 import type { Folding, OutlineRow } from "./outline.js";
 import { SpanDetails } from "./span-details.js";
 import { TraceTree, treeRowHeight } from "./trace-tree.js";
-
-const traceCommands = {
-  down: { title: "Next row", keys: ["j", "ArrowDown"] },
-  up: { title: "Previous row", keys: ["k", "ArrowUp"] },
-  closeOrParent: { title: "Close the row, or go to its parent", keys: ["h", "ArrowLeft"] },
-  open: { title: "Open the row, or go to its first child", keys: ["l", "ArrowRight"] },
-  toggle: { title: "Open or close the row", keys: ["Enter", "Space"] },
-  nextError: { title: "Next error", keys: ["n"] },
-  previousError: { title: "Previous error", keys: ["N"] },
-};
+import { traceCommands } from "./trace-commands.js";
 
 interface Props {
   projectId: string;

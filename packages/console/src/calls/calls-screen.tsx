@@ -14,22 +14,8 @@ import { callColumns } from "./columns.js";
 import { Conditions, describeConditions } from "./conditions.js";
 import { useCallPages, useNewerCalls } from "./use-call-pages.js";
 import type { PagesState } from "./call-pages.js";
+import { callsCommands } from "./calls-commands.js";
 import "./calls-screen.css";
-
-const callsCommands = {
-  next: { title: "Next call", keys: ["j", "ArrowDown"] },
-  previous: { title: "Previous call", keys: ["k", "ArrowUp"] },
-  pageDown: { title: "A page down", keys: ["PageDown"] },
-  pageUp: { title: "A page up", keys: ["PageUp"] },
-  open: { title: "Open the call", keys: ["Enter"] },
-  first: { title: "First call, new ones included", keys: ["g g", "Home"] },
-  last: { title: "Last call", keys: ["G", "End"] },
-  text: { title: "Search a text", keys: ["/"] },
-  drop: { title: "Drop the last condition", keys: ["Backspace"] },
-  order: { title: "Newest or longest first", keys: ["o"] },
-  columns: { title: "Choose columns", keys: ["c"] },
-  live: { title: "Look for new calls, or stop that", keys: ["."] },
-};
 
 /** Rows that PageDown moves. */
 const pageStep = 20;

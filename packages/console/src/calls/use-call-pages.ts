@@ -57,17 +57,17 @@ export function useCallPages(
 ): { pages: CallPages<TableRow>; state: PagesState } {
   const client = useQueryClient();
   const session = useSession();
-  const { logIns } = useSessionState();
+  const { logIns, isReachable } = useSessionState();
   const key = JSON.stringify(search);
   const pages = useMemo(
     () => pagesOf(client, session, projectId, JSON.parse(key) as CallsSearch),
     [client, session, projectId, key],
   );
   const state = useSyncExternalStore(pages.subscribe, pages.state);
+  useEffect(() => () => pages.close(), [pages]);
   useEffect(() => {
-    if (pages.state().error !== undefined) pages.retry();
-    return () => pages.close();
-  }, [pages, logIns]);
+    if (isReachable && pages.state().error !== undefined) pages.retry();
+  }, [pages, logIns, isReachable]);
   return { pages, state };
 }
 

@@ -9,13 +9,13 @@ export function createQueryClient(session: BrowserSession): QueryClient {
       queries: { retry: false, networkMode: "always", staleTime: 5000 },
     },
   });
-  let { logIns } = session.state();
+  let { logIns, isReachable } = session.state();
   session.subscribe(() => {
     const state = session.state();
     // Nothing of one person is shown to the next.
     if (state.status === "out") client.clear();
-    else if (state.logIns !== logIns) void client.invalidateQueries();
-    logIns = state.logIns;
+    else if (state.logIns !== logIns || (state.isReachable && !isReachable)) void client.invalidateQueries();
+    ({ logIns, isReachable } = state);
   });
   return client;
 }

@@ -5,14 +5,8 @@ import { useCommands } from "../commands/use-commands.js";
 import { linkToProject } from "../project/project-link.js";
 import { Ago } from "../ui/ago.js";
 import { counted, formatCount } from "../ui/format.js";
+import { homeCommands } from "./home-commands.js";
 import "./projects-table.css";
-
-const homeCommands = {
-  next: { title: "Next project", keys: ["j", "ArrowDown"] },
-  previous: { title: "Previous project", keys: ["k", "ArrowUp"] },
-  open: { title: "Open the project", keys: ["Enter"] },
-  filter: { title: "Filter projects", keys: ["/"] },
-};
 
 /** The projects, the row under the cursor on the thread. */
 export function ProjectsTable({ projects }: { projects: readonly ProjectSummary[] }) {

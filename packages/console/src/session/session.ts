@@ -1,4 +1,4 @@
-import { connectTracing, sessionCreate, sessionEnd, sessionsEnd } from "@heddle/client/tracing";
+import { connectTracing, readRoot, sessionCreate, sessionEnd, sessionsEnd } from "@heddle/client/tracing";
 import type { Connection, SessionCreateReq } from "@heddle/client/tracing";
 import { limitInFlight } from "./limit-in-flight.js";
 import { consoleUrl, serviceUrl } from "./service-url.js";
@@ -8,10 +8,15 @@ export interface SessionState {
   readonly status: "out" | "in" | "ended";
   /** How often somebody logged in on this page. */
   readonly logIns: number;
+  /** False while the service does not respond; it is asked until it does. */
+  readonly isReachable: boolean;
 }
 
 /** Reads at once: a key has four, and the page leaves one to others. */
 const readsInFlight = 3;
+
+/** Between two questions whether the service responds again. */
+const [firstWaitMs, longestWaitMs] = [500, 5000];
 
 /** Sent before anybody has logged in: with the header, a browser does not open a dialog of its own for a 401. */
 const noSession = "none";
@@ -23,7 +28,7 @@ const noSession = "none";
 export class BrowserSession {
   readonly #name: string;
   readonly #fetch = limitInFlight(readsInFlight, async (request) => {
-    const response = await globalThis.fetch(request);
+    const response = await this.#send(request);
     // Of this session: a key that is not valid is another matter.
     if (response.status === 401 && request.headers.get("x-heddle-session") === this.#token) this.#ended();
     return response;
@@ -37,7 +42,7 @@ export class BrowserSession {
     // Services below several prefixes of one host have the same storage.
     this.#name = `heddle-session ${consoleUrl().pathname}`;
     this.#token = this.#stored();
-    this.#state = { status: this.#token === undefined ? "out" : "in", logIns: 0 };
+    this.#state = { status: this.#token === undefined ? "out" : "in", logIns: 0, isReachable: true };
     this.#connection = this.#connect();
     addEventListener("storage", ({ key }) => {
       if (key !== this.#name && key !== null) return;
@@ -81,8 +86,34 @@ export class BrowserSession {
   #become(token: string | undefined, status: SessionState["status"]): void {
     this.#token = token;
     this.#connection = this.#connect();
-    this.#state = { status, logIns: this.#state.logIns + (status === "in" ? 1 : 0) };
+    this.#change({ status, logIns: this.#state.logIns + (status === "in" ? 1 : 0) });
+  }
+
+  #change(change: Partial<SessionState>): void {
+    this.#state = { ...this.#state, ...change };
     for (const listener of this.#listeners) listener();
+  }
+
+  async #send(request: Request): Promise<Response> {
+    try {
+      const response = await globalThis.fetch(request);
+      if (!this.#state.isReachable) this.#change({ isReachable: true });
+      return response;
+    } catch (error) {
+      if (!request.signal.aborted && this.#state.isReachable) {
+        this.#change({ isReachable: false });
+        this.#askAgain(firstWaitMs);
+      }
+      throw error;
+    }
+  }
+
+  /** Whatever it responds, it does. */
+  #askAgain(wait: number): void {
+    setTimeout(() => {
+      if (this.#state.isReachable) return;
+      readRoot(this.#connection, { retries: 0 }).catch(() => this.#askAgain(Math.min(2 * wait, longestWaitMs)));
+    }, wait);
   }
 
   #connect(session = this.#token ?? noSession): Connection<"tracing"> {

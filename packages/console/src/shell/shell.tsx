@@ -7,20 +7,13 @@ import { linkToProject } from "../project/project-link.js";
 import { LogInAgain } from "../session/log-in-again.js";
 import { useSession, useSessionState } from "../session/session-context.js";
 import { UserMenu } from "./user-menu.js";
+import { shellCommands } from "./shell-commands.js";
 import "./shell.css";
-
-const shellCommands = {
-  home: { title: "Go to the projects", keys: ["g h"] },
-  project: { title: "Go to the project", keys: ["g p"] },
-  palette: { title: "Find a command", keys: ["Ctrl+k"] },
-  keys: { title: "Show the keys", keys: ["?"] },
-  logOut: { title: "Log out", keys: [] },
-};
 
 /** The line at the top of every page, and the page. */
 export function Shell() {
   const session = useSession();
-  const { status } = useSessionState();
+  const { status, isReachable } = useSessionState();
   const { entity, project } = useParams({ strict: false });
   const projectId = entity === undefined || project === undefined ? undefined : `${entity}/${project}`;
   const [open, setOpen] = useState<"keys" | "palette">();
@@ -47,6 +40,11 @@ export function Shell() {
             </Link>
           )}
         </nav>
+        {!isReachable && (
+          <p className="top-note is-error" role="alert">
+            ✗ The service does not respond. Trying again…
+          </p>
+        )}
         <div className="top-end">
           <a href="../docs/">Docs</a>
           <button className="plain" onClick={() => setOpen("keys")}>

@@ -1,10 +1,31 @@
-import { rmSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer, request as httpRequest } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { newProject, openTestService, ownerKey } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 import { axeFindings, chromiumPath, launch, visit } from "./browser.js";
 import { buildConsole } from "./build-console.js";
+
+async function collected<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const all: Item[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+const newCall = (projectId: string) => ({
+  project_id: projectId,
+  op_name: "greet",
+  started_at: new Date().toISOString(),
+  attributes: {},
+  inputs: {},
+});
 
 describe.skipIf(chromiumPath === undefined)("the console", () => {
   let browser: Browser;
@@ -89,14 +110,7 @@ describe.skipIf(chromiumPath === undefined)("the console", () => {
     const { page, problems } = await visit(browser, `${url}/console/`);
     await logIn(page, secret);
     await page.getByText("Waiting for the first call").waitFor();
-    const start = {
-      project_id: projectId,
-      op_name: "greet",
-      started_at: new Date().toISOString(),
-      attributes: {},
-      inputs: {},
-    };
-    await service.tracing(secret).callStart({ start });
+    await service.tracing(secret).callStart({ start: newCall(projectId) });
     await page.getByRole("heading", { name: "greet", level: 1 }).waitFor();
     await page.keyboard.press("g");
     await page.keyboard.press("h");
@@ -119,6 +133,75 @@ describe.skipIf(chromiumPath === undefined)("the console", () => {
     await page.keyboard.press("Enter");
     await page.getByRole("grid").getByText("greet").waitFor();
     expect(problems).toEqual([]);
+  });
+
+  test("works below a prefix of a proxy, with links and redirects that stay below it", async () => {
+    const projectId = newProject();
+    await service.tracing().callStart({ start: newCall(projectId) });
+    const proxy = createServer((request, response) => {
+      const path = request.url?.replace(/^\/team\/heddle/, "") ?? "/";
+      const options = { method: request.method, headers: request.headers };
+      const forwarded = httpRequest(`${url}${path}`, options, (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+      });
+      request.pipe(forwarded);
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void proxy.close());
+    const { port } = proxy.address() as AddressInfo;
+    const prefix = `http://127.0.0.1:${port}/team/heddle`;
+    const { page, problems } = await visit(browser, `${prefix}/${projectId}/weave`);
+    await logIn(page);
+    await page.getByRole("grid").getByText("greet").waitFor();
+    expect(page.url()).toBe(`${prefix}/console/${projectId}/calls`);
+    await page.keyboard.press("Enter");
+    await page.getByRole("group", { name: "inputs" }).waitFor();
+    await page.reload();
+    await page.getByRole("group", { name: "inputs" }).waitFor();
+    expect(page.url().startsWith(`${prefix}/console/${projectId}/calls/`)).toBe(true);
+    expect(problems).toEqual([]);
+  });
+
+  test("while the service does not respond the page says so, and goes on by itself when it does", async () => {
+    const projectId = newProject();
+    await service.tracing().callStart({ start: newCall(projectId) });
+    const { page } = await visit(browser, `${url}/console/${projectId}/calls`);
+    await logIn(page);
+    await page.getByRole("grid").getByText("greet").waitFor();
+    await page.context().setOffline(true);
+    await page.getByText("The service does not respond. Trying again").waitFor();
+    await service.tracing().callStart({ start: { ...newCall(projectId), op_name: "meanwhile" } });
+    await page.context().setOffline(false);
+    await page.getByText("The service does not respond").waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "1 new" }).click();
+    await page.getByRole("grid").getByText("meanwhile").waitFor();
+  });
+
+  test("the snippets for TypeScript and curl record a call as they are shown", async () => {
+    const secret = await service.key({ entity: "snippets", role: "write" });
+    const { page } = await visit(browser, `${url}/console/`);
+    await logIn(page, secret);
+    await page.getByText("Waiting for the first call").waitFor();
+    const directory = mkdtempSync(join(tmpdir(), "heddle-snippets-"));
+    onTestFinished(() => rmSync(directory, { recursive: true }));
+    const codes = async (language: string) => {
+      await page.getByRole("tab", { name: language }).click();
+      return await page.getByRole("tabpanel").locator("code").allInnerTexts();
+    };
+    const [shell = "", program = ""] = await codes("TypeScript");
+    const [curl = ""] = await codes("curl");
+    symlinkSync(fileURLToPath(new URL("../../node_modules", import.meta.url)), join(directory, "node_modules"));
+    writeFileSync(join(directory, "first.mjs"), program);
+    const run = async (script: string) =>
+      await promisify(execFile)("bash", ["-euc", script], {
+        cwd: directory,
+        env: { ...process.env, HEDDLE_API_KEY: secret },
+      });
+    await run(`${shell.replace(/^npm.*/, "")}\n${process.execPath} first.mjs`);
+    await run(curl);
+    const calls = service.tracing(secret).callsQueryStream({ project_id: "snippets/first" });
+    expect((await collected(calls)).map(({ output }) => output)).toEqual(["Hello, Ada", "Hello, Ada"]);
   });
 
   test("log-out in one tab logs out the other", async () => {

@@ -1,0 +1,6 @@
+/** On a call, for the table it was opened from. */
+export const callCommands = {
+  previous: { title: "Previous call of the table", keys: ["["] },
+  next: { title: "Next call of the table", keys: ["]"] },
+  back: { title: "Back to the table", keys: ["Escape"] },
+};

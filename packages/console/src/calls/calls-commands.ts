@@ -1,0 +1,15 @@
+/** On the table of calls. */
+export const callsCommands = {
+  next: { title: "Next call", keys: ["j", "ArrowDown"] },
+  previous: { title: "Previous call", keys: ["k", "ArrowUp"] },
+  pageDown: { title: "A page down", keys: ["PageDown"] },
+  pageUp: { title: "A page up", keys: ["PageUp"] },
+  open: { title: "Open the call", keys: ["Enter"] },
+  first: { title: "First call, new ones included", keys: ["g g", "Home"] },
+  last: { title: "Last call", keys: ["G", "End"] },
+  text: { title: "Search a text", keys: ["/"] },
+  drop: { title: "Drop the last condition", keys: ["Backspace"] },
+  order: { title: "Newest or longest first", keys: ["o"] },
+  columns: { title: "Choose columns", keys: ["c"] },
+  live: { title: "Look for new calls, or stop that", keys: ["."] },
+};

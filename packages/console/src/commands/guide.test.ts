@@ -1,0 +1,44 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { callCommands } from "../call/call-commands.js";
+import { traceCommands } from "../call/trace-commands.js";
+import { callsCommands } from "../calls/calls-commands.js";
+import { homeCommands } from "../home/home-commands.js";
+import { shellCommands } from "../shell/shell-commands.js";
+import { partsOf } from "./command.js";
+import type { Commands } from "./command.js";
+
+const scopes: Record<string, Commands> = {
+  Everywhere: shellCommands,
+  Projects: homeCommands,
+  Calls: callsCommands,
+  Call: callCommands,
+  Trace: traceCommands,
+};
+const screens = [["Projects"], ["Calls"], ["Call", "Trace"]];
+
+test.each(screens)("no key of the screen %s does two things", (...names) => {
+  const keys = ["Everywhere", ...names].flatMap((name) =>
+    Object.values(scopes[name] ?? {}).flatMap((command) => command.keys),
+  );
+  expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([]);
+  // A key alone would never let the second of two come.
+  const begun = keys.map(partsOf).filter(({ length }) => length > 1);
+  expect(begun.filter(([first = ""]) => keys.includes(first))).toEqual([]);
+});
+
+test("the guide lists the keys: run with -u to write it", async () => {
+  const path = fileURLToPath(new URL("../../../docs/guides/console.md", import.meta.url));
+  const [begin, end] = ["<!-- keys -->\n", "<!-- end of keys -->"];
+  const guide = readFileSync(path, "utf8");
+  const [from, to] = [guide.indexOf(begin) + begin.length, guide.indexOf(end)];
+  expect(to).toBeGreaterThanOrEqual(from);
+  const rows = Object.entries(scopes).flatMap(([scope, commands]) =>
+    Object.values(commands)
+      .filter(({ keys }) => keys.length > 0)
+      .map(({ title, keys }) => `| ${scope} | ${keys.map((key) => `\`${key}\``).join(" or ")} | ${title} |`),
+  );
+  const table = ["| Where | Key | What it does |", "| --- | --- | --- |", ...rows].join("\n");
+  await expect(`${guide.slice(0, from)}\n${table}\n\n${guide.slice(to)}`).toMatchFileSnapshot(path);
+});

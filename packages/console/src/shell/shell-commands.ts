@@ -1,0 +1,8 @@
+/** On every page. */
+export const shellCommands = {
+  home: { title: "Go to the projects", keys: ["g h"] },
+  project: { title: "Go to the project", keys: ["g p"] },
+  palette: { title: "Find a command", keys: ["Ctrl+k"] },
+  keys: { title: "Show the keys", keys: ["?"] },
+  logOut: { title: "Log out", keys: [] },
+};

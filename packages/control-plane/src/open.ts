@@ -25,11 +25,14 @@ import { projectDeletions } from "./migrations/0011-project-deletions.js";
 import { trainingReads } from "./migrations/0012-training-reads.js";
 import { trainingRollouts } from "./migrations/0013-training-rollouts.js";
 import { webhooks } from "./migrations/0014-webhooks.js";
+import { repeatableRequests } from "./migrations/0015-repeatable-requests.js";
 import { checkPathName, isStorable } from "./database/names.js";
 import { openProjectDeletions } from "./project-deletion/project-deletions.js";
 import type { ProjectDeletions } from "./project-deletion/project-deletions.js";
 import { openProjects } from "./projects.js";
 import type { Projects } from "./projects.js";
+import { openRepeatableRequests } from "./repeatable-requests/repeatable-requests.js";
+import type { RepeatableRequests } from "./repeatable-requests/repeatable-requests.js";
 import { openDatabase } from "./database/open-database.js";
 import { openTrainingJobs } from "./training-jobs/training-jobs.js";
 import type { TrainingJobs } from "./training-jobs/training-jobs.js";
@@ -66,6 +69,8 @@ export interface ControlPlane {
   sessions: Sessions;
   /** Of URLs that give the access of a key by themselves. */
   urlSignatures: UrlSignatures;
+  /** Requests that are carried out once, however often they come. */
+  repeatableRequests: RepeatableRequests;
   /** What only one process may have at a time. */
   leases: Leases;
   keys: {
@@ -125,6 +130,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
         trainingReads,
         trainingRollouts,
         webhooks,
+        repeatableRequests,
       ],
       now,
     );
@@ -147,6 +153,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
       webhooks: openWebhooks(database, now),
       sessions: openSessions(database, verifier, options.owner?.secret, now),
       urlSignatures: await openUrlSignatures(database, owner && { id: owner.caller.key_id, secret: owner.secret }),
+      repeatableRequests: openRepeatableRequests(database, now),
       leases: openLeases(database),
       keys: {
         create: async (request) => await createKey(database, users, request, now()),

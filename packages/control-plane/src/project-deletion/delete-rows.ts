@@ -26,6 +26,7 @@ const ofProject: readonly (readonly [table: string, condition: string])[] = [
   ["tracking_runs", "project_id = $1"],
   ["webhook_deliveries", "project_id = $1"],
   ["webhooks", "project_id = $1"],
+  ["repeatable_requests", "project_id = $1"],
   ["jobs", "project_id = $1"],
   ["projects", "entity || '/' || name = $1"],
   ["project_deletions", "project_id = $1"],

@@ -2,6 +2,8 @@ import type { QueuedCall } from "@heddle/control-plane";
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
 import { derivedId, externalRef, formatTime, newId } from "@heddle/trace-model";
 import type { StoredCall } from "@heddle/trace-store";
+import { MatchingActions } from "../matching/act-on-matching.js";
+import { callsById } from "../matching/calls-by-id.js";
 import type { Caller, Services } from "../services.js";
 import { wireItem, wireQueue } from "../wire/annotation-queue.js";
 import { internalProjects } from "../wire/internal-refs.js";
@@ -9,10 +11,22 @@ import { readQueuedCalls } from "../wire/queued-calls.js";
 
 export function annotationQueueHandlers({ control, store }: Services): TracingHandlers<Caller>["annotationQueues"] {
   const queues = control.annotationQueues;
+  const matching = new MatchingActions({ control, store });
 
   async function externalScorers(caller: Caller, refs: readonly string[]): Promise<string[]> {
     const projectOf = await internalProjects(control, caller, refs);
     return refs.map((ref) => externalRef(ref, projectOf));
+  }
+
+  async function addItems(
+    queueId: string,
+    { project_id, display_fields }: { project_id: string; display_fields: string[] },
+    { found, added_by }: { found: readonly QueuedCall[]; added_by: string },
+  ) {
+    // Ids that sort like the calls.
+    const ids = found.map(() => newId()).toSorted();
+    const items = found.map((call, at) => ({ ...call, id: ids[at] ?? "" }));
+    return await queues.addItems({ project_id, queue_id: queueId, display_fields, added_by, items });
   }
 
   return {
@@ -53,16 +67,27 @@ export function annotationQueueHandlers({ control, store }: Services): TracingHa
         for await (const call of store.calls.query(request, { signal })) known.set(call.id, queuedCall(call));
       }
       const found = call_ids.map((id) => known.get(id)).filter((call) => call !== undefined);
-      // Ids that sort like the request.
-      const ids = found.map(() => newId()).toSorted();
-      const { added, duplicates } = await queues.addItems({
-        project_id,
-        queue_id: params.queue_id,
-        display_fields: body.display_fields,
-        added_by: caller.user_id,
-        items: found.map((call, at) => ({ ...call, id: ids[at] ?? "" })),
-      });
+      const { added, duplicates } = await addItems(params.queue_id, body, { found, added_by: caller.user_id });
       return { added_count: added, duplicates };
+    },
+
+    async annotationQueueAddMatching({ params, body, headers, signal }, caller) {
+      const { project_id } = body;
+      const request = { project_id, operation: "annotationQueueAddMatching", body, parameters: params, signal };
+      return await matching.carryOut(
+        { ...request, retryId: headers["X-Weave-Retry-Id"] },
+        {
+          basis: async () => void (await queues.get(project_id, params.queue_id)),
+          async act(ids) {
+            const found: QueuedCall[] = [];
+            for await (const calls of callsById(store, project_id, { ids, columns: ["ended_at"], signal })) {
+              found.push(...calls.map(queuedCall));
+            }
+            const { added, duplicates } = await addItems(params.queue_id, body, { found, added_by: caller.user_id });
+            return { done: added, skipped: { in_queue: duplicates, gone: ids.length - found.length } };
+          },
+        },
+      );
     },
 
     async annotationQueueItemsQuery({ params, body, signal }) {

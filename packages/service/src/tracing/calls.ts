@@ -5,6 +5,7 @@ import { formatTime } from "@heddle/trace-model";
 import type { ReadOptions } from "@heddle/trace-store";
 import { membersInPieces } from "../http/in-pieces.js";
 import { collect } from "../http/collect.js";
+import { MatchingActions } from "../matching/act-on-matching.js";
 import type { Caller, Services } from "../services.js";
 import { reserveForResponse, reserveForStream } from "../limits/request-scope.js";
 import { endOf, startOf } from "../wire/call-parts.js";
@@ -19,6 +20,7 @@ type CallsQueryReq = Schemas["CallsQueryReq"];
 
 export function callHandlers(services: Services): TracingHandlers<Caller>["calls"] {
   const { control, store } = services;
+  const matching = new MatchingActions(services);
 
   /** Calls of a query in wire form, one at a time as the engine gives them. */
   async function* queryCalls(body: CallsQueryReq, options: ReadOptions) {
@@ -71,6 +73,23 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
 
     async callsDelete({ body }, caller) {
       return store.calls.delete(body.project_id, body.call_ids, caller.user_id);
+    },
+
+    async callsDeleteMatching({ body, headers, signal }, caller) {
+      const { project_id } = body;
+      return await matching.carryOut(
+        { project_id, operation: "callsDeleteMatching", body, retryId: headers["X-Weave-Retry-Id"], signal },
+        {
+          basis: async () => {},
+          async act(ids) {
+            const none = ids.length === 0;
+            const { num_deleted } = none
+              ? { num_deleted: 0 }
+              : await store.calls.delete(project_id, ids, caller.user_id);
+            return { done: ids.length, skipped: {}, num_deleted };
+          },
+        },
+      );
     },
 
     callsQueryStream: ({ body, signal }) => queryCalls(body, { signal, reserve: reserveForStream() }),

@@ -1,16 +1,32 @@
-import { withLoc } from "@heddle/errors";
+import { HeddleError, withLoc } from "@heddle/errors";
 import { rawJson } from "@heddle/server-stub";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
-import { formatTime } from "@heddle/trace-model";
+import { derivedId, formatRef, formatTime, newId } from "@heddle/trace-model";
 import type { CreatedFeedback, NewFeedback } from "@heddle/trace-store";
 import { ItemAccess } from "../access/item-access.js";
 import { FeedbackAcceptance } from "../feedback/accept-feedback.js";
+import { splitProject } from "../access/project-id.js";
+import { MatchingActions } from "../matching/act-on-matching.js";
 import { reserveForResponse } from "../limits/request-scope.js";
 import type { Caller, Services } from "../services.js";
 import { internalProjects } from "../wire/internal-refs.js";
 import { wireTime } from "../wire/time.js";
 
+const ofNoAgent = {
+  span_agent_name: "",
+  span_agent_version: "",
+  span_status_code: "",
+  span_conversation_id: "",
+  span_trace_id: "",
+  scorer_trace_id: "",
+};
+
+/** Of the feedback that one request gives to all calls that match. */
+const mostMatchingPayload = 64 * 1024 * 1024;
+
 export function feedbackHandlers({ control, store }: Services): TracingHandlers<Caller>["feedback"] {
+  const matching = new MatchingActions({ control, store });
+
   async function acceptance(body: unknown, caller: Caller, retryId: string | undefined) {
     const projectOf = await internalProjects(control, caller, body);
     return new FeedbackAcceptance({ control, store }, { userId: caller.user_id, retryId, projectOf });
@@ -37,6 +53,36 @@ export function feedbackHandlers({ control, store }: Services): TracingHandlers<
       const created = await withLoc(["batch"], () => store.feedback.createBatch(list));
       await access.record(list.map(({ project_id }) => project_id));
       return { res: created.map(wireCreated) };
+    },
+
+    async feedbackCreateMatching({ body, headers, signal }, caller) {
+      const { project_id, creator, feedback_type, payload, annotation_ref, queue_id } = body;
+      const { entity = "", project = "" } = splitProject(project_id) ?? {};
+      const retryId = headers["X-Weave-Retry-Id"];
+      const refTo = (id: string) => formatRef({ kind: "call", entity, project, id, edges: [] });
+      const feedback = { ...ofNoAgent, project_id, creator, feedback_type, payload, annotation_ref, queue_id };
+      // All that is stored is the same but for the call: it is checked once.
+      const accepted = await acceptance(feedback, caller, retryId);
+      const check = async () => await accepted.accept({ ...feedback, weave_ref: refTo(newId()) }, 0);
+      return await matching.carryOut<undefined, object>(
+        { project_id, operation: "feedbackCreateMatching", body, retryId, signal },
+        {
+          async basis() {
+            await check();
+            return undefined;
+          },
+          async act(ids) {
+            const checked = await check();
+            if (checked.payload.length * ids.length > mostMatchingPayload) {
+              const message = `the payload of ${ids.length} calls has more than ${mostMatchingPayload} characters`;
+              throw new HeddleError("too_large", message, { loc: ["payload"] });
+            }
+            const idOf = (callId: string) => retryId && derivedId(project_id, `${retryId} ${callId}`, 0, "feedback");
+            await store.feedback.createBatch(ids.map((id) => ({ ...checked, id: idOf(id), weave_ref: refTo(id) })));
+            return { done: ids.length, skipped: {} };
+          },
+        },
+      );
     },
 
     async feedbackQuery({ body, signal }) {

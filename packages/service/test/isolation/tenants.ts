@@ -52,6 +52,8 @@ export interface SeedOptions {
 /** Groups whose samples name what those of other groups make. */
 const builtOn: Record<string, string[]> = {
   annotationQueues: ["calls"],
+  feedback: ["calls"],
+  datasets: ["calls"],
   evaluations: ["datasets", "scorers"],
   evaluationRuns: ["evaluations", "models"],
   predictions: ["evaluationRuns"],

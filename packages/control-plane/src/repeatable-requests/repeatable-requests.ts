@@ -4,7 +4,7 @@ import { textOf } from "../database/database.js";
 import { originalText, storedText } from "../database/stored-text.js";
 
 /** A request that may come again with the same id. */
-export interface RepeatableRequest {
+interface RepeatableRequest {
   project_id: string;
   id: string;
   /** Of what the request says: another one may not have its id. */

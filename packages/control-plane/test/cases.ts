@@ -286,6 +286,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         { version: 12n, name: "training-reads" },
         { version: 13n, name: "training-rollouts" },
         { version: 14n, name: "webhooks" },
+        { version: 15n, name: "repeatable-requests" },
       ]);
     });
 
@@ -303,7 +304,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         code: "incompatible",
         message: expect.stringContaining("version 1000"),
       });
-      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 15n }]);
+      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 16n }]);
     });
 
     test("a migration that fails leaves nothing", async () => {

@@ -30,9 +30,9 @@ async function record(
     mode: "start" as const,
     req: { start: { ...shared(n), ...start } },
   });
-  const ended = times.map((ended_at, n) => ({
+  const ended = times.map((endedAt, n) => ({
     mode: "end" as const,
-    req: { end: { project_id: projectId, id: `c${n}`, ended_at, output: { text: `o${n}` }, summary: {} } },
+    req: { end: { project_id: projectId, id: `c${n}`, ended_at: endedAt, output: { text: `o${n}` }, summary: {} } },
   }));
   const roots = times.map((_, n) => start({ id: `c${n}`, op_name: "answer", inputs: inputs(n) }, n));
   const below = times.map((_, n) => start({ id: `b${n}`, op_name: "step", inputs: {}, parent_id: `c${n}` }, n));
@@ -42,13 +42,15 @@ async function record(
 const roots = { filter: { trace_roots_only: true } };
 
 test("calls that match are put into a queue once, in their order, and not when they are others than expected", async () => {
-  const project_id = newProject();
-  await record(project_id, 5);
+  const projectId = newProject();
+  await record(projectId, 5);
   const tracing = service.tracing();
-  const { id: queue_id } = await tracing.annotationQueueCreate({ project_id, name: "q", scorer_refs: [] });
-  const add = { project_id, queue_id, ...roots, display_fields: ["inputs.n"] };
+  const { id: queueId } = await tracing.annotationQueueCreate({ project_id: projectId, name: "q", scorer_refs: [] });
+  const add = { project_id: projectId, queue_id: queueId, ...roots, display_fields: ["inputs.n"] };
   const callsIn = async () =>
-    (await tracing.annotationQueueItemsQuery({ project_id, queue_id })).items.map(({ call_id }) => call_id);
+    (await tracing.annotationQueueItemsQuery({ project_id: projectId, queue_id: queueId })).items.map(
+      ({ call_id }) => call_id,
+    );
   const refused = await tracing
     .annotationQueueAddMatching({ ...add, expected_count: 4 })
     .catch((error: unknown) => error);
@@ -57,8 +59,8 @@ test("calls that match are put into a queue once, in their order, and not when t
   const first = await tracing.annotationQueueAddMatching({ ...add, expected_count: 5, limit: 2 });
   expect(first).toMatchObject({ matched: 5, done: 2, skipped: [] });
   expect(await callsIn()).toEqual(["c4", "c3"]);
-  const sort_by = [{ field: "started_at", direction: "asc" as const }];
-  const all = await tracing.annotationQueueAddMatching({ ...add, expected_count: 5, sort_by });
+  const oldestFirst = [{ field: "started_at", direction: "asc" as const }];
+  const all = await tracing.annotationQueueAddMatching({ ...add, expected_count: 5, sort_by: oldestFirst });
   expect(all).toMatchObject({ matched: 5, done: 3, skipped: [{ reason: "in_queue", count: 2 }] });
   expect(await callsIn()).toEqual(["c4", "c3", "c0", "c1", "c2"]);
   const missing = { ...add, queue_id: "0199d3a4-1a00-7c31-9f0e-2d5b8a6c4e10", expected_count: 5 };
@@ -66,31 +68,36 @@ test("calls that match are put into a queue once, in their order, and not when t
 });
 
 test("calls that match get the same feedback, once however often the request comes", async () => {
-  const project_id = newProject();
-  await record(project_id, 4, (n) => ({ text: n % 2 === 0 ? "a needle" : "hay" }));
+  const projectId = newProject();
+  await record(projectId, 4, (n) => ({ text: n % 2 === 0 ? "a needle" : "hay" }));
   const tracing = service.tracing();
-  const note = { project_id, search: { text: "needle" }, feedback_type: "wandb.note.1", payload: { note: "seen" } };
+  const note = {
+    project_id: projectId,
+    search: { text: "needle" },
+    feedback_type: "wandb.note.1",
+    payload: { note: "seen" },
+  };
   const create = async (retryId: string, body: object = {}) =>
     await tracing.feedbackCreateMatching({ ...note, expected_count: 2, ...body }, { retryId });
   const first = await create("r1");
   expect(first).toMatchObject({ matched: 2, done: 2, skipped: [] });
-  await record(project_id, 6, () => ({ text: "needle" }));
+  await record(projectId, 6, () => ({ text: "needle" }));
   expect(await create("r1")).toEqual(first);
   await expect(create("r1", { payload: { note: "other" } })).rejects.toMatchObject({ status: 409 });
-  const { result } = await tracing.feedbackQuery({ project_id, fields: ["weave_ref", "payload.note"] });
+  const { result } = await tracing.feedbackQuery({ project_id: projectId, fields: ["weave_ref", "payload.note"] });
   expect(result).toHaveLength(2);
-  expect(result).toContainEqual({ weave_ref: `weave:///${project_id}/call/c2`, "payload.note": "seen" });
+  expect(result).toContainEqual({ weave_ref: `weave:///${projectId}/call/c2`, "payload.note": "seen" });
   await expect(create("r2", { payload: { note: "" } })).rejects.toMatchObject({ status: 400 });
   const reaction = { feedback_type: "wandb.reaction.1", payload: { emoji: "👍" }, expected_count: 6 };
   expect(await create("r3", reaction)).toMatchObject({ done: 6 });
 });
 
 test("calls that match are deleted with what is below them, and a repeated request is not another one", async () => {
-  const project_id = newProject();
-  await record(project_id, 3);
+  const projectId = newProject();
+  await record(projectId, 3);
   const tracing = service.tracing();
   const query = { $expr: { $gte: [{ $getField: "inputs.n" }, { $literal: 1 }] } };
-  const request = { project_id, ...roots, query, expected_count: 2 };
+  const request = { project_id: projectId, ...roots, query, expected_count: 2 };
   await expect(tracing.callsDeleteMatching({ ...request, expected_count: 1 }, { retryId: "d0" })).rejects.toMatchObject(
     {
       status: 409,
@@ -99,7 +106,7 @@ test("calls that match are deleted with what is below them, and a repeated reque
   const deleted = await tracing.callsDeleteMatching(request, { retryId: "d1" });
   expect(deleted).toMatchObject({ matched: 2, done: 2, skipped: [], num_deleted: 4 });
   expect(await tracing.callsDeleteMatching(request, { retryId: "d1" })).toEqual(deleted);
-  const left = (await tracing.callsPage({ project_id })).calls.map(({ id }) => id);
+  const left = (await tracing.callsPage({ project_id: projectId })).calls.map(({ id }) => id);
   expect(left.toSorted()).toEqual(["b0", "c0"]);
   expect(await tracing.callsDeleteMatching({ ...request, expected_count: 0 })).toMatchObject({
     matched: 0,
@@ -109,17 +116,17 @@ test("calls that match are deleted with what is below them, and a repeated reque
 });
 
 test("calls that match become rows of a dataset, with exact values", async () => {
-  const project_id = newProject();
-  const [entity = "", project = ""] = project_id.split("/");
-  await record(project_id, 3, (n) => (n === 1 ? {} : { "n.b": n, question: `q${n}` }));
+  const projectId = newProject();
+  const [entity = "", project = ""] = projectId.split("/");
+  await record(projectId, 3, (n) => (n === 1 ? {} : { "n.b": n, question: `q${n}` }));
   const tracing = service.tracing();
   const dataset = { entity, project, object_id: "golden" };
   const columns = { number: "inputs.n\\.b", question: "inputs.question" };
   const add = { ...dataset, ...roots, columns, expected_count: 3 };
   await expect(tracing.datasetAddMatching(add)).rejects.toMatchObject({ status: 404 });
   await tracing.datasetCreate({ entity, project, name: "golden", description: "kept", rows: [{ question: "old" }] });
-  const sort_by = [{ field: "started_at", direction: "asc" as const }];
-  const added = await tracing.datasetAddMatching({ ...add, sort_by }, { retryId: "rows" });
+  const oldestFirst = [{ field: "started_at", direction: "asc" as const }];
+  const added = await tracing.datasetAddMatching({ ...add, sort_by: oldestFirst }, { retryId: "rows" });
   expect(added).toMatchObject({
     matched: 3,
     done: 2,
@@ -127,11 +134,11 @@ test("calls that match become rows of a dataset, with exact values", async () =>
     object_id: "golden",
     version_index: 1,
   });
-  expect(await tracing.datasetAddMatching({ ...add, sort_by }, { retryId: "rows" })).toEqual(added);
+  expect(await tracing.datasetAddMatching({ ...add, sort_by: oldestFirst }, { retryId: "rows" })).toEqual(added);
   const read = await tracing.datasetRead({ ...dataset, digest: "latest" });
   expect(read).toMatchObject({ digest: added.digest, description: "kept" });
   const digest = read.rows.split("/").at(-1) ?? "";
-  const { rows } = await tracing.tableQuery({ project_id, digest });
+  const { rows } = await tracing.tableQuery({ project_id: projectId, digest });
   expect(rows.map(({ val }) => val)).toEqual([
     { question: "old" },
     { number: 0, question: "q0" },
@@ -142,13 +149,13 @@ test("calls that match become rows of a dataset, with exact values", async () =>
 });
 
 test("more calls than one request acts on are refused, and ten thousand are not", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   const tracing = service.tracing();
   const batch = Array.from({ length: 10_001 }, (_, n) => ({
     mode: "start" as const,
     req: {
       start: {
-        project_id,
+        project_id: projectId,
         id: `c${n}`,
         trace_id: "t",
         op_name: n === 0 ? "one" : "many",
@@ -161,29 +168,36 @@ test("more calls than one request acts on are refused, and ten thousand are not"
   for (let from = 0; from < batch.length; from += 2000) {
     await tracing.callStartBatch({ batch: batch.slice(from, from + 2000) });
   }
-  await expect(tracing.callsDeleteMatching({ project_id, expected_count: 10_001 })).rejects.toMatchObject({
+  await expect(tracing.callsDeleteMatching({ project_id: projectId, expected_count: 10_001 })).rejects.toMatchObject({
     status: 413,
   });
   const many = { filter: { op_names: ["many"] }, expected_count: 10_000 };
   const note = { feedback_type: "wandb.note.1", payload: { note: "x" } };
-  expect(await tracing.feedbackCreateMatching({ project_id, ...many, ...note }, { retryId: "all" })).toMatchObject({
+  expect(
+    await tracing.feedbackCreateMatching({ project_id: projectId, ...many, ...note }, { retryId: "all" }),
+  ).toMatchObject({
     done: 10_000,
   });
-  const { id: queue_id } = await tracing.annotationQueueCreate({ project_id, name: "q", scorer_refs: [] });
-  const queued = await tracing.annotationQueueAddMatching({ project_id, queue_id, ...many, display_fields: [] });
+  const { id: queueId } = await tracing.annotationQueueCreate({ project_id: projectId, name: "q", scorer_refs: [] });
+  const queued = await tracing.annotationQueueAddMatching({
+    project_id: projectId,
+    queue_id: queueId,
+    ...many,
+    display_fields: [],
+  });
   expect(queued).toMatchObject({ done: 10_000 });
-  expect(await tracing.callsDeleteMatching({ project_id, ...many })).toMatchObject({
+  expect(await tracing.callsDeleteMatching({ project_id: projectId, ...many })).toMatchObject({
     done: 10_000,
     num_deleted: 10_000,
   });
-  expect((await tracing.callsPage({ project_id })).calls.map(({ id }) => id)).toEqual(["c0"]);
+  expect((await tracing.callsPage({ project_id: projectId })).calls.map(({ id }) => id)).toEqual(["c0"]);
 });
 
 test("a story over a socket: search, act on what is found, see it", async () => {
-  const project_id = newProject();
-  await record(project_id, 4, (n) => ({ question: n < 3 ? "Why does the loom stop?" : "What is weft?" }));
+  const projectId = newProject();
+  await record(projectId, 4, (n) => ({ question: n < 3 ? "Why does the loom stop?" : "What is weft?" }));
   const tracing = createTracingClient({ baseUrl: await service.listen(), apiKey: ownerKey });
-  const selection = { project_id, search: { text: '"loom stop"' } };
+  const selection = { project_id: projectId, search: { text: '"loom stop"' } };
   const page = await tracing.callsPage({
     ...selection,
     total: "exact",
@@ -192,11 +206,11 @@ test("a story over a socket: search, act on what is found, see it", async () => 
   });
   expect(page.calls.map(({ id }) => id)).toEqual(["c2", "c1", "c0"]);
   expect(page.calls[0]?.matches).toEqual([{ path: "inputs.question", at: 13, length: 9 }]);
-  const expected_count = page.total?.value ?? -1;
+  const expected = page.total?.value ?? -1;
   const payload = { note: "the loom again" };
   const rated = await tracing.feedbackCreateMatching({
     ...selection,
-    expected_count,
+    expected_count: expected,
     feedback_type: "wandb.note.1",
     payload,
   });
@@ -204,6 +218,6 @@ test("a story over a socket: search, act on what is found, see it", async () => 
   const after = await tracing.callsPage({ ...selection, include: ["feedback"] });
   expect(after.calls.map(({ feedback }) => feedback?.[0]?.payload)).toEqual([payload, payload, payload]);
   expect(BigInt(after.seq)).toBeGreaterThanOrEqual(BigInt(rated.seq));
-  await tracing.callsDeleteMatching({ ...selection, expected_count });
+  await tracing.callsDeleteMatching({ ...selection, expected_count: expected });
   expect((await tracing.callsPage(selection)).calls).toEqual([]);
 });

@@ -100,6 +100,40 @@ export async function readHistory(
   return found;
 }
 
+export interface HistoryRow {
+  position: number;
+  /** JSON text. */
+  text: string;
+}
+
+/** Reads rows from a position on, slice by slice, so that others get their turn, and no more is in memory. */
+export async function* historySlices(database: Database, runId: string, start: number): AsyncGenerator<HistoryRow[]> {
+  for (let next = BigInt(start); ;) {
+    const sizes = await database.rows(
+      `SELECT position, octet_length(row_json) AS bytes FROM tracking_run_history
+        WHERE run_id = $1 AND position >= $2 ORDER BY position LIMIT $3`,
+      [runId, next, BigInt(slice.rows)],
+    );
+    for (let from = 0; from < sizes.length;) {
+      const to = sliceEnd(from, sizes.length, (at) => Number(sizes[at]?.["bytes"] ?? 0));
+      const rows = await database.rows(
+        `SELECT position, row_json FROM tracking_run_history
+          WHERE run_id = $1 AND position BETWEEN $2 AND $3 ORDER BY position`,
+        [runId, sizes[from]?.["position"] ?? 0n, sizes[to - 1]?.["position"] ?? 0n],
+      );
+      yield rows.map((row) => ({
+        position: Number(integerOf(row, "position")),
+        text: originalText(textOf(row, "row_json")),
+      }));
+      from = to;
+      await mainThread.giveWay();
+    }
+    const last = sizes.at(-1);
+    if (last === undefined || sizes.length < slice.rows) return;
+    next = integerOf(last, "position") + 1n;
+  }
+}
+
 /** Deletes the rows of a run slice by slice. */
 export async function deleteHistory(database: Database, runId: string): Promise<void> {
   for (;;) {

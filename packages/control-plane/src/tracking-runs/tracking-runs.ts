@@ -5,7 +5,8 @@ import { integerOf, textOf } from "../database/database.js";
 import { checkName, isStorable, isTooLong } from "../database/names.js";
 import type { ReserveRows } from "../database/reserve.js";
 import { originalText, storedText } from "../database/stored-text.js";
-import { deleteHistory, readHistory, writeHistory } from "./history.js";
+import { deleteHistory, historySlices, readHistory, writeHistory } from "./history.js";
+import type { HistoryRow } from "./history.js";
 
 /** What a client says of a run. JSON text where it is an object. */
 export interface TrackingRunFields {
@@ -65,6 +66,10 @@ export interface TrackingRuns {
    */
   writeHistory(run: RunOf, start: number, rows: readonly string[], signal?: AbortSignal): Promise<void>;
   readHistory(page: HistoryPage, reserve?: ReserveRows): Promise<string[]>;
+  /** Number of rows of the history of a run; 0 where there is none. */
+  historyRows(projectId: string, name: string): Promise<number>;
+  /** The history from a position on, in slices that fit in memory; nothing where there is no such run. */
+  scanHistory(run: RunOf, start: number): AsyncGenerator<HistoryRow[]>;
 }
 
 const columns = "id, project_id, name, fields, history_rows, created_at, created_by, updated_at";
@@ -122,6 +127,14 @@ export function openTrackingRuns(database: Database, now: () => bigint): Trackin
     async readHistory({ project_id, name, ...page }, reserve) {
       const id = await findId(database, project_id, name);
       return id === undefined ? [] : await readHistory(database, id, page, reserve);
+    },
+    async historyRows(projectId, name) {
+      const row = await findRow(database, "history_rows", projectId, name);
+      return row === undefined ? 0 : Number(integerOf(row, "history_rows"));
+    },
+    async *scanHistory({ project_id, name }, start) {
+      const id = await findId(database, project_id, name);
+      if (id !== undefined) yield* historySlices(database, id, start);
     },
   };
 

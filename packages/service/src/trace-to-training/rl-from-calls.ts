@@ -5,7 +5,13 @@ import { Problem } from "@heddle/server-stub";
 import type { Schemas } from "@heddle/server-stub/training";
 import type { FromCallsServices } from "./from-calls-services.js";
 import { createRlJob, readRlConfig } from "../training-jobs/create-job.js";
+import { packTrajectories } from "../training-jobs/pack-trajectories.js";
 import { storeTrajectories } from "../training-jobs/store-trajectories.js";
+import { readPacked } from "../training-jobs/stored-trajectories.js";
+import { previewRollouts } from "@heddle/training";
+import { trainingDataBytes } from "../limits/training-data-limit.js";
+import { baseModelOf } from "./preview.js";
+import type { PreviewServices, TrainingPreview } from "./preview.js";
 import { hasLogprobs } from "./recorded-completion.js";
 import { groupReader } from "./group-path.js";
 import { linkCalls } from "./link-calls.js";
@@ -25,27 +31,7 @@ export async function createRlJobFromCalls(
   services: FromCallsServices,
   { caller, model, idempotencyKey, request, signal }: RlFromCalls,
 ): Promise<{ job: TrainingJobRecord; groups: number; selection: Selection }> {
-  const { calls, reward, group_by, experimental_config = {} } = request;
-  const config = await readRlConfig(services, caller, experimental_config);
-  const withoutLogprobs = experimental_config.allow_training_without_logprobs === true;
-  const groupAt = groupReader(group_by);
-  const selection = await selectCalls(
-    services,
-    {
-      model,
-      calls,
-      reward,
-      groupOf(call, completion, found) {
-        if (!withoutLogprobs && !hasLogprobs(completion)) return "no_logprobs";
-        if (completion.baseModel !== undefined && completion.baseModel !== model.base_model) return "other_base_model";
-        if (found === undefined) return "no_reward";
-        const key = groupAt(call);
-        return key === undefined ? "no_group" : { key };
-      },
-    },
-    signal,
-  );
-  const groups = groupsOf(selection.calls);
+  const { config, selection, groups } = await selectGroups(services, { caller, model, request, signal });
   const digest = createHash("sha256").update(JSON.stringify(config.config));
   const body = bodyOf(model, groups, digest);
   const trajectories = await storeTrajectories(services, body, async () => {}).catch((error: unknown) => {
@@ -65,6 +51,83 @@ export async function createRlJobFromCalls(
   return { job, groups: groups.length, selection };
 }
 
+/** Groups of a preview. */
+const shownGroups = 200;
+
+/** What a job of the same request would be trained on, and why it would fail. Starts and stores nothing. */
+export async function previewRlFromCalls(
+  services: PreviewServices,
+  { caller, model, request, signal }: Omit<RlFromCalls, "idempotencyKey">,
+): Promise<TrainingPreview> {
+  const { config, selection, groups } = await selectGroups(services, {
+    caller,
+    model,
+    request,
+    signal,
+    mayBeEmpty: true,
+  });
+  const shown = groups.slice(0, shownGroups);
+  const { rollouts, error } = await previewRollouts({
+    groups: await readPacked(
+      packTrajectories(bodyOf(model, groups), async () => {}, trainingDataBytes(services.config.limits)),
+      shown.length,
+    ).catch((problem: unknown) => {
+      throw problem instanceof Problem ? atCall(problem, groups) : problem;
+    }),
+    config: config.config,
+    ...(await baseModelOf(services, model, { caller, signal })),
+  });
+  const byPlace = new Map(rollouts.map((rollout) => [`${rollout.group}.${rollout.index}`, rollout]));
+  return {
+    num_calls: selection.calls.length,
+    num_groups: groups.length,
+    groups: shown.map((group, at) => ({
+      key: group[0]?.group ?? null,
+      num_calls: group.length,
+      calls: group.map(({ id, reward = null }, index) => {
+        const {
+          advantage = null,
+          tokens = null,
+          trainedTokens = 0,
+          skipped = null,
+        } = byPlace.get(`${at}.${index}`) ?? {};
+        return { id, reward, advantage, tokens, trained_tokens: trainedTokens, skipped };
+      }),
+    })),
+    skipped: selection.skipped,
+    warnings: config.warnings,
+    error_message: error?.message ?? null,
+  };
+}
+
+async function selectGroups(
+  services: Pick<FromCallsServices, "control" | "store">,
+  { caller, model, request, signal, mayBeEmpty }: Omit<RlFromCalls, "idempotencyKey"> & { mayBeEmpty?: boolean },
+): Promise<{ config: Awaited<ReturnType<typeof readRlConfig>>; selection: Selection; groups: SelectedCall[][] }> {
+  const { calls, reward, group_by, experimental_config = {} } = request;
+  const config = await readRlConfig(services, caller, experimental_config);
+  const withoutLogprobs = experimental_config.allow_training_without_logprobs === true;
+  const groupAt = groupReader(group_by);
+  const selection = await selectCalls(
+    services,
+    {
+      model,
+      calls,
+      reward,
+      mayBeEmpty,
+      groupOf(call, completion, found) {
+        if (!withoutLogprobs && !hasLogprobs(completion)) return "no_logprobs";
+        if (completion.baseModel !== undefined && completion.baseModel !== model.base_model) return "other_base_model";
+        if (found === undefined) return "no_reward";
+        const key = groupAt(call);
+        return key === undefined ? "no_group" : { key };
+      },
+    },
+    signal,
+  );
+  return { config, selection, groups: groupsOf(selection.calls) };
+}
+
 function groupsOf(calls: readonly SelectedCall[]): SelectedCall[][] {
   const groups = new Map<string, SelectedCall[]>();
   for (const call of calls) {
@@ -79,10 +142,10 @@ function groupsOf(calls: readonly SelectedCall[]): SelectedCall[][] {
 async function* bodyOf(
   model: TrainingModel,
   groups: readonly (readonly SelectedCall[])[],
-  digest: { update(text: string): unknown },
+  digest?: { update(text: string): unknown },
 ): AsyncGenerator<Uint8Array> {
   const bytes = (text: string): Uint8Array => {
-    digest.update(text);
+    digest?.update(text);
     return Buffer.from(text);
   };
   yield bytes(`{"model_id":${JSON.stringify(model.id)},"trajectory_groups":[`);

@@ -20,6 +20,8 @@ export interface CallSelector {
   model: TrainingModel;
   calls: Schemas["CallSelection"];
   reward?: Schemas["RewardSource"];
+  /** Whether the reasons are returned, too, where no call can be used. */
+  mayBeEmpty?: boolean;
   /** Returns the group of a call, or why it is not used. */
   groupOf: (call: StoredCall, completion: CompletionCall, reward: number | undefined) => { key: string } | SkipReason;
 }
@@ -39,7 +41,7 @@ const newestFirst = [{ field: "started_at", direction: "desc" as const }];
  */
 export async function selectCalls(
   { control, store }: { control: ControlPlane; store: TraceStore },
-  { model, calls: selection, reward: source, groupOf }: CallSelector,
+  { model, calls: selection, reward: source, groupOf, mayBeEmpty = false }: CallSelector,
   signal: AbortSignal,
 ): Promise<Selection> {
   const { sort_by = newestFirst, ...rest } = selection;
@@ -66,7 +68,7 @@ export async function selectCalls(
       await reserve(size);
       calls.push(selected);
     }
-    if (calls.length === 0) throw new HeddleError("unprocessable", reasonsOf(skipped), { loc: [] });
+    if (calls.length === 0 && !mayBeEmpty) throw new HeddleError("unprocessable", reasonsOf(skipped), { loc: [] });
   });
   return { calls, skipped: [...skipped].map(([reason, found]) => ({ reason, ...found })) };
 

@@ -4,6 +4,9 @@ import type { Schemas } from "@heddle/server-stub/training";
 import { leafAt } from "@heddle/trace-model";
 import { artifactUri } from "../artifacts/artifact-uri.js";
 import { storeContent } from "../artifacts/store-content.js";
+import { previewRows } from "@heddle/training";
+import { baseModelOf } from "./preview.js";
+import type { PreviewServices, TrainingPreview } from "./preview.js";
 import type { FromCallsServices } from "./from-calls-services.js";
 import { createSftJob } from "../training-jobs/create-job.js";
 import { linkCalls } from "./link-calls.js";
@@ -23,24 +26,8 @@ export async function createSftJobFromCalls(
   services: FromCallsServices,
   { caller, model, idempotencyKey, request, signal }: SftFromCalls,
 ): Promise<{ job: TrainingJobRecord; artifact: string; selection: Selection }> {
-  const { calls, reward, min_reward, artifact_name: name = `${model.name}-calls`, config } = request;
-  if (min_reward !== undefined && reward === undefined) {
-    throw new HeddleError("unprocessable", "is needed with min_reward", { loc: ["reward"] });
-  }
-  const selection = await selectCalls(
-    services,
-    {
-      model,
-      calls,
-      reward,
-      groupOf(_call, _completion, found) {
-        if (min_reward === undefined) return { key: "" };
-        if (found === undefined) return "no_reward";
-        return found < min_reward ? "low_reward" : { key: "" };
-      },
-    },
-    signal,
-  );
+  const { artifact_name: name = `${model.name}-calls` } = request;
+  const selection = await selectExamples(services, { model, request, signal });
   const { project_id } = model;
   const { sha256 } = await storeContent(services, project_id, linesOf(selection.calls));
   const { version } = await mapErrors(atArtifactName, () =>
@@ -63,20 +50,92 @@ export async function createSftJobFromCalls(
     dataUrl: artifact,
     experimentalConfig: {},
     force: false,
-    config: { assistant_turns: "last", ...config },
+    config: configOf(request),
     callIds: selection.calls.map(({ id }) => id),
   });
   await linkCalls(services, caller, { job, model, calls: selection.calls });
   return { job, artifact, selection };
 }
 
+/** Examples of a preview. */
+const shownExamples = 1000;
+
+/** What a job of the same request would be trained on, and why it would fail. Starts and stores nothing. */
+export async function previewSftFromCalls(
+  services: PreviewServices,
+  { caller, model, request, signal }: Omit<SftFromCalls, "idempotencyKey">,
+): Promise<TrainingPreview> {
+  const { calls, skipped } = await selectExamples(services, { model, request, signal, mayBeEmpty: true });
+  const shown = calls.slice(0, shownExamples);
+  const { rows, error } = await previewRows({
+    rows: shown.map((call, at) => ({ line: at + 1, row: JSON.parse(rowOf(call)) as unknown })),
+    config: { ...configOf(request), learning_rate: null },
+    ...(await baseModelOf(services, model, { caller, signal })),
+  });
+  return {
+    num_calls: calls.length,
+    num_groups: null,
+    groups: [
+      {
+        key: null,
+        num_calls: calls.length,
+        calls: shown.map(({ id, reward = null }, at) => {
+          const { tokens = null, trainedTokens = 0, tooLong = false } = rows[at] ?? {};
+          return {
+            id,
+            reward,
+            advantage: null,
+            tokens,
+            trained_tokens: trainedTokens,
+            skipped: tooLong ? "too_long" : null,
+          };
+        }),
+      },
+    ],
+    skipped,
+    warnings: [],
+    error_message: error?.message ?? null,
+  };
+}
+
+const configOf = ({ config }: SftFromCalls["request"]) => ({ assistant_turns: "last", ...config });
+
+async function selectExamples(
+  services: FromCallsServices,
+  { model, request, signal, mayBeEmpty }: Pick<SftFromCalls, "model" | "request" | "signal"> & { mayBeEmpty?: boolean },
+): Promise<Selection> {
+  const { calls, reward, min_reward } = request;
+  if (min_reward !== undefined && reward === undefined) {
+    throw new HeddleError("unprocessable", "is needed with min_reward", { loc: ["reward"] });
+  }
+  return await selectCalls(
+    services,
+    {
+      model,
+      calls,
+      reward,
+      mayBeEmpty,
+      groupOf(_call, _completion, found) {
+        if (min_reward === undefined) return { key: "" };
+        if (found === undefined) return "no_reward";
+        return found < min_reward ? "low_reward" : { key: "" };
+      },
+    },
+    signal,
+  );
+}
+
 async function* linesOf(calls: readonly SelectedCall[]): AsyncGenerator<Uint8Array> {
-  for (const { messages, choice, tools } of calls) {
-    const list = [...messages, leafAt(choice, ["message"]) ?? "null"].join(",");
-    const row = `{"messages":[${list}]${tools === undefined ? "" : `,"tools":${tools}`}}`;
+  for (const call of calls) {
+    const row = rowOf(call);
     // Between the tokens of JSON, line breaks are spaces; there are none inside them.
     yield Buffer.from(`${row.replaceAll(/[\r\n]/g, " ")}\n`);
   }
+}
+
+function rowOf({ messages, choice, tools }: SelectedCall): string {
+  const list = [...messages, leafAt(choice, ["message"]) ?? "null"].join(",");
+  return `{"messages":[${list}]${tools === undefined ? "" : `,"tools":${tools}`}}`;
 }
 
 /** The name of the artifact is the only part of a version that the request gives. */

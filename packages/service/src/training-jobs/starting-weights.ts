@@ -4,7 +4,8 @@ import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { Checkpoint, ControlPlane, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
-import type { LoraConfig, ReferencePolicy, WeightsRef } from "@heddle/training";
+import type { LoraConfig, ReferencePolicy, TrainingEngine, WeightsRef } from "@heddle/training";
+import type { Config } from "../config/config.js";
 import { writeDirectory } from "../artifacts/write-directory.js";
 import type { JobDirectory } from "./job-directory.js";
 import type { TrainingServices } from "./training-services.js";
@@ -83,8 +84,8 @@ async function weightsOf(
 }
 
 /** The adapter of a model that has not been trained yet; none if the engine trains all weights only. */
-async function newAdapter(
-  { config, training }: TrainingServices,
+export async function newAdapter(
+  { config, training }: { config: Pick<Config, "loraRank">; training: TrainingEngine },
   baseModel: string,
 ): Promise<{ adapter?: LoraConfig }> {
   const { models } = await training.capabilities();

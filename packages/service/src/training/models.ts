@@ -4,6 +4,7 @@ import type { TrainingHandlers } from "@heddle/server-stub/training";
 import { newId } from "@heddle/trace-model";
 import { loadTrainingModel } from "../access/load-training-model.js";
 import type { Caller, Services } from "../services.js";
+import { readModelHistory } from "../model-history/read-model-history.js";
 import { deleteModel } from "../checkpoints/delete-model.js";
 import { wireBaseModel, wireModel, wirePage } from "../wire/training-model.js";
 
@@ -45,6 +46,11 @@ export function modelHandlers(services: Services): TrainingHandlers<Caller>["mod
 
     async getModel({ params }, caller) {
       return wireModel(await loadTrainingModel(control, caller, params.model_id));
+    },
+
+    async modelHistory({ params, query, signal }, caller) {
+      const model = await loadTrainingModel(control, caller, params.model_id);
+      return await readModelHistory(control, model, query, signal);
     },
 
     async deleteModel({ params }, caller) {

@@ -2,8 +2,8 @@ import type { Caller, TrainingJobRecord } from "@heddle/control-plane";
 import type { TrainingHandlers } from "@heddle/server-stub/training";
 import { loadTrainingModel } from "../access/load-training-model.js";
 import type { Services } from "../services.js";
-import { createRlJobFromCalls } from "../trace-to-training/rl-from-calls.js";
-import { createSftJobFromCalls } from "../trace-to-training/sft-from-calls.js";
+import { createRlJobFromCalls, previewRlFromCalls } from "../trace-to-training/rl-from-calls.js";
+import { createSftJobFromCalls, previewSftFromCalls } from "../trace-to-training/sft-from-calls.js";
 import { wireTrainingJob } from "../wire/training-job.js";
 
 export function traceToTrainingHandlers(services: Services): TrainingHandlers<Caller>["traceToTraining"] {
@@ -20,6 +20,16 @@ export function traceToTrainingHandlers(services: Services): TrainingHandlers<Ca
       const { job, groups, selection } = made;
       const { calls, skipped } = selection;
       return { job: await wire(job), num_calls: calls.length, num_groups: groups, artifact: null, skipped };
+    },
+
+    async previewRlTrainingJobFromCalls({ body, signal }, caller) {
+      const model = await loadTrainingModel(control, caller, body.model_id);
+      return await previewRlFromCalls(services, { caller, model, request: body, signal });
+    },
+
+    async previewSftTrainingJobFromCalls({ body, signal }, caller) {
+      const model = await loadTrainingModel(control, caller, body.model_id);
+      return await previewSftFromCalls(services, { caller, model, request: body, signal });
     },
 
     async createSftTrainingJobFromCalls({ body, headers, signal }, caller) {

@@ -256,3 +256,67 @@ describe("an SFT job of calls", () => {
     });
   });
 });
+
+describe("a preview", () => {
+  test("says what the job of the same request is trained on, and starts nothing", async () => {
+    const { project_id, model_id, ids, rate, linksOf } = await sampled({ "Is it open?": 3, "Why?": 2 });
+    for (const [at, id] of ids.slice(0, 4).entries()) await rate(id, at % 2 === 0);
+    const request = {
+      model_id,
+      calls: { ...completions, sort_by: [{ field: "started_at", direction: "asc" as const }] },
+      reward: quality,
+      experimental_config: { fancy_mode: true },
+    };
+    const reader = service.training(await service.key({ role: "read" }));
+    const preview = await reader.previewRlTrainingJobFromCalls(request);
+    expect(await linksOf()).toEqual([]);
+    const jobs: string[] = [];
+    for await (const { id } of client.listTrainingJobs({ project_id })) jobs.push(id);
+    expect(jobs).toEqual([]);
+
+    const { job, ...made } = await client.createRlTrainingJobFromCalls(request);
+    await eventsOf(service, job.id);
+    expect(preview).toMatchObject({
+      num_calls: made.num_calls,
+      num_groups: made.num_groups,
+      skipped: made.skipped,
+      warnings: job.warnings,
+      error_message: null,
+    });
+    expect(preview.groups.map((group) => group.num_calls)).toEqual([3, 1]);
+    expect(preview.groups[0]?.key).toContain("Is it open?");
+    const rollouts: object[] = [];
+    for await (const each of client.listTrainingJobRollouts({ training_job_id: job.id, limit: 100 })) {
+      const { reward, advantage, tokens, trained_tokens, skipped, call_ids } = each;
+      rollouts.push({ id: call_ids[0], reward, advantage, tokens, trained_tokens, skipped });
+    }
+    expect(preview.groups.flatMap(({ calls }) => calls)).toEqual(rollouts);
+  });
+
+  test("has the reasons where nothing can be trained, and why the job would fail", async () => {
+    const { project_id, model_id, ids, rate } = await sampled({ "Is it open?": 2 });
+    const request = { model_id, calls: completions, reward: quality };
+    expect(await client.previewRlTrainingJobFromCalls(request)).toMatchObject({
+      num_calls: 0,
+      groups: [],
+      skipped: [{ reason: "no_reward", count: 2 }],
+    });
+    for (const [at, id] of ids.entries()) await rate(id, at);
+    const sft = await client.previewSftTrainingJobFromCalls({ ...request, min_reward: 1 });
+    expect(sft).toMatchObject({
+      num_calls: 1,
+      num_groups: null,
+      groups: [{ key: null, num_calls: 1, calls: [{ reward: 1, advantage: null, skipped: null }] }],
+      skipped: [{ reason: "low_reward", count: 1 }],
+      error_message: null,
+    });
+    expect(sft.groups[0]?.calls[0]?.trained_tokens).toBeGreaterThan(0);
+    expect((await service.services.control.artifacts.pageCollections({ project_id, limit: 9 })).collections).toEqual(
+      [],
+    );
+    const wrong = client.previewRlTrainingJobFromCalls({ ...request, group_by: "nowhere" });
+    await expect(wrong).rejects.toMatchObject({ status: 422 });
+    const foreign = service.training(await service.key({ entity: "rival" }));
+    await expect(foreign.previewRlTrainingJobFromCalls(request)).rejects.toMatchObject({ status: 404 });
+  });
+});

@@ -5,17 +5,14 @@ import type { ChatTemplate } from "@heddle/chat-format";
 import { openChatTemplate, openTokenizer } from "@heddle/chat-format";
 import type { TrainingJob } from "./training-job.js";
 
+/** Which base model a job has, and for whom its texts are tokenized. */
+export type BaseModelOf = Pick<TrainingJob, "engine" | "from" | "adapter" | "sharer" | "signal">;
+
 /**
  * Opens the base model that a job starts from, with its chat template. Throws `not_found`, with the known models, for
  * an unknown name, and `unsupported` for a model that can only be sampled from.
  */
-export async function openBaseModel({
-  engine,
-  from,
-  adapter,
-  sharer,
-  signal,
-}: Pick<TrainingJob, "engine" | "from" | "adapter" | "sharer" | "signal">): Promise<{
+export async function openBaseModel({ engine, from, adapter, sharer, signal }: BaseModelOf): Promise<{
   info: BaseModelInfo;
   training: TrainingCapabilities;
   /** Maximum number of tokens of a sequence of this job. */

@@ -1,13 +1,14 @@
-import { withLoc } from "@heddle/errors";
+import { HeddleError, withLoc } from "@heddle/errors";
 import type { WeightsRef } from "../port.js";
 import type { TrajectoryGroup } from "../trajectories/groups.js";
 import { isEmptyGroup, readTrajectoryGroups } from "../trajectories/groups.js";
 import { openBaseModel } from "./base-model.js";
+import type { BaseModelOf } from "./base-model.js";
 import { runGradientSteps } from "./gradient-loop.js";
 import type { TrainingJob, TrainingJobResult } from "./training-job.js";
 import { policyPlan } from "./policy-plan.js";
 import { rewardTrendFactor } from "./reward-trend.js";
-import type { ReferencePolicy } from "./rl-config.js";
+import type { ReferencePolicy, RlConfig } from "./rl-config.js";
 import { rlConfig } from "./rl-config.js";
 import type { Rollouts, RolloutSummary } from "./rollouts.js";
 import { readRollouts } from "./rollouts.js";
@@ -38,19 +39,13 @@ export interface RlJob extends TrainingJob {
 export async function runRlJob(job: RlJob): Promise<TrainingJobResult> {
   const settings = withLoc(["config"], () => rlConfig(job.config));
   const groups = withLoc(["groups"], () => readTrajectoryGroups(job.groups));
-  const { info, training, maxSequenceTokens, template } = await openBaseModel(job);
+  const base = await openBaseModel(job);
+  const { info, training } = base;
   const summaries: RolloutSummary[] = [];
-  const read = await readRollouts(
-    groups,
-    settings.scaleRewards,
-    {
-      template,
-      vocabularySize: info.vocabularySize,
-      maxTokens: maxSequenceTokens,
-      allowTrainingWithoutLogprobs: settings.allowTrainingWithoutLogprobs,
-    },
-    { signal: job.signal, onRollout: (rollout) => void summaries.push(rollout) },
-  ).finally(async () => await job.onRollouts?.(summaries));
+  const onRollout = (rollout: RolloutSummary) => void summaries.push(rollout);
+  const read = await readGroups(groups, settings, base, { signal: job.signal, onRollout }).finally(
+    async () => await job.onRollouts?.(summaries),
+  );
   const plan = policyPlan({
     ...job,
     settings,
@@ -70,6 +65,43 @@ export async function runRlJob(job: RlJob): Promise<TrainingJobResult> {
   Object.assign(plan.started, warning);
   Object.assign(plan.ended, reasons, warning);
   return runGradientSteps(job, plan);
+}
+
+/**
+ * What each trajectory of a job with these groups and settings would contribute, and why the job would fail. Throws `invalid`
+ * for settings that are wrong.
+ */
+export async function previewRollouts({
+  groups: given,
+  config,
+  ...from
+}: Pick<RlJob, "groups" | "config"> & BaseModelOf): Promise<{ rollouts: RolloutSummary[]; error?: HeddleError }> {
+  const settings = withLoc(["config"], () => rlConfig(config));
+  const groups = withLoc(["groups"], () => readTrajectoryGroups(given));
+  const rollouts: RolloutSummary[] = [];
+  const onRollout = (rollout: RolloutSummary) => void rollouts.push(rollout);
+  try {
+    await readGroups(groups, settings, await openBaseModel(from), { signal: from.signal, onRollout });
+    return { rollouts };
+  } catch (error) {
+    if (!(error instanceof HeddleError) || error.code !== "invalid") throw error;
+    return { rollouts, error };
+  }
+}
+
+async function readGroups(
+  groups: TrajectoryGroup[],
+  { scaleRewards, allowTrainingWithoutLogprobs }: RlConfig,
+  { info, maxSequenceTokens, template }: Awaited<ReturnType<typeof openBaseModel>>,
+  run: Parameters<typeof readRollouts>[3],
+): Promise<Rollouts> {
+  const options = {
+    template,
+    vocabularySize: info.vocabularySize,
+    maxTokens: maxSequenceTokens,
+    allowTrainingWithoutLogprobs,
+  };
+  return await readRollouts(groups, scaleRewards, options, run);
 }
 
 function untrainedWarning({ trainableGroups, reasons }: Rollouts): string {

@@ -3,10 +3,12 @@ import { trainedTokens } from "../objective/trained-tokens.js";
 import type { TokenSequence } from "../port.js";
 import { supervisedSequence } from "../trajectories/supervised.js";
 import { openBaseModel } from "./base-model.js";
+import type { BaseModelOf } from "./base-model.js";
 import { runGradientSteps } from "./gradient-loop.js";
 import type { TrainingJob, TrainingJobResult } from "./training-job.js";
 import { yieldToEventLoop } from "./training-job.js";
 import { sftConfig } from "./sft-config.js";
+import type { SftConfig } from "./sft-config.js";
 import { supervisedPlan } from "./supervised-plan.js";
 
 export interface SftJob extends TrainingJob {
@@ -24,21 +26,60 @@ export interface SftJob extends TrainingJob {
  */
 export async function runSftJob(job: SftJob): Promise<TrainingJobResult> {
   const settings = sftConfig(job.config, job.rows.length);
-  const { info, training, maxSequenceTokens, template } = await openBaseModel(job);
-  const options = { template, assistantTurns: settings.assistantTurns, maxTokens: maxSequenceTokens };
+  const base = await openBaseModel(job);
+  const { info, training, maxSequenceTokens } = base;
   const rows: (TokenSequence | undefined)[] = [];
-  for (const [index, { line, row }] of job.rows.entries()) {
-    await yieldToEventLoop(job.signal);
-    const { tooLong, tokens, mask } = await atLine(line, () =>
-      withLoc(["rows", index], () => supervisedSequence(row, options)),
-    );
+  for await (const { tooLong, tokens, mask } of sequencesOf(job.rows, settings, base, job.signal))
     rows.push(tooLong ? undefined : { tokens, mask });
-  }
   const plan = supervisedPlan({ ...job, settings, vocabularySize: info.vocabularySize, rows });
   Object.assign(plan.started, untrainedRows(job.rows, rows, maxSequenceTokens));
   if (settings.unknownSettings.length > 0) plan.started["unknown_settings"] = settings.unknownSettings;
   if (!training.gradientClipping) plan.started["ignored_settings"] = ["max_gradient_norm"];
   return runGradientSteps(job, plan);
+}
+
+/** What a row contributes to the training. */
+export interface RowSummary {
+  tokens: number;
+  /** 0 for a row that is longer than the model can be trained on. */
+  trainedTokens: number;
+  tooLong: boolean;
+}
+
+/**
+ * What each row of a job with these settings would contribute, up to the first that cannot be used, and why the job would
+ * fail.
+ */
+export async function previewRows({
+  rows,
+  config,
+  ...from
+}: Pick<SftJob, "rows" | "config"> & BaseModelOf): Promise<{ rows: RowSummary[]; error?: HeddleError }> {
+  const found: RowSummary[] = [];
+  try {
+    const settings = sftConfig(config, rows.length);
+    for await (const sequence of sequencesOf(rows, settings, await openBaseModel(from), from.signal)) {
+      const { tokens, tooLong } = sequence;
+      found.push({ tokens: tokens.length, trainedTokens: tooLong ? 0 : trainedTokens(sequence), tooLong });
+    }
+    return { rows: found };
+  } catch (error) {
+    if (!(error instanceof HeddleError) || error.code !== "invalid") throw error;
+    return { rows: found, error };
+  }
+}
+
+async function* sequencesOf(
+  rows: SftJob["rows"],
+  { assistantTurns }: SftConfig,
+  { template, maxSequenceTokens }: Awaited<ReturnType<typeof openBaseModel>>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<TokenSequence & { tooLong: boolean }> {
+  const options = { template, assistantTurns, maxTokens: maxSequenceTokens };
+  for (const [index, { line, row }] of rows.entries()) {
+    await yieldToEventLoop(signal);
+    yield await atLine(line, () => withLoc(["rows", index], () => supervisedSequence(row, options)));
+  }
 }
 
 /** Lines that an event names; further ones are counted. */

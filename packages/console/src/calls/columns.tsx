@@ -27,7 +27,7 @@ export function callColumns(
     {
       id: "started",
       title: "started",
-      width: isNarrow ? 104 : 184,
+      width: isNarrow ? 104 : 208,
       cell: ({ started_at }) => (
         <time dateTime={started_at} title={started_at}>
           {isNarrow ? formatClock(Date.parse(started_at)) : formatMoment(Date.parse(started_at), now)}

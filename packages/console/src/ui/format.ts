@@ -1,6 +1,6 @@
 const whole = new Intl.NumberFormat("en");
-/** Of one column: each has three digits. */
-const seconds3 = new Intl.NumberFormat("en", { minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
+/** In one column each has three digits. */
+const exactlyThree = new Intl.NumberFormat("en", { minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
 const three = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 
 /** `1204551` → `1,204,551`. */
@@ -10,7 +10,7 @@ export const formatCount = (count: number): string => whole.format(count);
 export function formatDuration(ms: number): string {
   if (ms < 0) return `−${formatDuration(-ms)}`;
   if (ms < 999.5) return `${three.format(ms)} ms`;
-  if (ms < 59_950) return `${seconds3.format(ms / 1000)} s`;
+  if (ms < 59_950) return `${exactlyThree.format(ms / 1000)} s`;
   const seconds = Math.round(ms / 1000);
   for (const [size, unit, smaller, smallerUnit] of [
     [86_400, "d", 3600, "h"],
@@ -69,4 +69,4 @@ export function formatMoment(time: number, now: number): string {
 }
 
 /** An amount in the units of the prices, three digits: `0.0123`. */
-export const formatCost = (cost: number): string => (cost === 0 ? "0" : three.format(cost));
+export const formatCost = (cost: number): string => (cost === 0 ? "0" : exactlyThree.format(cost));

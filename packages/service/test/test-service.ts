@@ -11,6 +11,7 @@ import { HeddleError } from "@heddle/errors";
 import { toFetch } from "@heddle/server-stub/fetch";
 import { BodiesInFlight, listen } from "@heddle/server-stub/node";
 import { testDatabase } from "@heddle/trace-store/testing";
+import { watchKeys } from "../src/access/watch-keys.js";
 import { createApp } from "../src/boot/app.js";
 import { openCompletions } from "../src/chat-completions/open-completions.js";
 import { controlPlaneUrl, readConfig } from "../src/config/config.js";
@@ -36,6 +37,9 @@ import { openTrainingEngine } from "../src/boot/open-engine.js";
 import { WebhookSender } from "../src/webhooks/webhook-sender.js";
 import { openAiLike, startUpstream, writeProviders } from "./upstream.js";
 
+/** Tests that send every operation read responses to their end. */
+const endless = { HEDDLE_TAIL_SECONDS: "0" };
+
 export const ownerKey = "o".repeat(40);
 
 interface TestOptions {
@@ -60,7 +64,7 @@ export async function openTestService(
   const upstream = await startUpstream(openAiLike);
   const everything = { baseUrl: upstream.url, allowPrivate: true, kinds: [...providerKinds], models: ["*"] };
   const providersFile = writeProviders(directory, { upstream: everything });
-  const config = readConfig({ HEDDLE_DATA_DIR: directory, HEDDLE_PROVIDERS: providersFile, ...env });
+  const config = readConfig({ HEDDLE_DATA_DIR: directory, HEDDLE_PROVIDERS: providersFile, ...endless, ...env });
   const control = await openControlPlane({
     url: controlPlaneUrl(config),
     owner: { secret: ownerKey, entity: config.defaultEntity },
@@ -117,10 +121,15 @@ export async function openTestService(
     onOutage,
   });
   const { limits } = config;
-  const app = withScope(server, { memory: openWorkingMemory(limits), maxBytes: limits.maxResponseBytes });
+  const keyWatch = watchKeys(control, 200);
+  const app = withScope(server, {
+    memory: openWorkingMemory(limits),
+    maxBytes: limits.maxResponseBytes,
+    observers: [keyWatch],
+  });
   const serve = toFetch(app);
   const fetch = (input: Request | string | URL, init?: RequestInit) => serve(new Request(input, init));
-  const closing: (() => Promise<unknown>)[] = [];
+  const closing: (() => unknown)[] = [() => keyWatch.stop()];
   const options = { baseUrl: "http://in-process", fetch, retries: 0 };
 
   return {

@@ -1,3 +1,4 @@
+import type { ChangeHub } from "./changes/change-hub.js";
 import type { Engine } from "./engine/engine.js";
 import type { OpenWrites } from "./open-writes.js";
 import type { VersionClock } from "./version-clock.js";
@@ -12,6 +13,8 @@ export interface StoreContext {
   clock: VersionClock;
   /** Every change of calls and feedback is noted here. */
   openWrites: OpenWrites;
+  /** And published here, once it can be read. */
+  changes: ChangeHub;
   /** Microseconds since 1970. */
   now: () => bigint;
 }

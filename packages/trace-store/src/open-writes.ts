@@ -8,14 +8,17 @@ export interface OpenWrites {
   settled(): bigint;
 }
 
-export function openWrites(clock: VersionClock): OpenWrites {
+/** `onEnd` is called when a change has ended. */
+export function openWrites(clock: VersionClock, onEnd: () => void): OpenWrites {
   /** The last version before each change. */
   const begun = new Map<object, bigint>();
   return {
     begin() {
       const change = {};
       begun.set(change, clock.last());
-      return () => void begun.delete(change);
+      return () => {
+        if (begun.delete(change)) onEnd();
+      };
     },
     settled: () => [...begun.values()].reduce((least, version) => (version < least ? version : least), clock.last()),
   };

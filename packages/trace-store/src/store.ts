@@ -4,6 +4,9 @@ import type { ShareLoad } from "@heddle/concurrency";
 import type { CallPart } from "@heddle/trace-model";
 import { openCallPages } from "./call-pages/call-pages.js";
 import type { CallPages } from "./call-pages/call-pages.js";
+import { openCallTails } from "./call-tails/call-tails.js";
+import type { CallTails } from "./call-tails/call-tails.js";
+import { changeHub } from "./changes/change-hub.js";
 import { callReads } from "./calls/calls.js";
 import type { CallReads } from "./calls/calls.js";
 import type { ReadOptions } from "./context.js";
@@ -121,6 +124,7 @@ export interface TraceStore {
   calls: Pick<Ingest, "delete" | "rename"> & CallReads;
   callPages: CallPages;
   traces: Traces;
+  callTails: CallTails;
   threads: Threads;
   evaluations: Evaluations;
   objects: Objects;
@@ -212,10 +216,12 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
   const now = options.now ?? (() => BigInt(Date.now()) * 1000n);
   const clock = versionClock(now);
   const shared = shareEngine(engine, options.shares);
-  const { reads, lookups, writes, commits } = shared.engines;
-  const writing = openWrites(clock);
-  const context = { engine: reads, writes, commits, clock, now, openWrites: writing };
-  const ingest = await openIngest({ engine, clock, now, writer, openWrites: writing }, options.limits, {
+  const { reads, lookups, writes, commits, tails } = shared.engines;
+  const writing = openWrites(clock, () => changes.notice());
+  const settled = () => writing.settled();
+  const changes = changeHub(settled);
+  const context = { engine: reads, writes, commits, clock, now, openWrites: writing, changes };
+  const ingest = await openIngest({ engine, clock, now, writer, openWrites: writing, changes }, options.limits, {
     onLoss: options.onLoss,
     onProgress: options.onProgress,
     ...(observer && { onCommit: (commit) => observer.onCommit(commit) }),
@@ -234,14 +240,17 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
     costs: openCosts({ ...context, engine: lookups }, prices),
   };
   const calls = callReads(reading);
+  const greatest = () => (now() > clock.last() ? now() : clock.last());
+  const callTails = openCallTails({ ...reading, engine: tails, lookups: tails, hub: changes, mayWrite, greatest });
   return {
     ingest: (parts) => ingest.write(parts),
     prepareIngest: (parts) => ingest.prepare(parts),
     ingestPrepared: (prepared) => ingest.writePrepared(prepared),
     yieldToCommits: () => ingest.yieldToCommits(),
     calls: { ...calls, delete: ingest.delete, rename: ingest.rename },
-    callPages: openCallPages({ ...reading, count: calls.count, settled: () => writing.settled() }),
-    traces: openTraces({ ...reading, settled: () => writing.settled() }),
+    callPages: openCallPages({ ...reading, count: calls.count, settled }),
+    callTails,
+    traces: openTraces({ ...reading, settled }),
     threads: openThreads({ ...context, inFlight }),
     evaluations: openEvaluations({ ...context, inFlight, costs: openCosts({ ...context, engine: lookups }, prices) }),
     objects,
@@ -271,6 +280,7 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
     },
     maintain: (force) => ingest.maintain(force),
     async close() {
+      callTails.endTails();
       await ingest.close();
       await connected.close();
     },

@@ -2,6 +2,7 @@ import type { ResponseEntry, OperationEntry } from "../operations/definition.js"
 import type { HttpRequest, HttpResponse } from "../http.js";
 import { withoutPieces } from "../json/pieces.js";
 import { writeJson, writeJsonPieces } from "../json/write.js";
+import { EventItem } from "./event-item.js";
 import { oneLine } from "./one-line.js";
 import { problemBody } from "./error-body.js";
 import type { ErrorFormat } from "./error-body.js";
@@ -47,10 +48,11 @@ export function responseOf(
   // Only the success response is described for what handlers return.
   const checked = status === response.status ? validators : undefined;
   if (response.stream !== undefined && (isStream(body) || !response.json)) {
-    const headers = headersOf(streamTypes[response.stream], own);
+    const stream = response.orEvents === true && acceptsEvents(request) ? "sse" : response.stream;
+    const headers = headersOf(streamTypes[stream], own);
     const items = body as AsyncIterable<unknown>;
-    const encoder = encoderOf(response.stream, (item) => check(id, item, validatorOf(checked, response.itemValidator)));
-    return openStream(items, encoder, request).then((stream) => ({ status, headers, body: stream }));
+    const encoder = encoderOf(stream, (item) => check(id, item, validatorOf(checked, response.itemValidator)));
+    return openStream(items, encoder, request).then((sent) => ({ status, headers, body: sent }));
   }
   if (body instanceof Uint8Array) return { status, headers: bytesHeaders(response, own), body };
   if (isStream(body)) {
@@ -107,10 +109,15 @@ function bytesHeaders(response: ResponseEntry, own: Record<string, string> | und
   return { ...headersOf(response.bytes ?? octets, undefined), "content-disposition": "attachment", ...own };
 }
 
+const acceptsEvents = (request: HttpRequest): boolean =>
+  request.header("accept")?.toLowerCase().includes(streamTypes.sse) === true;
+
 function encoderOf(stream: "jsonl" | "sse", checkItem: (item: unknown) => void): Encoder {
-  const [before, after] = stream === "jsonl" ? ["", "\n"] : ["data: ", "\n\n"];
-  const encode = (item: unknown): string | Uint8Array | readonly BodyPiece[] => {
-    if (item instanceof Uint8Array) return item;
+  const [prefix, after] = stream === "jsonl" ? ["", "\n"] : ["data: ", "\n\n"];
+  const encode = (given: unknown): string | Uint8Array | readonly BodyPiece[] => {
+    if (given instanceof Uint8Array) return given;
+    const { id, item } = given instanceof EventItem ? given : { id: undefined, item: given };
+    const before = id === undefined || stream === "jsonl" ? prefix : `id: ${id}\n${prefix}`;
     checkItem(item);
     const pieces = writeJsonPieces(item, Infinity);
     const [only] = pieces;

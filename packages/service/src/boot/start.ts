@@ -222,7 +222,9 @@ export async function startService(
     closing.push(() => collection.stop());
     closing.push(async () => {
       await observability.flush();
-      await Promise.all([app.drain(drainMs), jobs.stop()]);
+      const drained = app.drain(drainMs);
+      store.callTails.endTails();
+      await Promise.all([drained, jobs.stop()]);
       await completions.close();
       await Promise.all([server.close(cutMs), grpc?.close(cutMs)]);
     });

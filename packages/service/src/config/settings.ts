@@ -185,6 +185,12 @@ export const settings = {
       default: `${(readSlots * 3) / 4}`,
       meaning: "the same for all keys of one entity together",
     },
+    tailSeconds: {
+      name: "HEDDLE_TAIL_SECONDS",
+      kind: wholeNumber(0, 3600),
+      default: "3600",
+      meaning: "a stream of changes of calls ends after so long; clients go on with another one",
+    },
   },
   blobsUrl: {
     name: "HEDDLE_BLOBS_URL",

@@ -2,18 +2,54 @@ import { HeddleError } from "@heddle/errors";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { formatTime } from "@heddle/trace-model";
 import type { CallsPage, PageStart } from "@heddle/trace-store";
-import { reserveForResponse } from "../limits/request-scope.js";
+import { currentSharer, reserveForResponse, reserveForStream } from "../limits/request-scope.js";
+import { TailPlaces } from "../limits/tail-places.js";
 import type { Caller, Services } from "../services.js";
 import { CallCursors } from "../wire/call-cursor.js";
+import { wireTailItem } from "../wire/call-tail.js";
 import { wireCallRow } from "../wire/call-row.js";
 import { withQueueMembership } from "../wire/queue-membership.js";
 import { wireTime } from "../wire/time.js";
 import { UserNames } from "../wire/user-names.js";
 
 type PageRequest = Schemas["CallsPageReq"];
+type TailRequest = Schemas["CallsTailReq"];
 
-export function callPageHandlers({ control, store }: Services): TracingHandlers<Caller>["callPages"] {
+export function callPageHandlers({ config, control, store }: Services): TracingHandlers<Caller>["callPages"] {
+  const places = new TailPlaces();
+
+  async function* followCalls(
+    body: TailRequest,
+    { leave, signal }: { leave: () => void; signal: AbortSignal },
+    lastEventId?: string,
+  ) {
+    try {
+      const names = new UserNames(control);
+      const include = includedIn(body.include);
+      const nameOf = async (id: string) => (include.users ? await names.of(id) : undefined);
+      const after = lastEventId ?? body.after;
+      const request = {
+        ...(await withQueueMembership(control, body)),
+        ...include,
+        after: after === undefined ? undefined : BigInt(after),
+        seconds: Math.min(body.seconds, config.limits.tailSeconds),
+      };
+      for await (const item of store.callTails.tail(request, { signal, reserve: reserveForStream() })) {
+        yield await wireTailItem(item, nameOf);
+      }
+    } finally {
+      leave();
+    }
+  }
+
   return {
+    callsTail({ body, headers, signal }) {
+      const leave = places.take(currentSharer() ?? { key: "", entity: "" });
+      // A stream that nobody begins to read ends with its request.
+      signal.addEventListener("abort", leave, { once: true });
+      return followCalls(body, { leave, signal }, headers["Last-Event-ID"]);
+    },
+
     async callsPage({ body, signal }) {
       const cursors = new CallCursors(control.urlSignatures, body);
       const start = startOf(body, cursors);

@@ -29,7 +29,7 @@ export type PageStart =
   | { at_time: bigint };
 
 /** What to return of each call. */
-interface RowRequest extends Partial<Included> {
+export interface RowRequest extends Partial<Included> {
   /** Names of properties and paths into free JSON. */
   select?: readonly string[] | undefined;
   /** The most characters of a leaf. */
@@ -147,7 +147,13 @@ async function addMatches(
   for (const call of calls) call.matches = matches.get(call.id);
 }
 
-function shapeOf({ select, preview_chars, costs = false, feedback = false, sizes = false }: RowRequest): RowShape {
+export function shapeOf({
+  select,
+  preview_chars,
+  costs = false,
+  feedback = false,
+  sizes = false,
+}: RowRequest): RowShape {
   return { select: parseSelect(select), previewChars: preview_chars, included: { costs, feedback, sizes } };
 }
 

@@ -63,7 +63,7 @@ export async function* readRows(
       const call = readRow(row, shape.select, { rename: named.get(id), book });
       if (feedback !== undefined) call.feedback = feedback.get(id) ?? [];
       addLeaves(call, row, { shape, documents: documents.get(id) });
-      const release = await source.reserve?.(sizeOf(call));
+      const release = await source.reserve?.(bytesOfRow(call));
       yield call;
       release?.();
     }
@@ -71,7 +71,7 @@ export async function* readRows(
 }
 
 /** The most bytes that the engine returns of a call. */
-function mostBytes(bytes: number, { select, previewChars, included }: RowShape): number {
+export function mostBytes(bytes: number, { select, previewChars, included }: RowShape): number {
   const { leaves, properties } = select;
   const documents = new Set(leaves.map(({ column }) => column)).size;
   const usage = properties.has("tokens") || included.costs ? bytes : 0;
@@ -158,7 +158,7 @@ async function readFeedback({ lookups, scope, signal }: RowsSource, ids: readonl
 }
 
 /** Of a row in memory. */
-function sizeOf({ values = "", cut = [], feedback = [], exception = "" }: CallPageRow): number {
+export function bytesOfRow({ values = "", cut = [], feedback = [], exception = "" }: CallPageRow): number {
   const texts = [values, exception, ...feedback, ...cut.map(([, { text }]) => text)];
   return texts.reduce((sum, text) => sum + text.length, 500);
 }

@@ -12,6 +12,9 @@ const writeSlots = 3;
 /** One more for groups of writes of several keys, which wait for nobody's share. */
 const commitSlots = 1;
 
+/** Of the reads, so many may be those of tails at once, which are nobody's share. */
+const tailSlots = 2;
+
 /** How the statements of the engine are shared. Without it only their number is limited. */
 export interface EngineShares {
   /** On whose behalf the running code works; undefined for work of the service itself. */
@@ -26,7 +29,7 @@ export interface EngineShares {
 }
 
 /** The engine as each kind of work may use it. */
-export type SharedEngine = Record<SlotPool, Engine>;
+export type SharedEngine = Record<SlotPool | "tails", Engine>;
 
 /** Slots that one kind of work shares. */
 export type SlotPool = "reads" | "lookups" | "writes" | "commits";
@@ -50,8 +53,10 @@ export function shareEngine(
     writes: new FairShare({ capacity: writeSlots, perKey: writeSlots - 1, messages: writes }),
     commits: new FairShare({ capacity: commitSlots, messages: writes }),
   };
+  const tails = new FairShare({ capacity: tailSlots, messages: reads });
   return {
     engines: {
+      tails: withSlots(withSlots(engine, slots.reads), tails),
       reads: withSlots(engine, slots.reads, { sharer, cores }),
       lookups: withSlots(engine, slots.lookups, { sharer }),
       writes: withSlots(engine, slots.writes, { sharer }),

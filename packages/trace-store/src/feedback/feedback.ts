@@ -1,8 +1,11 @@
 import type { ReadOptions, StoreContext } from "../context.js";
 import { mutex } from "@heddle/concurrency";
+import type { Engine } from "../engine/engine.js";
+import { StatementError } from "../engine/statement-error.js";
 import { purgedIds } from "../query/purge.js";
 import { aggregateFeedback } from "./aggregate.js";
 import type { FeedbackAggregate } from "./aggregate.js";
+import { LostInserts } from "./lost-inserts.js";
 import { payloadSchema } from "./payload-schema.js";
 import type { PayloadPath } from "./payload-schema.js";
 import { queryFeedback } from "./query.js";
@@ -45,8 +48,8 @@ const batchBytes = 16 * 1024 * 1024;
 /** Writes exclude each other; those that wait together are committed together. */
 export function openFeedback(context: StoreContext): Feedback {
   const { engine } = context;
-  const committing = { ...context, engine: context.commits };
   const runExclusive = mutex();
+  const lost = new LostInserts(context.commits, context.changes, runExclusive);
   let pending: PendingChange[] = [];
 
   async function commitPending(): Promise<void> {
@@ -54,7 +57,11 @@ export function openFeedback(context: StoreContext): Feedback {
     pending = pending.slice(batch.length);
     if (batch.length === 0) return;
     const end = context.openWrites.begin();
-    await commitFeedback(committing, batch).finally(end);
+    let isUnknown = false;
+    const engine = noteLosses(context.commits, () => (isUnknown = true));
+    await commitFeedback({ ...context, engine }, batch);
+    if (isUnknown) lost.add(end);
+    else end();
   }
 
   async function change(wanted: FeedbackChange): Promise<CreatedFeedback[]> {
@@ -84,6 +91,21 @@ export function openFeedback(context: StoreContext): Feedback {
     stats: async (request, options) => await feedbackStats(context, request, options?.signal),
     payloadSchema: async (request, options) => await payloadSchema(context, request, options?.signal),
     aggregate: async (request, options) => await aggregateFeedback(context, request, options?.signal),
+  };
+}
+
+/** Says when it is not known whether an insert was carried out. */
+function noteLosses(engine: Engine, onLoss: () => void): Engine {
+  return {
+    ...engine,
+    async insert(table, columns, rows) {
+      try {
+        await engine.insert(table, columns, rows);
+      } catch (error) {
+        if (!(error instanceof StatementError)) onLoss();
+        throw error;
+      }
+    },
   };
 }
 

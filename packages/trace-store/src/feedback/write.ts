@@ -52,6 +52,10 @@ export async function commitFeedback(context: StoreContext, pending: readonly Pe
   try {
     const { rows, settled } = await planChanges(context, pending);
     await insertFeedback(context.engine, rows);
+    for (const { project_id, call_id, id, version } of rows) {
+      if (call_id !== "")
+        context.changes.publish(project_id, { kind: "feedback", id: call_id, feedback_id: id, version });
+    }
     for (const settle of settled) settle();
   } catch (error) {
     if (error instanceof StatementError && pending.length > 1) {

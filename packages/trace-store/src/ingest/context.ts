@@ -1,3 +1,4 @@
+import type { ChangeHub } from "../changes/change-hub.js";
 import type { Engine } from "../engine/engine.js";
 import type { VersionClock } from "../version-clock.js";
 import type { IngestState } from "./memory/state.js";
@@ -7,6 +8,7 @@ export interface IngestContext {
   engine: Engine;
   clock: VersionClock;
   state: IngestState;
+  changes: ChangeHub;
   now: () => bigint;
   /** With what the names of this store's inserts begin, whichever process sends them; a part of an SQL text. */
   writer: string;

@@ -106,7 +106,7 @@ export interface Ingest {
 
 /** Opens the committer of a tracing database and repairs what a crash may have left. */
 export async function openIngest(
-  store: Pick<StoreContext, "engine" | "clock" | "now" | "openWrites"> & Pick<IngestContext, "writer">,
+  store: Pick<StoreContext, "engine" | "clock" | "now" | "openWrites" | "changes"> & Pick<IngestContext, "writer">,
   limits: Partial<IngestLimits> = {},
   {
     onLoss,
@@ -132,8 +132,18 @@ export async function openIngest(
   const unknown: Array<() => void> = [];
 
   async function ready(): Promise<void> {
-    if (state.needsRecovery) await recover(context);
+    const isUnknown = state.needsRecovery;
+    if (isUnknown) await recover(context);
     for (const end of unknown.splice(0)) end();
+    if (isUnknown) store.changes.forget();
+  }
+
+  /** Who follows the changes waits for what is unknown, also where nothing is written. */
+  function recoverSoon(): void {
+    const again = () => {
+      if (unknown.length > 0) queue.runExclusive(ready).catch(recoverSoon);
+    };
+    setTimeout(again, recoverMs).unref();
   }
 
   /** Makes changes, which are under way until their outcome is known. */
@@ -142,8 +152,10 @@ export async function openIngest(
     try {
       return await work();
     } finally {
-      if (state.needsRecovery) unknown.push(end);
-      else end();
+      if (state.needsRecovery) {
+        unknown.push(end);
+        recoverSoon();
+      } else end();
     }
   }
 
@@ -276,6 +288,9 @@ export async function openIngest(
 const derived = new Set<string>(tableFacts.flatMap(([table, facts]) => (facts.derived === true ? [table] : [])));
 
 const isCorrupt = (error: unknown): boolean => error instanceof HeddleError && error.code === "corrupt";
+
+/** After a write of unknown outcome. */
+const recoverMs = 1000;
 
 /** Parts are prepared this long before others get to run. */
 const sliceMs = 2;

@@ -30,10 +30,11 @@ export async function deleteCalls(
   const keys = stored.filter((call) => !deleted.has(keyText(call)));
   if (keys.length > 0) {
     const hidden = keys.flatMap((call) => allVersions(call, family.get(call.id)?.versions ?? [], user));
-    await markForRecoveryOnError(state, hideVersions(context, hidden));
+    const version = await markForRecoveryOnError(state, hideVersions(context, hidden));
     state.deleted.add(keys);
     await closeOpenSides(context, keys);
     for (const call of keys) state.known.delete(keyText(call));
+    for (const { id } of keys) context.changes.publish(projectId, { kind: "removed", id, version });
     // What the calls above them used no longer is in other calls.
     const traces = new Set(
       keys.flatMap(({ id }) => (isBelow(family.get(id), targets) ? (family.get(id)?.trace_id ?? []) : [])),

@@ -9,16 +9,17 @@ export interface HiddenVersion extends HiddenRow {
   call: CallKey;
 }
 
-/** Hides versions of calls from readers: in `call_hidden`, and then in memory. */
+/** Hides versions of calls from readers: in `call_hidden`, and then in memory. Returns the version of the change. */
 export async function hideVersions(
   { engine, clock, state }: IngestContext,
   hidden: readonly HiddenVersion[],
-): Promise<void> {
-  if (hidden.length === 0) return;
+): Promise<bigint> {
+  if (hidden.length === 0) return clock.last();
   const rowVersion = clock.next();
   const rows = hidden.map(({ call, ...version }) => hiddenRow(call, version, rowVersion));
   await insertTrusted(engine, "call_hidden", hiddenRowColumns, rows);
   for (const { call, version, started_at } of hidden) {
     state.hiddenCalls.add(call, version === 0n ? everyVersion : version, started_at);
   }
+  return rowVersion;
 }

@@ -84,7 +84,12 @@ async function writeCommit(
   state.beginClosing(closing);
   const refused = await markForRecoveryOnError(state, insertAll(context, planned, names, version));
   state.endClosing();
-  for (const call of planned) if (!refused.has(call.key)) remember(state, call, version);
+  for (const call of planned) {
+    if (refused.has(call.key)) continue;
+    remember(state, call, version);
+    publish(context, call, version);
+  }
+  for (const { project_id, id } of names) context.changes.publish(project_id, { kind: "call", id, version });
   usage.remember(refused);
   return refused;
 }
@@ -159,6 +164,15 @@ async function awaitAll<T extends readonly unknown[]>(work: {
 }): Promise<T> {
   await Promise.allSettled(work);
   return await Promise.all(work);
+}
+
+/** What was written of a call that readers can see: an end without a start is not. */
+function publish({ changes }: IngestContext, { project_id, id, writes }: PlannedCall, version: bigint): void {
+  if (!changes.isFollowed(project_id)) return;
+  const { complete, parts, after } = writes;
+  const startedAt = after.started_at ?? after.start?.started_at;
+  if (startedAt === undefined || (complete === undefined && parts.length === 0)) return;
+  changes.publish(project_id, { kind: "call", id, version, started_at: startedAt });
 }
 
 function remember(state: IngestState, call: PlannedCall, version: bigint): void {

@@ -1,0 +1,225 @@
+import { HeddleError } from "@heddle/errors";
+import { canonicalJson } from "@heddle/exact-json";
+import type { ChangeHub } from "../changes/change-hub.js";
+import type { Change } from "../changes/change.js";
+import type { ProjectChanges } from "../changes/project-changes.js";
+import { storedChanges } from "../changes/stored-changes.js";
+import { scopeOf } from "../call-reading/selection.js";
+import { shapeOf } from "../call-pages/call-pages.js";
+import type { RowRequest } from "../call-pages/call-pages.js";
+import { selectPrice } from "../call-pages/call-select.js";
+import { bytesOfRow } from "../call-pages/read-rows.js";
+import type { RowsSource } from "../call-pages/read-rows.js";
+import type { CallReadsContext } from "../calls/calls.js";
+import type { ReadOptions } from "../context.js";
+import { planCalls } from "../query/call-query.js";
+import type { CallSelector } from "../query/call-query.js";
+import { readChanges } from "./read-changes.js";
+import type { CallEvent } from "./read-changes.js";
+import { SharedReads } from "./shared-reads.js";
+import { changesAtOnce, tailSelection } from "./tail-selection.js";
+import type { TailSelection } from "./tail-selection.js";
+
+export type TailEvent =
+  | CallEvent
+  /** Everything up to here has been sent. */
+  | { seq: bigint; kind: "caught_up" }
+  /** What changed after `from` up to here is not sent. */
+  | { seq: bigint; kind: "gap"; from: bigint };
+
+/** An event, and whether everything up to its sequence has been sent with it, so that a reader can go on from there. */
+export interface TailItem {
+  event: TailEvent;
+  isComplete: boolean;
+}
+
+export interface CallsTailRequest extends Pick<CallSelector, "project_id" | "filter" | "query" | "search">, RowRequest {
+  /** The last sequence that the reader has; undefined begins now. */
+  after?: bigint | undefined;
+  /** After so long the tail ends. */
+  seconds: number;
+}
+
+export interface CallTails {
+  /**
+   * Follows the changes of calls, in the order of their sequence, until the time is over, the store closes, or the reader
+   * leaves. Throws `unprocessable` for a sequence of the future, `busy` where another process writes, and else as queries do.
+   */
+  tail(request: CallsTailRequest, options: ReadOptions & { signal: AbortSignal }): AsyncIterable<TailItem>;
+  /** Ends all tails in order, and those that begin later. */
+  endTails(): void;
+}
+
+export interface CallTailsContext extends CallReadsContext {
+  hub: ChangeHub;
+  mayWrite: () => boolean;
+  /** No version so far is greater. */
+  greatest: () => bigint;
+}
+
+/** How often a reader hears that nothing was missed. */
+const caughtUpMs = 15_000;
+/** After the engine could not respond. */
+const retryMs = 500;
+
+export function openCallTails(context: CallTailsContext): CallTails {
+  const ending = new AbortController();
+  const shared = new SharedReads();
+  return {
+    tail: (request, options) => follow({ ...context, shared }, request, { ...options, ending: ending.signal }),
+    endTails: () => ending.abort(),
+  };
+}
+
+interface TailOptions extends ReadOptions {
+  signal: AbortSignal;
+  ending: AbortSignal;
+}
+
+type Context = CallTailsContext & { shared: SharedReads };
+
+async function* follow(
+  context: Context,
+  request: CallsTailRequest,
+  { signal, ending, reserve }: TailOptions,
+): AsyncGenerator<TailItem, void, undefined> {
+  const { project_id, after } = request;
+  const shape = shapeOf(request);
+  const { filter, query, search } = request;
+  const plan = planCalls({ project_id, filter, query, search }, { select: selectPrice(shape.select) });
+  checkWriter(context);
+  const { changes, close } = context.hub.follow(project_id);
+  try {
+    changes.advance();
+    if (after !== undefined && after > context.greatest()) {
+      throw new HeddleError("unprocessable", "a sequence of the future", { loc: ["after"] });
+    }
+    const tail = new Tail(context, { project_id, changes, selection: tailSelection(plan, shape), request });
+    const endsAt = performance.now() + request.seconds * 1000;
+    const leaving = AbortSignal.any([signal, ending]);
+    const isOver = () => leaving.aborted || performance.now() >= endsAt;
+    let position = after !== undefined && after < changes.boundary ? after : changes.boundary;
+    let toldAt = -Infinity;
+    let told = -1n;
+    for (;;) {
+      const isLast = isOver();
+      for await (const items of tail.read(position, signal)) {
+        const release = await reserve?.(items.reduce((sum, { event }) => sum + sizeOf(event), 0));
+        yield* items;
+        release?.();
+      }
+      position = tail.position > position ? tail.position : position;
+      checkWriter(context);
+      if (performance.now() - toldAt >= caughtUpMs || (isLast && position > told)) {
+        yield { event: { seq: position, kind: "caught_up" }, isComplete: true };
+        toldAt = performance.now();
+        told = position;
+      }
+      signal.throwIfAborted();
+      if (isLast) return;
+      if (changes.boundary > position) continue;
+      await changes.moved(Math.max(0, Math.min(toldAt + caughtUpMs, endsAt) - performance.now()), leaving);
+      changes.advance();
+    }
+  } finally {
+    close();
+  }
+}
+
+/** What another process writes is not heard of here. */
+function checkWriter({ mayWrite }: Context): void {
+  if (!mayWrite()) throw new HeddleError("busy", "Another service writes the traces now: changes are followed there");
+}
+
+const sizeOf = (event: TailEvent): number => ("call" in event && event.call ? bytesOfRow(event.call) : 100);
+
+interface Followed {
+  project_id: string;
+  changes: ProjectChanges;
+  selection: TailSelection;
+  request: CallsTailRequest;
+}
+
+/** The reads of one tail. */
+class Tail {
+  readonly #context: Context;
+  readonly #followed: Followed;
+  readonly #key: string;
+  /** Up to here everything was read. */
+  position = 0n;
+
+  constructor(context: Context, followed: Followed) {
+    this.#context = context;
+    this.#followed = followed;
+    const { after: _after, seconds: _seconds, ...same } = followed.request;
+    this.#key = canonicalJson(
+      JSON.stringify(same, (_name, value: unknown) => (typeof value === "bigint" ? String(value) : value)),
+    );
+  }
+
+  /** What is to be sent of what changed after a position up to now. */
+  async *read(after: bigint, signal: AbortSignal): AsyncGenerator<TailItem[], void, undefined> {
+    const { changes: recent, project_id } = this.#followed;
+    const upTo = recent.boundary;
+    if (upTo <= after) return;
+    const { engine } = this.#context;
+    const changes =
+      recent.between(after, upTo) ??
+      (await untilResponds(() => storedChanges(engine, project_id, { after, upTo, signal }), signal));
+    if (changes === undefined) {
+      yield [{ event: { seq: upTo, kind: "gap", from: after }, isComplete: true }];
+      this.position = upTo;
+      return;
+    }
+    const most = changesAtOnce(this.#followed.selection);
+    for (let from = 0; from < changes.length; from += most) {
+      const some = changes.slice(from, from + most);
+      const isShared = changes.length <= most;
+      const events = await untilResponds(
+        () =>
+          isShared
+            ? this.#context.shared.read(`${after} ${upTo} ${this.#key}`, () => this.#events(some))
+            : this.#events(some, signal),
+        signal,
+      );
+      yield itemsOf(events, changes[from + most]?.version);
+    }
+    this.position = upTo;
+  }
+
+  async #events(changes: readonly Change[], signal?: AbortSignal): Promise<CallEvent[]> {
+    const { project_id, selection } = this.#followed;
+    const { engine, costs } = this.#context;
+    const source: RowsSource = {
+      engine,
+      lookups: engine,
+      scope: scopeOf(this.#context, project_id),
+      signal,
+      reserve: undefined,
+      readBook: async () => await costs.book(project_id, signal),
+    };
+    return await readChanges(source, selection, changes);
+  }
+}
+
+/** `next` is the version of the first change that is read later. */
+function itemsOf(events: readonly CallEvent[], next: bigint | undefined): TailItem[] {
+  return events.map((event, at) => ({ event, isComplete: event.seq !== (events[at + 1]?.seq ?? next) }));
+}
+
+/** Tries again while the engine does not respond: a reader waits for it, and misses nothing. */
+async function untilResponds<T>(read: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (;;) {
+    try {
+      return await read();
+    } catch (error) {
+      const isBusy = error instanceof HeddleError && (error.code === "busy" || error.code === "rate_limited");
+      if (!isBusy) throw error;
+    }
+    signal.throwIfAborted();
+    await new Promise((resolve) => {
+      setTimeout(resolve, retryMs);
+    });
+    signal.throwIfAborted();
+  }
+}

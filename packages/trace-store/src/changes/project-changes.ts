@@ -1,0 +1,101 @@
+import { byVersion } from "./change.js";
+import type { Change } from "./change.js";
+
+/** So many changes of a project are kept. */
+const maxKept = 10_000;
+/** Readers are woken at most this often: what changes in between is read at once. */
+const collectMs = 50;
+
+/** The last changes of a project that has readers. */
+export class ProjectChanges {
+  readonly #settled: () => bigint;
+  #changes: Change[] = [];
+  /** Every change after this version is, or will be, among those that are kept. */
+  #since: bigint;
+  #boundary: bigint;
+  #wokenAt = 0;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(settled: () => bigint) {
+    this.#settled = settled;
+    this.#since = settled();
+    this.#boundary = this.#since;
+  }
+
+  /** Up to here readers have been woken: those that read as far are at the same place. */
+  get boundary(): bigint {
+    return this.#boundary;
+  }
+
+  add(change: Change): void {
+    this.#changes.push(change);
+    if (this.#changes.length < 2 * maxKept) return;
+    const dropped = this.#changes.toSorted(byVersion).slice(0, -maxKept);
+    const last = dropped.at(-1);
+    if (last === undefined) return;
+    this.#since = last.version;
+    this.#changes = this.#changes.filter(({ version }) => version > last.version);
+  }
+
+  /** The changes after one version up to another, in their order; undefined where some are not kept any more. */
+  between(after: bigint, upTo: bigint): Change[] | undefined {
+    if (after < this.#since) return undefined;
+    return this.#changes.filter(({ version }) => version > after && version <= upTo).toSorted(byVersion);
+  }
+
+  /** What happened is known to the store alone: readers look there. */
+  forget(): void {
+    this.#since = this.#settled();
+    this.#changes = this.#changes.filter(({ version }) => version > this.#since);
+    this.#move();
+  }
+
+  /** To be called when changes are settled. */
+  notice(): void {
+    if (this.#timer !== undefined || !this.#hasNews()) return;
+    const wait = Math.max(0, this.#wokenAt + collectMs - performance.now());
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#wokenAt = performance.now();
+      this.#move();
+    }, wait);
+  }
+
+  /** Moves the boundary as far as nothing is under way, also where nothing has changed. */
+  advance(): void {
+    if (this.#timer === undefined) this.#move();
+  }
+
+  /** Resolves when the boundary has moved, after a time, or when the signal aborts. */
+  async moved(timeoutMs: number, signal: AbortSignal): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const done = () => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", done);
+        this.#waiting.delete(done);
+        resolve();
+      };
+      const timer = setTimeout(done, timeoutMs);
+      signal.addEventListener("abort", done, { once: true });
+      this.#waiting.add(done);
+      if (signal.aborted) done();
+    });
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #hasNews(): boolean {
+    const settled = this.#settled();
+    return this.#changes.some(({ version }) => version > this.#boundary && version <= settled);
+  }
+
+  #move(): void {
+    const settled = this.#settled();
+    if (settled <= this.#boundary) return;
+    this.#boundary = settled;
+    for (const wake of this.#waiting) wake();
+  }
+}

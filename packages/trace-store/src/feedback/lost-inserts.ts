@@ -1,0 +1,58 @@
+import type { ChangeHub } from "../changes/change-hub.js";
+import type { Engine } from "../engine/engine.js";
+import { StatementError } from "../engine/statement-error.js";
+
+const running = "current_database = currentDatabase() AND query_kind = 'Insert' AND query LIKE 'INSERT INTO feedback%'";
+const againMs = 1000;
+
+/**
+ * Inserts of feedback whose response was lost: what they store can be read at once, later, or never. Their changes are under way
+ * until none of them runs any more, and whoever follows changes then looks into the store.
+ */
+export class LostInserts {
+  readonly #engine: Engine;
+  readonly #changes: ChangeHub;
+  readonly #runExclusive: (work: () => Promise<void>) => Promise<void>;
+  #ends: Array<() => void> = [];
+
+  /** `runExclusive` runs while no other feedback is written. */
+  constructor(engine: Engine, changes: ChangeHub, runExclusive: (work: () => Promise<void>) => Promise<void>) {
+    this.#engine = engine;
+    this.#changes = changes;
+    this.#runExclusive = runExclusive;
+  }
+
+  /** `end` is called when the outcome is known. */
+  add(end: () => void): void {
+    this.#ends.push(end);
+    if (this.#ends.length === 1) this.#lookLater();
+  }
+
+  #lookLater(): void {
+    const look = () => {
+      this.#runExclusive(async () => await this.#look()).catch(() => this.#lookLater());
+    };
+    setTimeout(look, againMs).unref();
+  }
+
+  async #look(): Promise<void> {
+    if (await this.#areRunning()) {
+      this.#lookLater();
+      return;
+    }
+    for (const end of this.#ends.splice(0)) end();
+    this.#changes.forget();
+  }
+
+  async #areRunning(): Promise<boolean> {
+    try {
+      const sql = `SELECT count() AS running FROM system.processes WHERE ${running}`;
+      const [row] = await this.#engine.rows<{ running: string }>({ sql });
+      return Number(row?.running ?? 0) > 0;
+    } catch (error) {
+      // An account that may not see its statements; there is nothing to wait for then.
+      if (error instanceof StatementError) return false;
+      throw error;
+    }
+  }
+}

@@ -70,8 +70,8 @@ test("a tail ends with its time, its signal, and an error that stays", async () 
 });
 
 test("pages are read from cursor to cursor, in either direction", async () => {
-  const page = (has_more: boolean, next: string, previous: string) => () =>
-    Response.json({ calls: [], has_more, next, previous, seq: "1" });
+  const page = (hasMore: boolean, next: string, previous: string) => () =>
+    Response.json({ calls: [], has_more: hasMore, next, previous, seq: "1" });
   const forth = serviceOf([page(true, "n1", "p1"), page(false, "n2", "p2")]);
   for await (const { has_more } of callPages(forth.connection, { project_id: "a/b", at_time: 5, limit: 2 }))
     void has_more;

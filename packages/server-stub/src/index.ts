@@ -44,5 +44,4 @@ export { RawJson, rawJson } from "./json/raw-json.js";
 export { requestLoc } from "./request/request-loc.js";
 export { errorResponse, securityHeaders } from "./response/response.js";
 export { writeSlices } from "./response/write-slices.js";
-export { type EventItem, eventItem } from "./response/event-item.js";
 export { type Outcome, Reply, reply } from "./response/reply.js";

@@ -248,7 +248,7 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
     ingestPrepared: (prepared) => ingest.writePrepared(prepared),
     yieldToCommits: () => ingest.yieldToCommits(),
     calls: { ...calls, delete: ingest.delete, rename: ingest.rename },
-    callPages: openCallPages({ ...reading, count: calls.count, settled }),
+    callPages: openCallPages({ ...reading, count: (request, options) => calls.count(request, options), settled }),
     callTails,
     traces: openTraces({ ...reading, settled }),
     threads: openThreads({ ...context, inFlight }),

@@ -33,7 +33,6 @@ export function handlersText(model: Model): string {
   );
   return [
     `import type { ${[...handlerTypes, "SchemasOf"].join(", ")} } from "../operations/handlers.js";`,
-    ...(/\bEventItem</.test(text) ? [`import type { EventItem } from "../response/event-item.js";`] : []),
     `import type { Outcome } from "../response/reply.js";`,
     `import type * as Requests from "./${model.name}.requests.js";`,
     `import type * as Responses from "./${model.name}.responses.js";`,
@@ -78,9 +77,8 @@ function bodyType(id: string, body: Operation["body"]): string {
 function responseType(operation: Operation): string {
   const { typeName, success, stream } = operation;
   // Of server-sent events, a handler may send lines that are not data: ids, and comments.
-  const orEvents = stream === "jsonl" && success.contents.some(({ kind }) => kind === "sse");
-  const marked = orEvents ? ` | EventItem<${typeName}Item>` : stream === "sse" ? " | Uint8Array" : "";
-  const itemsType = `AsyncIterable<${typeName}Item${marked}>`;
+  const hasEvents = success.contents.some(({ kind }) => kind === "sse");
+  const itemsType = `AsyncIterable<${typeName}Item${hasEvents ? " | Uint8Array" : ""}>`;
   const contents = success.contents.map((content) => {
     if (content.kind === "bytes") return "Bytes";
     return content.kind === "json" ? contentType(operation, content) : itemsType;

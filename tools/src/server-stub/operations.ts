@@ -159,7 +159,6 @@ function responseOf({ id, success, stream, secret }: Operation, { responseChecks
     json: json !== undefined,
     ...(stream && { stream }),
     ...(secret && { secret }),
-    ...(stream === "jsonl" && success.contents.some(({ kind }) => kind === "sse") && { orEvents: true }),
     ...(bytes && { bytes: bytes.mediaType }),
     ...(json && { validator: `${id}_response` }),
     ...(item && { itemValidator: `${id}_item` }),

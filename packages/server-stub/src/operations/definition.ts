@@ -88,8 +88,6 @@ export interface ResponseEntry {
   stream?: "jsonl" | "sse";
   /** It holds a secret. */
   secret?: true;
-  /** A stream of JSON Lines is server-sent events where the request accepts these. */
-  orEvents?: true;
   /** Media type of a response that is neither JSON nor a stream of it. */
   bytes?: string;
   /** Name of the validator of the JSON response, and of one item of the stream. */

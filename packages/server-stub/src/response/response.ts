@@ -2,7 +2,6 @@ import type { ResponseEntry, OperationEntry } from "../operations/definition.js"
 import type { HttpRequest, HttpResponse } from "../http.js";
 import { withoutPieces } from "../json/pieces.js";
 import { writeJson, writeJsonPieces } from "../json/write.js";
-import { EventItem } from "./event-item.js";
 import { oneLine } from "./one-line.js";
 import { problemBody } from "./error-body.js";
 import type { ErrorFormat } from "./error-body.js";
@@ -48,11 +47,16 @@ export function responseOf(
   // Only the success response is described for what handlers return.
   const checked = status === response.status ? validators : undefined;
   if (response.stream !== undefined && (isStream(body) || !response.json)) {
-    const stream = response.orEvents === true && acceptsEvents(request) ? "sse" : response.stream;
-    const headers = headersOf(streamTypes[stream], own);
-    const items = body as AsyncIterable<unknown>;
-    const encoder = encoderOf(stream, (item) => check(id, item, validatorOf(checked, response.itemValidator)));
-    return openStream(items, encoder, request).then((sent) => ({ status, headers, body: sent }));
+    // Of an operation with both forms the handler says which one it returns.
+    const headers = headersOf(streamTypes[response.stream], own);
+    const encoder = encoderOf(headers["content-type"] === streamTypes.sse, (item) =>
+      check(id, item, validatorOf(checked, response.itemValidator)),
+    );
+    return openStream(body as AsyncIterable<unknown>, encoder, request).then((stream) => ({
+      status,
+      headers,
+      body: stream,
+    }));
   }
   if (body instanceof Uint8Array) return { status, headers: bytesHeaders(response, own), body };
   if (isStream(body)) {
@@ -109,22 +113,17 @@ function bytesHeaders(response: ResponseEntry, own: Record<string, string> | und
   return { ...headersOf(response.bytes ?? octets, undefined), "content-disposition": "attachment", ...own };
 }
 
-const acceptsEvents = (request: HttpRequest): boolean =>
-  request.header("accept")?.toLowerCase().includes(streamTypes.sse) === true;
-
-function encoderOf(stream: "jsonl" | "sse", checkItem: (item: unknown) => void): Encoder {
-  const [prefix, after] = stream === "jsonl" ? ["", "\n"] : ["data: ", "\n\n"];
-  const encode = (given: unknown): string | Uint8Array | readonly BodyPiece[] => {
-    if (given instanceof Uint8Array) return given;
-    const { id, item } = given instanceof EventItem ? given : { id: undefined, item: given };
-    const before = id === undefined || stream === "jsonl" ? prefix : `id: ${id}\n${prefix}`;
+function encoderOf(isEvents: boolean, checkItem: (item: unknown) => void): Encoder {
+  const [before, after, end] = isEvents ? ["data: ", "\n\n", endOfEvents] : ["", "\n", ""];
+  const encode = (item: unknown): string | Uint8Array | readonly BodyPiece[] => {
+    if (item instanceof Uint8Array) return item;
     checkItem(item);
     const pieces = writeJsonPieces(item, Infinity);
     const [only] = pieces;
     if (pieces.length === 1 && typeof only === "string") return `${before}${oneLine(only)}${after}`;
     return [before, ...pieces.map((piece) => (typeof piece === "string" ? oneLine(piece) : piece)), after];
   };
-  return { encode, eager: stream === "sse", ...(stream === "sse" && { end: endOfEvents }) };
+  return { encode, eager: isEvents, end };
 }
 
 /** The last event of a stream, by which clients of the OpenAI API know that it is complete. */

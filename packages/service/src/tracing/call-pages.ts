@@ -1,12 +1,13 @@
 import { HeddleError } from "@heddle/errors";
+import { reply } from "@heddle/server-stub";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { formatTime } from "@heddle/trace-model";
 import type { CallsPage, PageStart } from "@heddle/trace-store";
-import { currentSharer, reserveForResponse, reserveForStream } from "../limits/request-scope.js";
+import { currentScope, currentSharer, reserveForResponse, reserveForStream } from "../limits/request-scope.js";
 import { TailPlaces } from "../limits/tail-places.js";
 import type { Caller, Services } from "../services.js";
 import { CallCursors } from "../wire/call-cursor.js";
-import { wireTailItem } from "../wire/call-tail.js";
+import { wireTailEvent } from "../wire/call-tail.js";
 import { wireCallRow } from "../wire/call-row.js";
 import { withQueueMembership } from "../wire/queue-membership.js";
 import { wireTime } from "../wire/time.js";
@@ -15,12 +16,14 @@ import { UserNames } from "../wire/user-names.js";
 type PageRequest = Schemas["CallsPageReq"];
 type TailRequest = Schemas["CallsTailReq"];
 
+const eventStream = "text/event-stream";
+
 export function callPageHandlers({ config, control, store }: Services): TracingHandlers<Caller>["callPages"] {
   const places = new TailPlaces();
 
   async function* followCalls(
     body: TailRequest,
-    { leave, signal }: { leave: () => void; signal: AbortSignal },
+    { leave, signal, isEvents }: { leave: () => void; signal: AbortSignal; isEvents: boolean },
     lastEventId?: string,
   ) {
     try {
@@ -35,7 +38,9 @@ export function callPageHandlers({ config, control, store }: Services): TracingH
         seconds: Math.min(body.seconds, config.limits.tailSeconds),
       };
       for await (const item of store.callTails.tail(request, { signal, reserve: reserveForStream() })) {
-        yield await wireTailItem(item, nameOf);
+        // A client goes on after the last event with an id: up to that one it has everything.
+        if (isEvents && item.isComplete) yield Buffer.from(`id: ${item.event.seq}\n`);
+        yield await wireTailEvent(item.event, nameOf);
       }
     } finally {
       leave();
@@ -47,7 +52,9 @@ export function callPageHandlers({ config, control, store }: Services): TracingH
       const leave = places.take(currentSharer() ?? { key: "", entity: "" });
       // A stream that nobody begins to read ends with its request.
       signal.addEventListener("abort", leave, { once: true });
-      return followCalls(body, { leave, signal }, headers["Last-Event-ID"]);
+      const isEvents = currentScope()?.request.header("accept")?.toLowerCase().includes(eventStream) === true;
+      const events = followCalls(body, { leave, signal, isEvents }, headers["Last-Event-ID"]);
+      return isEvents ? reply(200, events, { "content-type": eventStream }) : events;
     },
 
     async callsPage({ body, signal }) {

@@ -126,13 +126,13 @@ it("a call that does not match is named where it meets the conditions on what ne
   const tail = follow({ project_id: projectId, filter, query });
   await tail.until(({ kind }) => kind === "caught_up");
   const stored = await changesAfter({ project_id: projectId, after: seq, filter, query });
-  expect(stored.map(short).toSorted()).toEqual([
-    ["changed", "a"],
+  expect(stored.map(short)).toEqual([
     ["unmatched", "b"],
+    ["changed", "a"],
   ]);
   await store.ingest([endPart({ project_id: projectId, id: "a" }), start("d", "u"), start("e", "t")]);
   await tail.until(isAbout("unmatched", "e"));
-  expect(tail.events.map(short).toSorted()).toEqual([["caught_up"], ["unmatched", "a"], ["unmatched", "e"]]);
+  expect(tail.events.map(short)).toEqual([["caught_up"], ["unmatched", "a"], ["unmatched", "e"]]);
   await tail.leave();
   const byId = await changesAfter({ project_id: projectId, after: seq, filter: { call_ids: ["c", "nothing"] } });
   expect(byId.map(short)).toEqual([["changed", "c"]]);
@@ -198,7 +198,7 @@ it("whoever goes on after any complete sequence has seen everything in the end",
   for await (const call of store.calls.query({ project_id: projectId })) {
     stored.set(call.id, `${call.display_name ?? call.op_name} ${call.status}`);
   }
-  expect([...seen].toSorted()).toEqual([...stored].toSorted());
+  expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(stored));
   expect(stored.size).toBeGreaterThan(20);
 });
 

@@ -1,0 +1,220 @@
+/**
+ * Pages of calls and tails, of the built service over a socket.
+ *
+ * - pages: the newest calls with two leaves at depth 0, in the middle and at the end, by cursor beside the same rows by offset,
+ *   and by latency; medians of 15
+ * - tails: from the response of a write to the event at a reader, at 50 and 2,000 calls a second with 0, 1 and 20 readers, and
+ *   what one connection ingests meanwhile as fast as it can
+ *
+ *   pnpm bench:follow [--calls 100000] [--seconds 10]
+ */
+import { Agent } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
+import { callsTail, connectTracing } from "@heddle/client/tracing";
+import { newId } from "@heddle/trace-model";
+import { send, sendAll } from "./load.js";
+import type { ReadyRequest } from "./load.js";
+import { completeRequests } from "./payloads.js";
+import { describeMachine, median, option, quantile, short } from "./results.js";
+import { startServiceProcess } from "./service-process.js";
+
+const callCount = option("calls", 100_000);
+const seconds = option("seconds", 10);
+const rounds = 15;
+const project = "local/bench";
+
+console.log(describeMachine());
+const service = await startServiceProcess();
+const agent = new Agent({ keepAlive: true });
+const headers = { "content-type": "application/json" };
+await fill();
+await measurePages();
+await measureTails();
+console.log(describeMachine());
+agent.destroy();
+await service.stop();
+process.exit(0);
+
+/** Some thousand calls by the API, which the engine multiplies, each a second before the other. */
+async function fill(): Promise<void> {
+  const made = Math.min(callCount, 5000);
+  await sendAll(service, completeRequests(project, Math.ceil(made / 50), 50), 4);
+  const copies = Math.floor(callCount / made) - 1;
+  for (let copy = 1; copy <= copies; copy++) {
+    const changed = `concat(id, '-${copy}') AS id, started_at - ${copy * made} AS started_at, version - ${copy} AS version,
+      1000 * (cityHash64(id) % 5000000) AS latency_us`;
+    await service.engine(`INSERT INTO trace.calls SELECT * REPLACE(${changed}) FROM trace.calls
+      WHERE project_id = '${project}' AND length(id) = 36 LIMIT ${made}`);
+  }
+}
+
+interface Page {
+  calls: Array<{ id: string }>;
+  next?: string;
+}
+
+async function ask<T>(path: string, body: object): Promise<T> {
+  const response = await fetch(`${service.url}${path}`, {
+    method: "POST",
+    headers: { ...headers, authorization: `Bearer ${service.key}` },
+    body: JSON.stringify({ project_id: project, ...body }),
+  });
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  return (await response.json()) as T;
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const times: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const start = performance.now();
+    await work();
+    times.push(performance.now() - start);
+  }
+  return short(median(times));
+}
+
+async function measurePages(): Promise<void> {
+  const { count } = await ask<{ count: number }>("/calls/query_stats", {});
+  const select = ["inputs.model", "output.choices.0.message.content"];
+  const shown = { select, preview_chars: 200, limit: 100 };
+  const columns = ["inputs", "output"];
+  const orders = {
+    "newest first": [{ field: "started_at", direction: "desc" }],
+    "by latency": [{ field: "summary.weave.latency_ms", direction: "desc" }],
+  };
+  const table: Record<string, object> = {};
+  for (const [name, order] of Object.entries(orders)) {
+    for (const depth of [0, Math.floor(count / 9), Math.floor(count * 0.9)]) {
+      const after = depth === 0 ? undefined : await cursorAt(order, depth);
+      table[`${name}, depth ${depth}`] = {
+        "by cursor, ms": await timed(() => ask("/calls/page", { ...shown, sort_by: order, after })),
+        "by offset, ms": await timed(() => ask("/calls/query", { columns, sort_by: order, limit: 100, offset: depth })),
+      };
+    }
+  }
+  const newest = { sort_by: orders["newest first"] };
+  table["total exact"] = {
+    "by cursor, ms": await timed(() => ask("/calls/page", { ...shown, ...newest, total: "exact" })),
+  };
+  console.log(
+    `\n${count} calls of about 2 KB; pages of 100 with two leaves, beside inputs and output of the same rows`,
+  );
+  console.table(table);
+}
+
+/** Walks there in pages of keys. */
+async function cursorAt(order: object[], depth: number): Promise<string | undefined> {
+  let after: string | undefined;
+  for (let passed = 0; passed < depth; passed += 1000) {
+    const limit = Math.min(1000, depth - passed);
+    after = (await ask<Page>("/calls/page", { sort_by: order, after, limit, select: [] })).next;
+  }
+  return after;
+}
+
+async function measureTails(): Promise<void> {
+  const table: Record<string, object> = {};
+  for (const perSecond of [50, 2000]) {
+    for (const readers of [0, 1, 20])
+      table[`${perSecond} calls/s, ${readers} readers`] = await measureTail(perSecond, readers);
+  }
+  for (const readers of [0, 1, 20, 0, 1, 20]) {
+    const name = `as fast as possible, ${readers} readers`;
+    const before = table[name] as { "calls/s": number } | undefined;
+    const rate = await measureIngest(readers);
+    table[name] = { "calls/s": before === undefined ? rate : short((before["calls/s"] + rate) / 2) };
+  }
+  console.log("\nfrom the response of the write to the event at a reader");
+  console.table(table);
+}
+
+/** Readers of one project, each with the same request, and when each call came. */
+async function startReaders(count: number, projectId: string) {
+  const leaving = new AbortController();
+  const came = new Map<string, number[]>();
+  const connection = connectTracing({ baseUrl: service.url, apiKey: service.key });
+  const ready = new Set<number>();
+  const reading = Array.from({ length: count }, async (_, reader) => {
+    const request = { project_id: projectId, select: ["name", "status"] };
+    for await (const { kind, id = "" } of callsTail(connection, request, { signal: leaving.signal })) {
+      if (kind === "caught_up") ready.add(reader);
+      if (kind !== "changed") continue;
+      const times = came.get(id) ?? [];
+      times.push(performance.now());
+      came.set(id, times);
+    }
+  });
+  const ended = Promise.allSettled(reading);
+  while (ready.size < count) await delay(5);
+  return {
+    came,
+    async stop() {
+      leaving.abort(new Error("measured"));
+      await ended;
+    },
+  };
+}
+
+async function measureTail(perSecond: number, readerCount: number): Promise<object> {
+  const projectId = `local/tail-${perSecond}-${readerCount}`;
+  const readers = await startReaders(readerCount, projectId);
+  const acknowledged = new Map<string, number>();
+  const size = Math.max(1, Math.round(perSecond / 50));
+  const sending: Promise<void>[] = [];
+  const write = async (request: ReadyRequest, ids: readonly string[]) => {
+    await send(service, agent, request);
+    for (const id of ids) acknowledged.set(id, performance.now());
+  };
+  const began = performance.now();
+  for (let sent = 0; performance.now() - began < seconds * 1000; sent++) {
+    const { ids, request } = readyWrite(projectId, size);
+    sending.push(write(request, ids));
+    await delay(Math.max(0, began + (sent + 1) * ((1000 * size) / perSecond) - performance.now()));
+  }
+  await Promise.all(sending);
+  await delay(1000);
+  await readers.stop();
+  const waits = [...acknowledged].flatMap(([id, at]) =>
+    (readers.came.get(id) ?? []).map((time) => Math.max(0, time - at)),
+  );
+  const expected = acknowledged.size * readerCount;
+  return {
+    calls: acknowledged.size,
+    ...(readerCount > 0 && {
+      "p50 ms": short(quantile(waits, 0.5)),
+      "p99 ms": short(quantile(waits, 0.99)),
+      missed: expected - waits.length,
+    }),
+  };
+}
+
+function readyWrite(projectId: string, size: number): { ids: string[]; request: ReadyRequest } {
+  const ids = Array.from({ length: size }, () => newId());
+  const time = new Date().toISOString();
+  const batch = ids.map((id) => ({
+    project_id: projectId,
+    id,
+    trace_id: id,
+    op_name: "bench",
+    started_at: time,
+    ended_at: time,
+    attributes: {},
+    inputs: { text: "x".repeat(1000) },
+    output: "y".repeat(500),
+    summary: {},
+  }));
+  const bytes = Buffer.from(JSON.stringify({ batch }));
+  return { ids, request: { path: `/v2/${projectId}/calls/complete`, headers, bytes } };
+}
+
+/** Calls a second over four connections. */
+async function measureIngest(readerCount: number): Promise<number> {
+  const projectId = `local/ingest-${newId()}`;
+  const requests = completeRequests(projectId, 40 * seconds, 50);
+  const readers = await startReaders(readerCount, projectId);
+  const began = performance.now();
+  await sendAll(service, requests, 4);
+  const took = performance.now() - began;
+  await readers.stop();
+  return short((requests.length * 50 * 1000) / took);
+}

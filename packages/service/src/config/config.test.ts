@@ -13,6 +13,7 @@ test("defaults work without any variable", () => {
     textIndex: "bloom",
     trainingConcurrency: 1,
     trainingStallMs: 3_600_000,
+    webhooksPrivate: false,
     loraRank: undefined,
     apiKey: undefined,
     defaultEntity: "local",

@@ -3,6 +3,9 @@ import { useEffect } from "react";
 import { useCommands } from "../commands/use-commands.js";
 import { useCallPages } from "../calls/use-call-pages.js";
 import { linkToProject } from "../project/project-link.js";
+import { asCurl } from "../data/as-curl.js";
+import { serviceUrl } from "../session/service-url.js";
+import { copyText } from "../ui/notice.js";
 import { Failure } from "../ui/failure.js";
 import { Waiting } from "../ui/waiting.js";
 import { CallHead } from "./call-head.js";
@@ -34,6 +37,11 @@ export function CallScreen() {
   useCommands({ scope: "Call" }, callCommands, {
     previous: open(index - 1),
     next: open(index + 1),
+    curl: () =>
+      copyText(
+        asCurl(serviceUrl(), "/call/read", { project_id: projectId, id: span ?? callId }),
+        "the request as curl",
+      ),
     back: () =>
       void navigate({ to: "/$entity/$project/calls", params: { entity, project }, search: { ...search, at: callId } }),
   });

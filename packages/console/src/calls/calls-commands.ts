@@ -10,6 +10,7 @@ export const callsCommands = {
   text: { title: "Search a text", keys: ["/"] },
   drop: { title: "Drop the last condition", keys: ["Backspace"] },
   order: { title: "Newest or longest first", keys: ["o"] },
+  curl: { title: "Copy the request as curl", keys: ["Y"] },
   columns: { title: "Choose columns", keys: ["c"] },
   live: { title: "Look for new calls, or stop that", keys: ["."] },
 };

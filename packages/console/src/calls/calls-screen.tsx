@@ -1,10 +1,13 @@
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useCallback, useMemo, useRef, useState } from "react";
 import { useCommands } from "../commands/use-commands.js";
+import { asCurl } from "../data/as-curl.js";
 import { FirstTrace } from "../first-trace/first-trace.js";
 import { VirtualGrid } from "../grid/virtual-grid.js";
+import { serviceUrl } from "../session/service-url.js";
 import { Failure } from "../ui/failure.js";
 import { counted, formatCount, formatMoment } from "../ui/format.js";
+import { copyText } from "../ui/notice.js";
 import { useMedia } from "../ui/use-media.js";
 import { Waiting } from "../ui/waiting.js";
 import { columnPaths, conditionsOf } from "./calls-search.js";
@@ -12,7 +15,7 @@ import type { CallsSearch } from "./calls-search.js";
 import { ColumnsDialog } from "./columns-dialog.js";
 import { callColumns } from "./columns.js";
 import { Conditions, describeConditions } from "./conditions.js";
-import { useCallPages, useNewerCalls } from "./use-call-pages.js";
+import { tableRequest, useCallPages, useNewerCalls } from "./use-call-pages.js";
 import type { PagesState } from "./call-pages.js";
 import { callsCommands } from "./calls-commands.js";
 import "./calls-screen.css";
@@ -66,6 +69,8 @@ export function CallsScreen() {
     text: () => textField.current?.focus(),
     drop: last && (() => change({ [last]: undefined })),
     order: () => change({ sort: search.sort === undefined ? "latency" : undefined }),
+    curl: () =>
+      copyText(asCurl(serviceUrl(), "/calls/page", tableRequest(projectId, search, Date.now())), "the request as curl"),
     columns: () => setChoosing(true),
     live: search.sort === undefined ? () => setLive(!isLive) : undefined,
   });

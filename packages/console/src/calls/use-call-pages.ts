@@ -17,20 +17,24 @@ const previewChars = 200;
 /** How often newer calls are looked for. */
 const lookMs = 2000;
 
+/** What the pages of a table are asked for by, besides their cursors. */
+export const tableRequest = (projectId: string, search: CallsSearch, now: number) => ({
+  project_id: projectId,
+  ...selectionOf(search, now),
+  sort_by: orderOf(search),
+  select: [...selectedProperties, ...columnPaths(search)],
+  preview_chars: previewChars,
+  include: ["costs" as const],
+});
+
 function open(session: BrowserSession, projectId: string, search: CallsSearch): CallPages<TableRow> {
   // Cursors are those of one selection: a period begins when the table was opened.
-  const selection = selectionOf(search, Date.now());
-  const select = [...selectedProperties, ...columnPaths(search)];
+  const request = tableRequest(projectId, search, Date.now());
   return new CallPages((start, signal) =>
     callsPage(
       session.connection,
       {
-        project_id: projectId,
-        ...selection,
-        sort_by: orderOf(search),
-        select,
-        preview_chars: previewChars,
-        include: ["costs"],
+        ...request,
         // Once for all pages that follow.
         total: start.after === undefined && start.before === undefined ? "estimate" : "none",
         ...start,

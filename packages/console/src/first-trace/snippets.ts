@@ -1,3 +1,5 @@
+import { shellWord } from "../data/as-curl.js";
+
 export interface Snippet {
   /** As its tab is called. */
   name: string;
@@ -11,9 +13,6 @@ export interface SnippetStep {
 }
 
 const quoted = (text: string): string => JSON.stringify(text);
-/** One word of a shell. */
-const shellWord = (text: string): string => (/^[\w:/.@%=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
-
 /** How a first call gets from each language into a project of this service. They need the key in `HEDDLE_API_KEY`. */
 export function firstTraceSnippets(url: string, projectId: string): Snippet[] {
   const address = shellWord(url);

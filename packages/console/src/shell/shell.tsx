@@ -6,6 +6,7 @@ import { useCommands } from "../commands/use-commands.js";
 import { linkToProject } from "../project/project-link.js";
 import { LogInAgain } from "../session/log-in-again.js";
 import { useSession, useSessionState } from "../session/session-context.js";
+import { copyText, useNotice } from "../ui/notice.js";
 import { UserMenu } from "./user-menu.js";
 import { shellCommands } from "./shell-commands.js";
 import "./shell.css";
@@ -18,11 +19,13 @@ export function Shell() {
   const projectId = entity === undefined || project === undefined ? undefined : `${entity}/${project}`;
   const [open, setOpen] = useState<"keys" | "palette">();
   const navigate = useNavigate();
+  const notice = useNotice();
   const close = () => setOpen(undefined);
   const logOut = () => void session.logOut("here");
   useCommands({ scope: "Everywhere" }, shellCommands, {
     home: () => void navigate({ to: "/" }),
     project: projectId === undefined ? undefined : () => void navigate(linkToProject(projectId)),
+    link: () => copyText(location.href, "the address"),
     palette: () => setOpen("palette"),
     keys: () => setOpen("keys"),
     logOut,
@@ -40,6 +43,9 @@ export function Shell() {
             </Link>
           )}
         </nav>
+        <p className="top-note quiet" role="status">
+          {notice}
+        </p>
         {!isReachable && (
           <p className="top-note is-error" role="alert">
             ✗ The service does not respond. Trying again…

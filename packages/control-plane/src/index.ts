@@ -24,6 +24,8 @@ export { rolloutId, type RolloutRecord } from "./training-jobs/rollouts.js";
 export type { TrainingJobs } from "./training-jobs/training-jobs.js";
 export type { Checkpoint, CheckpointParity, TrainingModel } from "./training-models/records.js";
 export type { Checkpoints, TrainingModels } from "./training-models/training-models.js";
+export type { Share, ShareCheck, Shares } from "./access/shares.js";
+export type { ExportLinks, LinkedExport } from "./access/export-links.js";
 export type { SessionCheck, Sessions } from "./access/sessions.js";
 export type { UrlSignatures } from "./access/url-signatures.js";
 export type { User, Users } from "./access/users.js";

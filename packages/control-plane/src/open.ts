@@ -26,6 +26,7 @@ import { trainingReads } from "./migrations/0012-training-reads.js";
 import { trainingRollouts } from "./migrations/0013-training-rollouts.js";
 import { webhooks } from "./migrations/0014-webhooks.js";
 import { repeatableRequests } from "./migrations/0015-repeatable-requests.js";
+import { links } from "./migrations/0016-links.js";
 import { checkPathName, isStorable } from "./database/names.js";
 import { openProjectDeletions } from "./project-deletion/project-deletions.js";
 import type { ProjectDeletions } from "./project-deletion/project-deletions.js";
@@ -43,6 +44,11 @@ import type { TrackingRuns } from "./tracking-runs/tracking-runs.js";
 import { shownPrefix } from "./access/secret.js";
 import { openSessions } from "./access/sessions.js";
 import type { Sessions } from "./access/sessions.js";
+import { openExportLinks } from "./access/export-links.js";
+import type { ExportLinks } from "./access/export-links.js";
+import { openKeyChecks } from "./access/key-checks.js";
+import { openShares } from "./access/shares.js";
+import type { Shares } from "./access/shares.js";
 import { openUrlSignatures } from "./access/url-signatures.js";
 import type { UrlSignatures } from "./access/url-signatures.js";
 import { openUsers } from "./access/users.js";
@@ -67,6 +73,10 @@ export interface ControlPlane {
   webhooks: Webhooks;
   /** Of browsers, which have the rights of a key without keeping it. */
   sessions: Sessions;
+  /** To what is downloaded without a key. */
+  exportLinks: ExportLinks;
+  /** Of single traces, with anybody who has the link. */
+  shares: Shares;
   /** Of URLs that give the access of a key by themselves. */
   urlSignatures: UrlSignatures;
   /** Requests that are carried out once, however often they come. */
@@ -131,6 +141,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
         trainingRollouts,
         webhooks,
         repeatableRequests,
+        links,
       ],
       now,
     );
@@ -151,7 +162,9 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
       artifacts: openArtifacts(database, now),
       trackingRuns: openTrackingRuns(database, now),
       webhooks: openWebhooks(database, now),
-      sessions: openSessions(database, verifier, options.owner?.secret, now),
+      sessions: openSessions(database, openKeyChecks(verifier, options.owner?.secret, "sessions"), now),
+      exportLinks: openExportLinks(database, openKeyChecks(verifier, options.owner?.secret, "exports"), now),
+      shares: openShares(database, openKeyChecks(verifier, options.owner?.secret, "shares"), now),
       urlSignatures: await openUrlSignatures(database, owner && { id: owner.caller.key_id, secret: owner.secret }),
       repeatableRequests: openRepeatableRequests(database, now),
       leases: openLeases(database),

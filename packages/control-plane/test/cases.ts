@@ -287,6 +287,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         { version: 13n, name: "training-rollouts" },
         { version: 14n, name: "webhooks" },
         { version: 15n, name: "repeatable-requests" },
+        { version: 16n, name: "links" },
       ]);
     });
 
@@ -304,7 +305,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         code: "incompatible",
         message: expect.stringContaining("version 1000"),
       });
-      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 16n }]);
+      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 17n }]);
     });
 
     test("a migration that fails leaves nothing", async () => {

@@ -14,6 +14,8 @@ export interface Caller {
   owner: boolean;
   /** The session of a browser by which the request has the rights of the key; absent where it sent the key. */
   session?: { id: string; expires_at: bigint };
+  /** The share by which the request may read one trace of one project, and nothing else. */
+  share?: { id: string; project_id: string; trace_id: string; redact: readonly string[] };
 }
 
 const ranks: Record<Role, number> = { read: 0, write: 1, admin: 2 };

@@ -5,7 +5,8 @@ import { integerOf, textOf } from "../database/database.js";
 import { endSessionsOfKey } from "./end-sessions.js";
 import { isRecentUse, RecentLookups } from "./recent-lookups.js";
 import { newSecret, secretHash } from "./secret.js";
-import type { KeyCheck, KeyVerifier } from "./verify.js";
+import type { KeyChecks } from "./key-checks.js";
+import type { KeyCheck } from "./verify.js";
 
 /** The secrets of a new session; both are needed, and only their hashes are stored. */
 interface NewSession {
@@ -55,23 +56,10 @@ interface StoredSession {
   lastUsedAt: bigint;
 }
 
-/** `ownerSecret` is the key that is not stored: its sessions end when it becomes another. */
-export function openSessions(
-  database: Database,
-  verifier: KeyVerifier,
-  ownerSecret: string | undefined,
-  now: () => bigint,
-): Sessions {
+export function openSessions(database: Database, keys: KeyChecks, now: () => bigint): Sessions {
   /** By the hash of the token. */
   const recent = new RecentLookups<StoredSession | undefined>(now);
-  const ownerCheck = ownerSecret === undefined ? "" : secretHash(`sessions of ${secretHash(ownerSecret)}`);
-  const checkOf = ({ owner }: Caller) => (owner ? ownerCheck : "");
-
-  async function callerOf(keyId: string, keyCheck: string): Promise<KeyCheck> {
-    const check = await verifier.checkId(keyId);
-    if (check.caller === undefined || checkOf(check.caller) === keyCheck) return check;
-    return { refused: "revoked", key_id: keyId };
-  }
+  const { checkOf, callerOf } = keys;
 
   async function find(tokenHash: string): Promise<StoredSession | undefined> {
     const look = async () => {

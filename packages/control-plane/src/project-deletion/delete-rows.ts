@@ -28,6 +28,8 @@ const ofProject: readonly (readonly [table: string, condition: string])[] = [
   ["webhooks", "project_id = $1"],
   ["repeatable_requests", "project_id = $1"],
   ["jobs", "project_id = $1"],
+  ["export_links", "project_id = $1"],
+  ["shares", "project_id = $1"],
   ["projects", "entity || '/' || name = $1"],
   ["project_deletions", "project_id = $1"],
 ];

@@ -9,6 +9,7 @@ import { currentSharer, enterRoute } from "../limits/request-scope.js";
 import { errorForms } from "./error-forms.js";
 import { readJsonBody } from "./json-body.js";
 import type { JsonBodyLimits } from "./json-body.js";
+import { withUnknownParameters } from "./unknown-parameters.js";
 import { pathOf, pathPattern } from "./path-pattern.js";
 import type { PathPattern } from "./path-pattern.js";
 import type { KeyAccess, KeyedRequest, Route, RouteHandler } from "./route.js";
@@ -17,6 +18,8 @@ export interface RouteOptions {
   authenticate: (request: HttpRequest) => Promise<Caller>;
   /** Returns what an error means to the client; undefined is a 500. */
   onError: (error: unknown) => Problem | undefined;
+  /** Throws for a project that cannot be used at the moment, once the caller has the right in it. */
+  checkProject?: (projectId: string) => void;
   /** Slots of requests that work on the main thread. */
   turns: FairShare;
 }
@@ -59,7 +62,7 @@ export function serveRoutes(routes: readonly OpenedRoute[], options: RouteOption
     const entity = reservedEntities.has(first) ? undefined : byFirstSegment.get("{entity}");
     for (const served of byFirstSegment.get(first) ?? entity ?? []) {
       const response = await respond(served, path, request, options);
-      if (response !== undefined) return response;
+      if (response !== undefined) return withUnknownParameters(request, response, []);
     }
     return await next(request);
   };
@@ -70,7 +73,7 @@ async function respond(
   { route, patterns, handle }: Served,
   path: string,
   request: HttpRequest,
-  { authenticate, onError, turns }: RouteOptions,
+  { authenticate, onError, turns, checkProject }: RouteOptions,
 ): Promise<HttpResponse | undefined> {
   let turn: Release | undefined;
   const json = async (limits: JsonBodyLimits): Promise<unknown> =>
@@ -82,7 +85,10 @@ async function respond(
     checkMethod(route, request.method);
     const { access } = route;
     const caller = typeof access === "string" ? undefined : await authenticate(request);
-    if (typeof access !== "string") checkAccess(route.id, access, params, caller as Caller);
+    if (typeof access !== "string") {
+      checkAccess(route.id, access, params, caller as Caller);
+      if (access.project === "path") checkProject?.(`${params["entity"]}/${params["project"]}`);
+    }
     const response = await handle({ http: request, params, caller: caller as Caller, json });
     return withoutBody(request, { ...response, headers: { ...securityHeaders, ...response.headers } });
   } catch (error) {

@@ -1,5 +1,6 @@
 import { callerMay } from "@heddle/control-plane";
 import type { Caller, Role } from "@heddle/control-plane";
+import { Problem } from "@heddle/server-stub";
 import type { HttpRequest } from "@heddle/server-stub";
 import { projectIdRule, splitProject } from "../access/project-id.js";
 import { currentScope } from "../limits/request-scope.js";
@@ -33,10 +34,16 @@ export function contextOf(services: WandbServices, caller: Caller, request: Http
   return { services, caller, entity, urlOf, work };
 }
 
-/** Whether the caller has the right in the project, `entity/project`; false for text that is not a project id. */
-export function may({ caller }: GraphqlContext, projectId: string, right: Role): boolean {
+/**
+ * Whether the caller has the right in the project, `entity/project`; false for text that is not a project id. Throws 409, as
+ * operations do, for a project that is being deleted.
+ */
+export function may({ caller, services }: GraphqlContext, projectId: string, right: Role): boolean {
   const name = splitProject(projectId);
-  return name !== undefined && callerMay(caller, name.entity, name.project, right);
+  if (name === undefined || !callerMay(caller, name.entity, name.project, right)) return false;
+  if (services.control.projectDeletions.has(projectId))
+    throw new Problem(409, `the project ${projectId} is being deleted`);
+  return true;
 }
 
 /** Throws {@link GraphqlError} for text that is not a project id. */

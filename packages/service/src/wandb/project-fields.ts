@@ -1,5 +1,5 @@
-import { callerMay } from "@heddle/control-plane";
 import { textIn } from "./graphql/arguments.js";
+import { may } from "./graphql-context.js";
 import type { GraphqlContext } from "./graphql-context.js";
 import type { Arguments } from "./graphql/document.js";
 import type { Fields } from "./graphql/select.js";
@@ -9,8 +9,8 @@ import { runFields } from "./run-fields.js";
 
 /** A project that exists and that the caller may read; null otherwise. */
 export async function findProject(context: GraphqlContext, entity: string, name: string): Promise<Fields | null> {
-  const { services, caller, work } = context;
-  if (!callerMay(caller, entity, name, "read")) return null;
+  const { services, work } = context;
+  if (!may(context, `${entity}/${name}`, "read")) return null;
   work.charge("statement");
   const found = await services.control.projects.get(entity, name);
   return found === undefined ? null : projectFields(context, entity, found.name);

@@ -2,6 +2,7 @@ import { callerMay, steadyNow } from "@heddle/control-plane";
 import type { ControlPlane, Role, UrlSignatures } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import { authenticateUrl } from "../access/authenticate.js";
+import { checkUsable } from "../access/authorize.js";
 import { splitProject } from "../access/project-id.js";
 import { currentScope } from "../limits/request-scope.js";
 
@@ -34,7 +35,7 @@ export function signedPathOf(signatures: UrlSignatures, keyId: string, grant: Gr
 
 /**
  * Returns what a token grants. Throws `forbidden` for one that was not signed here or has expired, for one of a key that is
- * revoked, and where the key may not do it any more. The current request then works for the owner of the key.
+ * revoked, and where the key may not do it any more, and `conflict` while the project is being deleted. The current request then works for the owner of the key.
  */
 export async function readGrant(control: ControlPlane, token: string, now = steadyNow()): Promise<Grant> {
   const [keyId = "", payload = "", signature = ""] = token.split(".");
@@ -46,8 +47,13 @@ export async function readGrant(control: ControlPlane, token: string, now = stea
   const caller = await authenticateUrl(control, keyId);
   const { entity = "", project = "" } = splitProject(grant.project_id) ?? {};
   const right = rights[grant.kind];
-  if (callerMay(caller, entity, project, right)) return grant;
-  throw new HeddleError("forbidden", `the API key for which the URL was signed may not ${right} this project any more`);
+  if (!callerMay(caller, entity, project, right))
+    throw new HeddleError(
+      "forbidden",
+      `the API key for which the URL was signed may not ${right} this project any more`,
+    );
+  checkUsable(control, grant.project_id);
+  return grant;
 }
 
 function refused(reason: "unknown" | "expired", keyId: string | undefined, message: string): HeddleError {

@@ -171,3 +171,13 @@ describe("a key with the right", () => {
     },
   );
 });
+
+test.each(names)("%s names the parameters of the query that it does not read", async (name) => {
+  const [sample] = samplesOf(name, tenants.own);
+  if (sample === undefined) throw new Error(`no sample of ${name}`);
+  for (const key of [keys.write, undefined]) {
+    const { headers } = await send({ ...sample, path: `${sample.path}?limt=1&%C3%A9` }, key);
+    expect(headers.get("x-heddle-unknown-parameters")).toBe("limt, %C3%A9");
+    expect((await send(sample, key)).headers.get("x-heddle-unknown-parameters")).toBeNull();
+  }
+});

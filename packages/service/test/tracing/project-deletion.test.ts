@@ -2,6 +2,8 @@ import { join } from "node:path";
 import Database from "libsql";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { seededTenant } from "../isolation/tenants.js";
+import { requestOf, routeSamples } from "../routes/route-samples.js";
+import { routeTenant } from "../routes/route-tenants.js";
 import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 
@@ -132,4 +134,25 @@ test("several requests for one project wait for one deletion", async () => {
   const responses = await Promise.allSettled([1, 2, 3].map(async () => await deleteProject(projectId)));
   expect(responses.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "fulfilled"]);
   expect(work).toHaveBeenCalledTimes(1);
+});
+
+test("nor does wandb use a project that is being deleted", async () => {
+  const projectId = newProject();
+  const { control } = service.services;
+  const { key, secret } = await control.keys.create({ user_name: "ann", entity: "acme", role: "write" });
+  const tenant = await routeTenant(service, projectId, key.id);
+  const own = ["graphql", "fileStream", "signedUrl"] as const;
+  const samples = own.flatMap((name) => routeSamples[name](tenant, service).map((sample) => ({ name, sample })));
+  const ofProject = samples.filter(({ sample }) => JSON.stringify(sample).includes(nameOf(projectId)) || !sample.body);
+  await control.projectDeletions.begin(projectId, "ann");
+  const statuses = new Map<string, number[]>();
+  for (const { name, sample } of ofProject) {
+    const { status } = await service.fetch(...requestOf(sample, secret));
+    statuses.set(name, [...(statuses.get(name) ?? []), status]);
+  }
+  expect([...statuses.keys()]).toEqual([...own]);
+  for (const [name, all] of statuses) expect([name, new Set(all)]).toEqual([name, new Set([409])]);
+  const foreign = await service.key({ entity: "rival", role: "admin" });
+  const named = routeSamples.fileStream(tenant, service)[0];
+  if (named) expect((await service.fetch(...requestOf(named, foreign))).status).toBe(403);
 });

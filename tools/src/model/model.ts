@@ -60,6 +60,8 @@ export interface Operation {
   errorObject: boolean;
   /** Its success response holds a secret (`x-heddle-secret`). */
   secret: boolean;
+  /** It works with the token of a share (`x-heddle-share`). */
+  share: boolean;
   /** JSON pointer to it in the document. */
   pointer: string;
   params: Parameter[];

@@ -38,6 +38,7 @@ export interface OperationObject {
   "x-heddle-needs-provider"?: boolean;
   "x-heddle-raw-body"?: boolean;
   "x-heddle-secret"?: boolean;
+  "x-heddle-share"?: boolean;
   "x-heddle-streamed-body"?: boolean;
   "x-heddle-max-body-bytes"?: number;
   [key: string]: unknown;

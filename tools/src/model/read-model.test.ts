@@ -110,7 +110,7 @@ const refused: [what: string, change: (document: ValidDocument) => void, message
   [
     "a misspelt extension",
     withOperation({ "x-heddle-alias": [] }),
-    "#/paths/~1things/post/x-heddle-alias: unknown extension; an operation may carry x-heddle-access, x-heddle-aliases, x-heddle-destructive, x-heddle-error-object, x-heddle-extension, x-heddle-needs-provider, x-heddle-raw-body, x-heddle-secret, x-heddle-streamed-body, x-heddle-max-body-bytes",
+    "#/paths/~1things/post/x-heddle-alias: unknown extension; an operation may carry x-heddle-access, x-heddle-aliases, x-heddle-destructive, x-heddle-error-object, x-heddle-extension, x-heddle-needs-provider, x-heddle-raw-body, x-heddle-secret, x-heddle-share, x-heddle-streamed-body, x-heddle-max-body-bytes",
   ],
   [
     "an operation without its access",

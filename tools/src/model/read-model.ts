@@ -125,6 +125,7 @@ function readOperation({
     destructive: operation["x-heddle-destructive"] === true,
     errorObject: operation["x-heddle-error-object"] === true,
     secret: operation["x-heddle-secret"] === true,
+    share: operation["x-heddle-share"] === true,
     pointer,
     params,
     ...(body && { body }),

@@ -16,7 +16,7 @@ const knownExtensions = {
   document: words("x-heddle-interface x-heddle-max-body-bytes"),
   operation: words(
     `x-heddle-access x-heddle-aliases x-heddle-destructive x-heddle-error-object x-heddle-extension x-heddle-needs-provider
-    x-heddle-raw-body x-heddle-secret x-heddle-streamed-body x-heddle-max-body-bytes`,
+    x-heddle-raw-body x-heddle-secret x-heddle-share x-heddle-streamed-body x-heddle-max-body-bytes`,
   ),
   schema: words(
     `x-heddle-raw-json x-heddle-lenient-items x-heddle-max-items x-heddle-limits x-heddle-exact-integers

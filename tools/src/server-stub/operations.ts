@@ -103,6 +103,7 @@ function entryOf(model: Model, operation: Operation, draft: Draft): (indexOf: In
     paths: [path, ...aliases],
     public: operation.public,
     ...(operation.errorObject && { errorObject: true }),
+    ...(operation.share && { share: true }),
     ...(operation.access && { access: operation.access }),
     ...inputs,
     ...(body && { body: body(indexOf) }),

@@ -27,6 +27,8 @@ export interface OperationEntry {
   public: boolean;
   /** Errors have the object `error` of the OpenAI API besides the body of the interface. */
   errorObject?: boolean;
+  /** It works with the token of a share, for what that shares. */
+  share?: boolean;
   /** What a key needs; absent where the operation is public. */
   access?: AccessEntry;
   /** Parameters that the operation reads; absent where it reads none. */

@@ -1,10 +1,13 @@
-import type { Caller, ControlPlane, SessionCheck } from "@heddle/control-plane";
+import type { Caller, ControlPlane, KeyCheck, SessionCheck } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import { Problem, readCredentials } from "@heddle/server-stub";
 import type { HttpRequest } from "@heddle/server-stub";
 import type { Config } from "../config/config.js";
 import { currentScope } from "../limits/request-scope.js";
 import { sessionCookies, sessionHeader } from "../sessions/session-cookie.js";
+
+/** Of the tokens of shares. */
+export const sharePrefix = "share_";
 
 interface Keys {
   control: ControlPlane;
@@ -43,18 +46,30 @@ export async function callerIfAny(keys: Keys): Promise<Caller | undefined> {
  * key is revoked.
  */
 export async function authenticateUrl(control: ControlPlane, keyId: string): Promise<Caller> {
-  const caller = accept(await control.keys.checkId(keyId));
+  return acceptUrl(await control.keys.checkId(keyId));
+}
+
+/** The same for a key that was looked up. */
+export function acceptUrl(check: KeyCheck): Caller {
+  const caller = accept(check);
   if (caller !== undefined) return caller;
   throw new HeddleError("forbidden", "the API key for which the URL was signed is revoked: ask for a new one");
 }
 
 type Check = SessionCheck | { caller?: undefined; refused: "missing" };
 
-/** Where the header of sessions is present the session alone decides: browsers add keys that they keep by themselves. */
+/**
+ * Where the header of sessions is present the session alone decides: browsers add keys that they keep by themselves. The token
+ * of a share is an unknown key to everything that does not check what it shares.
+ */
 async function checkRequest({ control, config }: Keys, request: HttpRequest): Promise<Check> {
   const token = request.header(sessionHeader);
   if (token !== undefined) return await control.sessions.check(token, sessionCookies(request, config.publicUrls));
   const { scheme, secret } = readCredentials(request);
+  if (scheme === "bearer" && secret.startsWith(sharePrefix)) {
+    const isShared = currentScope()?.route?.isShared === true;
+    return isShared ? await control.shares.check(secret.slice(sharePrefix.length)) : { refused: "unknown" };
+  }
   return scheme === "none" ? { refused: "missing" } : await control.keys.check(secret);
 }
 

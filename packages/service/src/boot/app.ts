@@ -4,7 +4,7 @@ import type { HttpRequest, HttpServer, Interceptor, OperationEntry, Problem, Ser
 import { createTracingServer } from "@heddle/server-stub/tracing";
 import { createTrainingServer } from "@heddle/server-stub/training";
 import { authenticate } from "../access/authenticate.js";
-import { authorize, checkNotDeleted, recordProject } from "../access/authorize.js";
+import { authorize, checkNotDeleted, checkUsable, recordProject } from "../access/authorize.js";
 import { reportUnknownProject } from "../access/unknown-project.js";
 import type { Metrics } from "../observability/metrics.js";
 import { firstLine } from "../operations/outages.js";
@@ -79,6 +79,7 @@ export function createApp(
     {
       authenticate: (request) => authenticate(services, request),
       onError,
+      checkProject: (projectId) => checkUsable(services.control, projectId),
       turns: openTurns(limits),
     },
     interfaces,
@@ -89,7 +90,7 @@ export function createApp(
 
 const noteOperation: Interceptor<Caller> = (next) => (request, context) => {
   const { operation } = context;
-  if (operation !== undefined) enterRoute(operation.id, operation.paths[0] ?? "");
+  if (operation !== undefined) enterRoute(operation.id, operation.paths[0] ?? "", operation.share);
   return next(request, context);
 };
 

@@ -20,6 +20,8 @@ export interface ServedRoute {
   id: string;
   /** With the names of its parameters. */
   path: string;
+  /** Whether tokens of shares work for it. */
+  isShared: boolean;
 }
 
 /** Why a request has no caller, and the id of its key where that is known. */
@@ -78,11 +80,12 @@ export class RequestScope {
     return this.#sharer;
   }
 
-  /** A session shares with others as a key does: several people may have sessions of one key. */
+  /** A session, and a share, takes turns with others as a key does: several people may have sessions of one key. */
   identify(caller: Caller): void {
-    const { key_id, entity, session } = caller;
+    const { key_id, entity, session, share } = caller;
+    const own = session === undefined ? share && `share ${share.id}` : `session ${session.id}`;
     this.#caller = caller;
-    this.#sharer = { key: session === undefined ? key_id : `session ${session.id}`, entity };
+    this.#sharer = { key: own ?? key_id, entity };
   }
 
   /** Ends the request: its key is not valid any more. */
@@ -182,9 +185,9 @@ export function currentScope(): RequestScope | undefined {
 }
 
 /** Notes what the current request asks for. */
-export function enterRoute(id: string, path: string): void {
+export function enterRoute(id: string, path: string, isShared = false): void {
   const scope = storage.getStore();
-  if (scope !== undefined) scope.route = { id, path };
+  if (scope !== undefined) scope.route = { id, path, isShared };
 }
 
 /** Who sent the request that the running code works for. */

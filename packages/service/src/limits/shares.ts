@@ -32,6 +32,20 @@ export function openTurns({ readsPerKey, readsPerEntity }: Limits): FairShare {
   });
 }
 
+/** Exports that run at once. Each takes a slot of reads for as long as it is downloaded, and its key has more of those. */
+export function openExportSlots(): FairShare {
+  return new FairShare({
+    capacity: readSlots / 2,
+    perKey: 1,
+    perEntity: Math.max(1, readSlots / 4),
+    messages: {
+      key: "This key downloads an export already, and has one at a time",
+      entity: `This entity downloads ${Math.max(1, readSlots / 4)} exports already, which is its share`,
+      all: "Others download exports: try again later",
+    },
+  });
+}
+
 /** How requests share the engine of the traces; `cores` are those of an engine on this machine. */
 export function engineShares({ readsPerKey, readsPerEntity }: Limits, cores?: number): EngineShares {
   return {

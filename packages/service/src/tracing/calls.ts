@@ -8,6 +8,7 @@ import { collect } from "../http/collect.js";
 import { MatchingActions } from "../matching/act-on-matching.js";
 import type { Caller, Services } from "../services.js";
 import { reserveForResponse, reserveForStream } from "../limits/request-scope.js";
+import { sharedPart } from "../shares/shared-trace.js";
 import { endOf, startOf } from "../wire/call-parts.js";
 import { withQueueMembership } from "../wire/queue-membership.js";
 import { UserNames } from "../wire/user-names.js";
@@ -56,8 +57,8 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
       return { res: outcomes.map(batchEntry) };
     },
 
-    async callRead({ body, signal }) {
-      const call = await store.calls.read(body, { signal });
+    async callRead({ body, signal }, caller) {
+      const call = sharedPart(caller, await store.calls.read(body, { signal }));
       return { call: call === undefined ? null : wireCall(call) };
     },
 

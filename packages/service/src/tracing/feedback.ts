@@ -8,6 +8,7 @@ import { FeedbackAcceptance } from "../feedback/accept-feedback.js";
 import { splitProject } from "../access/project-id.js";
 import { MatchingActions } from "../matching/act-on-matching.js";
 import { reserveForResponse } from "../limits/request-scope.js";
+import { checkSharedFeedback } from "../shares/shared-trace.js";
 import type { Caller, Services } from "../services.js";
 import { internalProjects } from "../wire/internal-refs.js";
 import { wireTime } from "../wire/time.js";
@@ -85,7 +86,8 @@ export function feedbackHandlers({ control, store }: Services): TracingHandlers<
       );
     },
 
-    async feedbackQuery({ body, signal }) {
+    async feedbackQuery({ body, signal }, caller) {
+      await checkSharedFeedback(store, caller, body, signal);
       const { result, total_count } = await store.feedback.query(body, {
         signal,
         reserve: reserveForResponse(["limit"]),

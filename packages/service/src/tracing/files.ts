@@ -1,25 +1,11 @@
-import type { BlobReader } from "@heddle/blob-store";
 import { HeddleError } from "@heddle/errors";
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
 import { fileDigest } from "@heddle/trace-model";
-import type { StoredFile } from "@heddle/trace-store";
+import { storedBlob } from "../files/stored-blob.js";
+import { isFileShared } from "../shares/shared-trace.js";
 import type { Caller, Services } from "../services.js";
 
 export function fileHandlers({ store, blobs }: Services): TracingHandlers<Caller>["files"] {
-  /** A file of the index whose bytes are not there is lost, which is not the same as unknown. */
-  async function storedBlob({ blob_key: key, digest }: StoredFile): Promise<BlobReader> {
-    try {
-      return await blobs.get(key, { verify: true });
-    } catch (error) {
-      if (!(error instanceof HeddleError) || error.code !== "not_found") throw error;
-      throw new HeddleError(
-        "corrupt",
-        `the bytes of the file ${digest} are lost: send the file again, or have an operator restore the file store`,
-        { cause: new Error(`${key} is missing`, { cause: error }) },
-      );
-    }
-  }
-
   return {
     async fileCreate({ body }) {
       const { bytes, filename, mediaType } = body.file;
@@ -41,10 +27,11 @@ export function fileHandlers({ store, blobs }: Services): TracingHandlers<Caller
       return { digest };
     },
 
-    async fileContent({ body }) {
+    async fileContent({ body, signal }, caller) {
       const file = await store.files.get(body);
-      if (file === undefined) throw new HeddleError("not_found", `no file ${body.digest} in ${body.project_id}`);
-      return (await storedBlob(file)).stream;
+      if (file === undefined || !(await isFileShared(store, caller, body, signal)))
+        throw new HeddleError("not_found", `no file ${body.digest} in ${body.project_id}`);
+      return (await storedBlob(blobs, file)).stream;
     },
 
     async filesStats({ body }) {

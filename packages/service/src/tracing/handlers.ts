@@ -10,6 +10,7 @@ import { datasetHandlers } from "./datasets.js";
 import { evalResultHandlers } from "./eval-results.js";
 import { evaluationRunHandlers } from "./evaluation-runs.js";
 import { evaluationHandlers } from "./evaluations.js";
+import { exportHandlers } from "./exports.js";
 import { feedbackHandlers } from "./feedback.js";
 import { fileHandlers } from "./files.js";
 import { identityHandlers } from "./identity.js";
@@ -27,6 +28,7 @@ import { scorerHandlers } from "./scorers.js";
 import { scoreHandlers } from "./scores.js";
 import { serviceHandlers } from "./service.js";
 import { sessionHandlers } from "./sessions.js";
+import { shareHandlers } from "./shares.js";
 import { tableHandlers } from "./tables.js";
 import { threadHandlers } from "./threads.js";
 import { traceHandlers } from "./traces.js";
@@ -45,6 +47,7 @@ export function tracingHandlers(services: Services): TracingHandlers<Caller> {
     evalResults: evalResultHandlers(services),
     evaluationRuns: evaluationRunHandlers(services),
     evaluations: evaluationHandlers(services),
+    exports: exportHandlers(services),
     feedback: feedbackHandlers(services),
     files: fileHandlers(services),
     identity: identityHandlers(services),
@@ -62,6 +65,7 @@ export function tracingHandlers(services: Services): TracingHandlers<Caller> {
     scores: scoreHandlers(services),
     service: serviceHandlers(services),
     sessions: sessionHandlers(services),
+    shares: shareHandlers(services),
     tables: tableHandlers(services),
     threads: threadHandlers(services),
     traces: traceHandlers(services),

@@ -1,11 +1,13 @@
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
 import { listInPieces } from "../http/in-pieces.js";
+import { checkSharedTrace } from "../shares/shared-trace.js";
 import { reserveForResponse } from "../limits/request-scope.js";
 import type { Caller, Services } from "../services.js";
 
 export function traceHandlers({ store }: Services): TracingHandlers<Caller>["traces"] {
   return {
-    async traceOutline({ body, signal }) {
+    async traceOutline({ body, signal }, caller) {
+      checkSharedTrace(caller, body.trace_id);
       const outline = await store.traces.outline(body, { signal, reserve: reserveForResponse(["limit"]) });
       return {
         ...outline,

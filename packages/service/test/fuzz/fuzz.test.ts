@@ -1,7 +1,7 @@
 import { writeJson } from "@heddle/server-stub";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { operations, sampleRequest, toRequest } from "../spec-requests.js";
+import { operations, sampleRequest, signedOperations, toRequest } from "../spec-requests.js";
 import type { RequestParts, SpecOperation } from "../spec-requests.js";
 import { fuzzRuns, isDeep, shareOf } from "../search-depth.js";
 import { newProject, openTestService } from "../test-service.js";
@@ -74,6 +74,7 @@ describe("no request causes an error 500, every response fits the spec, and what
       // Of log-ins that fail, few are let through.
       (status) => status < 300 || status === 409 || status === 429 || (operation.destructive && status === 404),
     );
+    if (signedOperations.has(operation.id)) return;
     expect(accepted.length / statuses.length).toBeGreaterThan(isDeep ? 0.2 : 0.05);
   });
 });

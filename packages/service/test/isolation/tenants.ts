@@ -26,7 +26,8 @@ const rewrite = (text: string) => text.replaceAll(exampleKey, ownerKey);
 export function withoutNames(text: string): string {
   return shared
     .withoutNames(text)
-    .replace(/\bacme\/p-\w+/g, "<project>")
+    .replace(/\bacme(?:\/|%2F)p-\w+/g, "<project>")
+    .replace(/\bshare_\w+|(?<=\/exports\/)\w+/g, "<secret>")
     .replace(/"project":"p-\w+"/g, '"project":"<name>"')
     .replace(/"projects":\["p-\w+"\]/g, '"projects":["<name>"]')
     .replace(/"(secret|prefix|code)":"[\w+/=]+"/g, '"$1":"<secret>"');

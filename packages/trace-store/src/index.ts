@@ -13,6 +13,7 @@ export type { CallPages, CallsPage, CallsPageRequest, PageStart } from "./call-p
 export type { CallsTailRequest, CallTails, TailEvent, TailItem } from "./call-tails/call-tails.js";
 export type { CallPageRow } from "./call-pages/row-columns.js";
 export type { OrderPosition } from "./query/seek.js";
+export type { Aggregates } from "./aggregates/aggregates.js";
 export type { CallCount, CallRead, CallReads, CallsQuery } from "./calls/calls.js";
 export type { CallsFilter } from "./query/filter.js";
 export type { CallStats, CallStatsRequest, StatsBucket, UsageBucket } from "./stats/stats.js";

@@ -7,6 +7,8 @@ import type { CallPages } from "./call-pages/call-pages.js";
 import { openCallTails } from "./call-tails/call-tails.js";
 import type { CallTails } from "./call-tails/call-tails.js";
 import { changeHub } from "./changes/change-hub.js";
+import { openAggregates } from "./aggregates/aggregates.js";
+import type { Aggregates } from "./aggregates/aggregates.js";
 import { callReads } from "./calls/calls.js";
 import type { CallReads } from "./calls/calls.js";
 import type { ReadOptions } from "./context.js";
@@ -123,6 +125,7 @@ export interface TraceStore {
   yieldToCommits(): Promise<void>;
   calls: Pick<Ingest, "delete" | "rename"> & CallReads;
   callPages: CallPages;
+  aggregates: Aggregates;
   traces: Traces;
   callTails: CallTails;
   threads: Threads;
@@ -250,6 +253,7 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
     calls: { ...calls, delete: ingest.delete, rename: ingest.rename },
     callPages: openCallPages({ ...reading, count: (request, options) => calls.count(request, options), settled }),
     callTails,
+    aggregates: openAggregates({ ...reading, count: (request, options) => calls.count(request, options), settled }),
     traces: openTraces({ ...reading, settled }),
     threads: openThreads({ ...context, inFlight }),
     evaluations: openEvaluations({ ...context, inFlight, costs: openCosts({ ...context, engine: lookups }, prices) }),

@@ -1,5 +1,6 @@
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
 import type { Caller, Services } from "../services.js";
+import { aggregateHandlers } from "./aggregates.js";
 import { annotationQueueHandlers } from "./annotation-queues.js";
 import { callPageHandlers } from "./call-pages.js";
 import { callHandlers } from "./calls.js";
@@ -37,6 +38,7 @@ import { webhookHandlers } from "./webhooks.js";
 /** Every operation of the tracing interface, by group: a group of the spec without handlers does not compile. */
 export function tracingHandlers(services: Services): TracingHandlers<Caller> {
   return {
+    aggregates: aggregateHandlers(services),
     annotationQueues: annotationQueueHandlers(services),
     callPages: callPageHandlers(services),
     calls: callHandlers(services),

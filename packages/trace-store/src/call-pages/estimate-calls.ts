@@ -1,3 +1,4 @@
+import { startOfNewest } from "../call-reading/newest-calls.js";
 import { selectCalls } from "../call-reading/selection.js";
 import type { SelectedCalls } from "../call-reading/selection.js";
 import type { CallReads, CallReadsContext } from "../calls/calls.js";
@@ -29,22 +30,9 @@ export async function estimateCalls(
   const all = (await context.count({ project_id }, options)).count;
   if (all <= sampleCalls) return await exactly();
   const everything = await selectCalls(context, { project_id }, options);
-  const since = await startOfNewest(context, everything, options);
+  const since = await startOfNewest(context, project_id, sampleCalls, options);
   const [sampled, matching] = await countSince(context, [everything, selected], { since, options });
   return { value: Math.round(((matching ?? 0) * all) / Math.max(1, sampled ?? 0)), exact: false };
-}
-
-/** When the oldest call of the sample started. */
-async function startOfNewest({ engine }: Context, { scope }: SelectedCalls, { signal }: ReadOptions): Promise<bigint> {
-  const statement = () => {
-    const p = new Parameters();
-    const newest = "started_at DESC";
-    const calls = visibleCalls(scope(), p, { select: ["started_at"], orderBy: newest, limit: sampleCalls });
-    const sample = `SELECT started_at FROM (${calls}) ORDER BY ${newest} LIMIT ${sampleCalls}`;
-    return { sql: `SELECT toUnixTimestamp64Micro(min(started_at)) AS us FROM (${sample})`, params: p };
-  };
-  const [row] = await engine.rows<{ us: string }>(statement, { signal });
-  return BigInt(row?.us ?? 0);
 }
 
 async function countSince(

@@ -9,6 +9,7 @@ import { jsonSource, parseExpand, refsTo } from "./expand.js";
 import { compileQuery } from "./expression.js";
 import { checkFilter, compileFilter, restricts } from "./filter.js";
 import type { CallsFilter } from "./filter.js";
+import { leafJson, leafOrNull } from "./json-path.js";
 import { CallFieldPrices, checkPrice, expandPrice, expressionPrice, sortPrice } from "./price.js";
 import type { Prices } from "./price.js";
 import { beyond, seekCharacters } from "./seek.js";
@@ -77,6 +78,13 @@ export function planCalls(request: CallSelector, others: Prices = {}): CallPlan 
   return plan;
 }
 
+/** What the engine pays to plan lookups of fields. */
+export function fieldsPrice(fields: readonly CallField[]): number {
+  const prices = new CallFieldPrices(() => []);
+  const own = fields.reduce((sum, field) => sum + prices.of(field), 0);
+  return own + prices.shared().feedback;
+}
+
 function pricesOf({ expression, sort, expand }: CallPlan): Prices {
   const fields = new CallFieldPrices((field) => (field.kind === "json" ? refsTo(expand, field) : []));
   const query = expression === undefined ? 0 : expressionPrice(expression, fields.of);
@@ -91,6 +99,29 @@ export type CallConditions = Pick<CallSelection, "where" | "joins" | "names" | "
 /** The conditions of a plan. */
 export function compileCalls(plan: CallPlan, scope: CallScope, p: Parameters, byId?: CallsById): CallConditions {
   return compile(plan, scope, p, byId).conditions();
+}
+
+/**
+ * The conditions of a plan, and SQL of what its calls have at some fields: NULL where there is nothing, with `json` the JSON of
+ * those in free JSON, '' where there is nothing. Of feedback that a call has several of, the oldest counts.
+ */
+export function compileFields(
+  plan: CallPlan,
+  { scope, p, byId, json = false }: { scope: CallScope; p: Parameters; byId: CallsById | undefined; json?: boolean },
+  fields: readonly CallField[],
+): { values: string[]; conditions: CallConditions } {
+  const { sql, source, conditions } = compile(plan, scope, p, byId);
+  const compiled = callFields(sql, source);
+  const values = fields.map((field) => {
+    if (json && field.kind === "json") {
+      const { document, path } = source(field);
+      return leafJson(sql, document, path);
+    }
+    if (field.kind !== "feedback") return compiled.presence(field);
+    const oldest = sql.feedback.first(field);
+    return field.part === "payload" ? leafOrNull(sql, oldest, []) : `nullIf(${oldest}, '')`;
+  });
+  return { values, conditions: conditions() };
 }
 
 /** The conditions of a plan and its order. */

@@ -1,0 +1,242 @@
+import { HeddleError, withLoc } from "@heddle/errors";
+import { parseCallField } from "@heddle/trace-model";
+import type { CallField } from "@heddle/trace-model";
+import { locateSelected, scopeOf } from "../call-reading/selection.js";
+import type { SelectionContext } from "../call-reading/selection.js";
+import type { ReadOptions } from "../context.js";
+import { Parameters } from "../engine/parameters.js";
+import { compileFields, fieldsPrice, planCalls } from "../query/call-query.js";
+import type { CallPlan, CallSelector, CallsById } from "../query/call-query.js";
+import { visibleCalls } from "../visibility/visible-calls.js";
+import { Deadline, isTooMuch } from "./deadline.js";
+
+export interface FieldsRequest extends Pick<CallSelector, "project_id" | "filter" | "query"> {
+  /** List the members of this object; of inputs, output, attributes and summary if absent. */
+  under?: string | undefined;
+  /** Describe this field alone. */
+  path?: string | undefined;
+  /** Only members, with `path` only values, that begin so. */
+  prefix?: string | undefined;
+  /** Calls to look at, at most, the newest ones. */
+  sample: number;
+}
+
+export type FieldType = "string" | "number" | "boolean" | "object" | "list" | "null";
+
+export interface FoundField {
+  path: string;
+  types: FieldType[];
+  /** How many calls have it. */
+  present: number;
+  /** Values that most calls have there, as text. */
+  top: Array<{ value: string; count: number }>;
+}
+
+export interface FoundFields {
+  /** Those that most calls have first. */
+  fields: FoundField[];
+  /** How many calls were looked at. */
+  sampled: number;
+  /** Whether these are as many as were asked for, or all that match. */
+  complete: boolean;
+}
+
+const documents = ["inputs", "output", "attributes", "summary"] as const;
+/** Engine time of one answer, in seconds. */
+const seconds = 0.3;
+/** Calls of the first statement, and how many times as many the next one reads. */
+const firstBatch = 200;
+const growth = 9;
+const mostFields = 500;
+const topValues = 10;
+const topValuesOfPath = 100;
+/** The most characters of a value. */
+const valueCharacters = 200;
+
+/**
+ * Finds out what calls hold, by the newest ones that match. It never takes long: what is not looked at in time is left out.
+ * Throws as queries do, and `unprocessable` for paths that calls do not have.
+ */
+export async function findFields(
+  context: SelectionContext,
+  request: FieldsRequest,
+  options: ReadOptions = {},
+): Promise<FoundFields> {
+  const roots = rootsOf(request);
+  const plan = planCalls(request, { under: fieldsPrice(roots.map(({ field }) => field)) });
+  const deadline = new Deadline(seconds);
+  const byId = await locateSelected(context, plan, options);
+  const found = new Findings(request);
+  let complete = byId?.ids.length === 0;
+  let before: Place | undefined;
+  for (let size = firstBatch; !complete && !deadline.isOver; size *= growth) {
+    const limit = Math.min(size, request.sample - found.sampled);
+    const rows = await readBatch(context, { plan, byId, roots, request, before, limit }, { ...options, deadline });
+    if (rows === undefined) break;
+    const [all] = rows.filter(({ d }) => d === everyCall);
+    found.add(rows, roots);
+    before = all && { us: all.us, id: all.last_id };
+    const wasCut = deadline.isOver;
+    complete = !wasCut && (Number(all?.present ?? 0) < limit || found.sampled >= request.sample);
+  }
+  return { fields: found.fields(), sampled: found.sampled, complete };
+}
+
+/** Where members, or a value, are looked for. */
+interface Root {
+  field: CallField;
+  /** The members below it; else the field itself. */
+  isParent: boolean;
+}
+
+function rootsOf({ under, path }: FieldsRequest): Root[] {
+  if (path !== undefined) return [{ field: withLoc(["path"], () => parseCallField(path)), isParent: false }];
+  if (under === undefined) return documents.map((name) => ({ field: parseCallField(name), isParent: true }));
+  const field = withLoc(["under"], () => parseCallField(under));
+  if (field.kind === "json") return [{ field, isParent: true }];
+  throw new HeddleError("unprocessable", `nothing is under ${under}; ${documents.join(", ")} have members`, {
+    loc: ["under"],
+  });
+}
+
+/** A call in the order from the newest one back. */
+interface Place {
+  us: string;
+  id: string;
+}
+
+interface Row {
+  /** Place of the root, or {@link everyCall} for a row about all calls. */
+  d: number;
+  name: string;
+  types: string[];
+  present: string;
+  top: Array<[value: string, count: string]>;
+  us: string;
+  last_id: string;
+}
+
+const everyCall = -1;
+
+interface Batch {
+  plan: CallPlan;
+  byId: CallsById | undefined;
+  roots: readonly Root[];
+  request: FieldsRequest;
+  before: Place | undefined;
+  limit: number;
+}
+
+/** Undefined where the time was not enough. */
+async function readBatch(
+  context: SelectionContext,
+  { plan, byId, roots, request, before, limit }: Batch,
+  { deadline, signal }: ReadOptions & { deadline: Deadline },
+): Promise<Row[] | undefined> {
+  const scopeNow = scopeOf(context, plan.project_id);
+  const statement = () => {
+    const p = new Parameters();
+    const scope = scopeNow();
+    const fields = roots.map(({ field }) => field);
+    const { values, conditions } = compileFields(plan, { scope, p, byId, json: true }, fields);
+    const place = before && `(started_at, id) < (${p.time(BigInt(before.us))}, ${p.bind("String", before.id)})`;
+    const order = "started_at DESC, id DESC";
+    const calls = visibleCalls(scope, p, {
+      ...conditions,
+      where: [...(conditions.where ?? []), ...(place === undefined ? [] : [place])],
+      select: ["started_at", "id", ...values.map((value, index) => `${value} AS root${index}`)],
+      orderBy: order,
+      limit,
+    });
+    const sample = `SELECT * FROM (${calls}) ORDER BY ${order} LIMIT 1 BY id LIMIT ${p.bind("UInt32", limit)}`;
+    const begins =
+      request.prefix === undefined
+        ? "1"
+        : `startsWith(${request.path === undefined ? "name" : "value"}, ${p.bind("String", request.prefix)})`;
+    const most = request.path === undefined ? topValues : topValuesOfPath;
+    const members = `SELECT started_at, id, arrayJoin(${membersOf(roots)}) AS member, member.1 AS d, member.2 AS name,
+      JSONType(member.3) AS type, leftUTF8(if(type = 'String', JSONExtractString(member.3), member.3), ${valueCharacters}) AS value
+      FROM (${sample})`;
+    const counted = `SELECT d, name, toString(type) AS type, value, count() AS n, min((started_at, id)) AS last
+      FROM (${members}) WHERE d = ${everyCall} OR ${begins} GROUP BY d, name, type, value`;
+    const sql = `SELECT d, name, groupUniqArray(type) AS types, sum(n) AS present,
+        arrayMap(pair -> (pair.1, toString(pair.2)), arraySlice(arraySort(pair -> -toInt64(pair.2), groupArray((value, n))), 1, ${most})) AS top,
+        toUnixTimestamp64Micro(min(last).1) AS us, min(last).2 AS last_id
+      FROM (${counted}) GROUP BY d, name ORDER BY d = ${everyCall} DESC, present DESC, name LIMIT ${mostFields + 1}`;
+    return { sql, params: p };
+  };
+  const settings = { ...deadline.settings, timeout_overflow_mode: "break" as const };
+  try {
+    return await context.engine.rows<Row>(statement, { signal, settings });
+  } catch (error) {
+    if (isTooMuch(error)) return undefined;
+    throw error;
+  }
+}
+
+/** SQL of what a call holds, each with the place of its root, its name and its JSON; and one item for the call itself. */
+function membersOf(roots: readonly Root[]): string {
+  const lists = roots.map(({ field, isParent }, index) => {
+    const root = `root${index}`;
+    const item = (name: string, json: string) => `tuple(toInt8(${index}), ${name}, ${json})`;
+    if (isParent) return `arrayMap(pair -> ${item("pair.1", "pair.2")}, JSONExtractKeysAndValuesRaw(${root}))`;
+    const json = field.kind === "json" ? root : `toJSONString(${root})`;
+    return `if(ifNull(${json}, '') IN ('', 'null'), [], [${item("''", `assumeNotNull(${json})`)}])`;
+  });
+  return `arrayConcat([tuple(toInt8(${everyCall}), '', '')], ${lists.join(", ")})`;
+}
+
+const types: Readonly<Record<string, FieldType>> = {
+  String: "string",
+  Int64: "number",
+  UInt64: "number",
+  Double: "number",
+  Bool: "boolean",
+  Object: "object",
+  Array: "list",
+};
+
+/** What several statements found. */
+class Findings {
+  sampled = 0;
+  readonly #found = new Map<string, { types: Set<FieldType>; present: number; values: Map<string, number> }>();
+
+  constructor(readonly request: FieldsRequest) {}
+
+  add(rows: readonly Row[], roots: readonly Root[]): void {
+    for (const row of rows) {
+      if (row.d === everyCall) {
+        this.sampled += Number(row.present);
+        continue;
+      }
+      const { field, isParent } = roots[row.d] ?? {};
+      if (field === undefined) continue;
+      const path = isParent === true ? `${field.text}.${row.name.replaceAll(".", String.raw`\.`)}` : field.text;
+      const known = this.#found.get(path) ?? {
+        types: new Set<FieldType>(),
+        present: 0,
+        values: new Map<string, number>(),
+      };
+      this.#found.set(path, known);
+      known.present += Number(row.present);
+      for (const type of row.types) known.types.add(types[type] ?? "null");
+      for (const [value, count] of row.top) known.values.set(value, (known.values.get(value) ?? 0) + Number(count));
+    }
+  }
+
+  fields(): FoundField[] {
+    const most = this.request.path === undefined ? topValues : topValuesOfPath;
+    return [...this.#found]
+      .map(([path, found]) => ({
+        path,
+        types: [...found.types].toSorted(),
+        present: found.present,
+        top: [...found.values]
+          .map(([value, count]) => ({ value, count }))
+          .toSorted((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
+          .slice(0, most),
+      }))
+      .toSorted((a, b) => b.present - a.present || (a.path < b.path ? -1 : 1))
+      .slice(0, mostFields);
+  }
+}

@@ -10,7 +10,7 @@ import { startServiceProcess } from "./service-process.js";
 
 const [calls, rounds, spans] = [option("calls", 100_000), option("rounds", 9), option("spans", 32_843)];
 const [project, trace] = ["bench/aggregates", "4bf92f3577b34da6a3ce929d0e0e4736"];
-const service = await startServiceProcess({ env: { HEDDLE_READ_RATE: "off" } });
+const service = await startServiceProcess();
 const firstUs = BigInt(Date.now()) * 1000n - BigInt(calls) * 1_000_000n;
 const iso = (us: bigint) => new Date(Number(us / 1000n)).toISOString();
 const [start, end] = [iso(firstUs), iso(firstUs + BigInt(calls) * 1_000_000n)];
@@ -28,7 +28,11 @@ const reads: Read[] = [
   { name: "with costs and sizes", path: "/trace/outline", body: { trace_id: trace, include: ["costs", "sizes"] } },
   { name: "before: all calls of the trace", path: "/calls/stream_query", body: { filter: { trace_ids: [trace] } } },
   { name: "usage of the trace", path: "/trace/usage", body: { filter: { trace_ids: [trace] } } },
-  { name: "per hour by status", path: "/calls/aggregate", body: { time: hours, group_by: ["status"], metrics: ["count", "errors"] } },
+  {
+    name: "per hour by status",
+    path: "/calls/aggregate",
+    body: { time: hours, group_by: ["status"], metrics: ["count", "errors"] },
+  },
   {
     name: "before: statistics per hour",
     path: "/calls/stats",
@@ -39,11 +43,31 @@ const reads: Read[] = [
     path: "/calls/aggregate",
     body: { group_by: ["op"], metrics: ["count", "latency_p50", "latency_p95", "latency_p99"] },
   },
-  { name: "cost by model and hour", path: "/calls/aggregate", body: { time: hours, group_by: ["model"], metrics: ["count", "tokens_total", "cost"] } },
-  { name: "by a JSON path", path: "/calls/aggregate", body: { group_by: ["inputs.lang"], metrics: ["count", "latency_avg"] } },
-  { name: "by a JSON path with a value each", path: "/calls/aggregate", body: { group_by: ["inputs.row"], metrics: ["count"] } },
-  { name: "where a JSON path is a value", path: "/calls/aggregate", body: { query: { $expr: language }, metrics: ["count", "latency_p95"] } },
-  { name: "distribution of latencies", path: "/calls/aggregate", body: { distributions: [{ field: "latency_ms", log: true }] } },
+  {
+    name: "cost by model and hour",
+    path: "/calls/aggregate",
+    body: { time: hours, group_by: ["model"], metrics: ["count", "tokens_total", "cost"] },
+  },
+  {
+    name: "by a JSON path",
+    path: "/calls/aggregate",
+    body: { group_by: ["inputs.lang"], metrics: ["count", "latency_avg"] },
+  },
+  {
+    name: "by a JSON path with a value each",
+    path: "/calls/aggregate",
+    body: { group_by: ["inputs.row"], metrics: ["count"] },
+  },
+  {
+    name: "where a JSON path is a value",
+    path: "/calls/aggregate",
+    body: { query: { $expr: language }, metrics: ["count", "latency_p95"] },
+  },
+  {
+    name: "distribution of latencies",
+    path: "/calls/aggregate",
+    body: { distributions: [{ field: "latency_ms", log: true }] },
+  },
   { name: "fields", path: "/calls/fields", body: {} },
   { name: "values of a field", path: "/calls/fields", body: { path: "inputs.lang" } },
 ];
@@ -81,7 +105,8 @@ async function read(path: string, body: object): Promise<Buffer> {
     body: JSON.stringify({ project_id: project, ...body }),
   });
   const bytes = Buffer.from(await response.arrayBuffer());
-  if (!response.ok) throw new Error(`${path} ${JSON.stringify(body)}: ${response.status} ${bytes.toString("utf8", 0, 500)}`);
+  if (!response.ok)
+    throw new Error(`${path} ${JSON.stringify(body)}: ${response.status} ${bytes.toString("utf8", 0, 500)}`);
   return bytes;
 }
 
@@ -89,12 +114,24 @@ async function read(path: string, body: object): Promise<Buffer> {
 async function fill(): Promise<void> {
   const block = 20_000;
   for (let from = 0; from < calls; from += block) {
-    await service.engine(rowsOf({ from, count: Math.min(block, calls - from), id: "lower(hex(sipHash128(number)))", trace: "lower(hex(sipHash128(intDiv(number, 6))))", parent: "''" }));
+    await service.engine(
+      rowsOf({
+        from,
+        count: Math.min(block, calls - from),
+        stepUs: 1_000_000,
+        id: "lower(hex(sipHash128(number)))",
+        trace: "lower(hex(sipHash128(intDiv(number, 6))))",
+        parent: "''",
+      }),
+    );
   }
   const parent = "if(number = 0, '', lower(leftPad(hex(cityHash64('span', intDiv(number - 1, 7))), 16, '0')))";
   const id = "lower(leftPad(hex(cityHash64('span', number)), 16, '0'))";
-  await service.engine(rowsOf({ from: 0, count: spans, id, trace: `'${trace}'`, parent }));
-  for (let idle = 0; idle < 3; ) {
+  // A minute of work.
+  await service.engine(
+    rowsOf({ from: 0, count: spans, stepUs: Math.ceil(60_000_000 / spans), id, trace: `'${trace}'`, parent }),
+  );
+  for (let idle = 0; idle < 3;) {
     const merges = (await service.engine("SELECT count() FROM system.merges")).trim();
     idle = merges === "0" ? idle + 1 : 0;
     await new Promise((resolve) => setTimeout(resolve, 500));
@@ -104,16 +141,19 @@ async function fill(): Promise<void> {
 interface Rows {
   from: number;
   count: number;
+  /** Between starts. */
+  stepUs: number;
   /** SQL over `number`. */
   id: string;
   trace: string;
   parent: string;
 }
 
-function rowsOf({ from, count, id, trace: traceId, parent }: Rows): string {
-  const started = `fromUnixTimestamp64Micro(${firstUs} + number * 1000000 + cityHash64(number) % 900000, 'UTC')`;
+function rowsOf({ from, count, stepUs, id, trace: traceId, parent }: Rows): string {
+  const started = `fromUnixTimestamp64Micro(${firstUs} + number * ${stepUs} + cityHash64(number) % ${stepUs}, 'UTC')`;
   const latency = "toInt64(exp(4 + (cityHash64(number, 1) % 1000) / 100) * 100)";
-  const words = "arrayStringConcat(arrayMap(i -> ['trace','prompt','model','answer','token','context'][1 + (cityHash64(number, i) % 6)], range(150)), ' ')";
+  const words =
+    "arrayStringConcat(arrayMap(i -> ['trace','prompt','model','answer','token','context'][1 + (cityHash64(number, i) % 6)], range(150)), ' ')";
   const model = "if(number % 3 = 0, ['gpt-4o'], [])";
   const tokens = (sql: string) => `if(number % 3 = 0, [${sql}], [])`;
   const values = {

@@ -43,6 +43,11 @@ const benches: Bench[] = [
     subject: "reads, compared with the same statements and the bare table",
     args: calls,
   },
+  {
+    file: "service/bench/aggregates.ts",
+    subject: "outlines of traces, aggregates and fields, compared with what gave the same before",
+    args: [...calls, ...given("--rounds")],
+  },
   { file: "trace-store/bench/eval-results.ts", subject: "results of evaluations, compared with bare SQL" },
   { file: "control-plane/bench/annotation-queues.ts", subject: "annotation queues, compared with bare SQL" },
   { file: "embedded-clickhouse/bench/stream-memory.ts", subject: "memory of the engine host while it streams" },

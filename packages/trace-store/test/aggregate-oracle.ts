@@ -80,9 +80,9 @@ export function valuesOf(members: readonly Member[], metrics: readonly string[],
   const feedbackMean = (name: string) => {
     const [, type = "", path = ""] = /^feedback\.\[(.+)\]\.payload\.(.+)$/.exec(name) ?? [];
     const numbers = calls.flatMap(({ feedback = [] }) => {
-      const [first] = feedback
+      const first = feedback
         .map((text) => JSON.parse(text) as { feedback_type: string; payload: Record<string, unknown> })
-        .filter(({ feedback_type }) => feedback_type === type);
+        .find(({ feedback_type }) => feedback_type === type);
       const value = first?.payload[path];
       return typeof value === "number" || typeof value === "boolean" ? [Number(value)] : [];
     });

@@ -1,3 +1,4 @@
+import { HeddleError } from "@heddle/errors";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { keysOf, valuesOf } from "../../test/aggregate-oracle.js";
 import type { Member } from "../../test/aggregate-oracle.js";
@@ -5,7 +6,8 @@ import { completePart, newProject, startPart } from "../../test/call-parts.js";
 import { listCalls } from "../../test/list-calls.js";
 import { testDatabase } from "../../test/store.js";
 import type { TraceStore } from "../store.js";
-import type { AggregateRequest, CallAggregates, Figures } from "./aggregate.js";
+import type { AggregateRequest } from "./aggregate.js";
+import type { CallAggregates, Figures } from "./figures.js";
 
 const db = testDatabase();
 let store: TraceStore;
@@ -122,6 +124,7 @@ const selections: Request[] = [
   { query: { $expr: { $eq: [field("summary.weave.kind"), { $literal: "model" }] } }, filter: { wb_user_ids: ["ann"] } },
   { query: { $expr: { $gt: [field("feedback.[quality].payload.score"), { $literal: 0.35 }] } } },
   { query: { $expr: { $eq: [field("id"), { $literal: "nobody" }] } } },
+  { search: { text: "fr" } },
 ];
 
 test.each(selections)("all metrics of %o are those of the calls themselves", async (selection) => {
@@ -261,4 +264,44 @@ test.each([
   ],
 ] as const)("%o is refused with its place", async (request, loc) => {
   await expect(aggregate(request as Request)).rejects.toMatchObject({ loc: [...loc] });
+});
+
+test("what takes too long is answered from the newest calls, and says so", async () => {
+  const other = newProject();
+  await store.ingest(
+    Array.from({ length: 150 }, (_, n) =>
+      completePart({ project_id: other, id: `c${n}`, started_at: t0 + BigInt(n), inputs: `{"n":${n % 2}}` }),
+    ),
+  );
+  /** Statements that are still to fail. */
+  let slow = 0;
+  const tooSlow = () => (slow-- > 0 ? Promise.reject(tookTooLong()) : undefined);
+  const slowly = await db.open({
+    wrapEngine: (engine) => ({ ...engine, rows: (source, options) => tooSlow() ?? engine.rows(source, options) }),
+  });
+  const read = async (failures: number) => {
+    slow = failures;
+    const request = { project_id: other, metrics: ["count"], group_by: ["inputs.n"], top: 5 };
+    const { total: all, groups, exact, since } = await slowly.aggregates.aggregate(request);
+    return [all.values["count"], groups.map(({ values }) => values["count"]), exact, since];
+  };
+  expect(await read(0)).toEqual([150, [75, 75], true, undefined]);
+  // The project has fewer calls than the first samples.
+  expect(await read(1)).toEqual([150, [75, 75], false, t0]);
+  expect(await read(4)).toEqual([100, [50, 50], false, t0 + 50n]);
+});
+
+function tookTooLong(): HeddleError {
+  const cause = Object.assign(new Error("Timeout exceeded"), { code: "159" });
+  return new HeddleError("busy", "The trace engine took too long", { cause });
+}
+
+test("an aggregation that its reader has given up stops", async () => {
+  const reader = new AbortController();
+  const answering = store.aggregates.aggregate(
+    { project_id: projectId, metrics: ["count"], group_by: ["status"], top: 5 },
+    { signal: reader.signal },
+  );
+  reader.abort(new Error("gone"));
+  await expect(answering).rejects.toThrow("gone");
 });

@@ -2,8 +2,9 @@ import { estimateCalls } from "../call-pages/estimate-calls.js";
 import type { CallReads, CallReadsContext } from "../calls/calls.js";
 import type { ReadOptions } from "../context.js";
 import { aggregateCalls } from "./aggregate.js";
-import type { AggregateContext, AggregateRequest, CallAggregates } from "./aggregate.js";
+import type { AggregateContext, AggregateRequest } from "./aggregate.js";
 import { findFields } from "./fields.js";
+import type { CallAggregates } from "./figures.js";
 import type { FieldsRequest, FoundFields } from "./fields.js";
 
 export interface Aggregates {

@@ -10,7 +10,7 @@ import type { CallPlan, CallSelector, CallsById } from "../query/call-query.js";
 import { visibleCalls } from "../visibility/visible-calls.js";
 import { Deadline, isTooMuch } from "./deadline.js";
 
-export interface FieldsRequest extends Pick<CallSelector, "project_id" | "filter" | "query"> {
+export interface FieldsRequest extends Pick<CallSelector, "project_id" | "filter" | "query" | "search"> {
   /** List the members of this object; of inputs, output, attributes and summary if absent. */
   under?: string | undefined;
   /** Describe this field alone. */
@@ -73,7 +73,7 @@ export async function findFields(
     const limit = Math.min(size, request.sample - found.sampled);
     const rows = await readBatch(context, { plan, byId, roots, request, before, limit }, { ...options, deadline });
     if (rows === undefined) break;
-    const [all] = rows.filter(({ d }) => d === everyCall);
+    const all = rows.find(({ d }) => d === everyCall);
     found.add(rows, roots);
     before = all && { us: all.us, id: all.last_id };
     const wasCut = deadline.isOver;

@@ -2,10 +2,10 @@ import { HeddleError } from "@heddle/errors";
 import { bucketsBetween } from "../stats/buckets.js";
 import type { Buckets } from "../stats/buckets.js";
 
-const [minute, hour, day] = [60, 3600, 86_400];
+const [second, minute, hour, day] = [1, 60, 3600, 86_400];
 /** Widths that people read, in seconds. */
 const widths = [
-  ...[1, 2, 5, 10, 15, 30],
+  ...[1, 2, 5, 10, 15, 30].map((n) => n * second),
   ...[1, 2, 5, 10, 15, 30].map((n) => n * minute),
   ...[1, 2, 3, 6, 12].map((n) => n * hour),
   ...[1, 2, 7, 14, 28, 91, 182, 364, 1820, 3660].map((n) => n * day),

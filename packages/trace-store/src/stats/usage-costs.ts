@@ -49,9 +49,18 @@ export class UsageCosts {
     return `roundDown(${us}, ${p.bind("Array(Int64)", [this.#start, ...this.#changes])})`;
   }
 
-  add({ bucket, model = "", period, ...sums }: TokenSums): void {
+  add(sums: TokenSums): void {
+    const more = this.priced(sums);
+    if (more === undefined) return;
+    const key = `${sums.bucket} ${sums.model ?? ""}`;
+    const costs = this.#costs.get(key);
+    this.#costs.set(key, costs === undefined ? more : addCosts(costs, more));
+  }
+
+  /** What the tokens of a model in a period cost; undefined without a price. */
+  priced({ model = "", period, ...sums }: Omit<TokenSums, "bucket">): TokenCosts | undefined {
     const price = this.#book.priceAt(model, period === undefined ? this.#start : BigInt(period));
-    if (price === undefined) return;
+    if (price === undefined) return undefined;
     const usage = {
       model,
       requests: 0,
@@ -61,10 +70,7 @@ export class UsageCosts {
       cache_read_tokens: Number(sums.cache_read_sum ?? 0),
       cache_creation_tokens: Number(sums.cache_creation_sum ?? 0),
     };
-    const key = `${bucket} ${model}`;
-    const costs = this.#costs.get(key);
-    const more = costOf(usage, price);
-    this.#costs.set(key, costs === undefined ? more : addCosts(costs, more));
+    return costOf(usage, price);
   }
 
   /** What a model cost in a bucket; undefined without a price. */

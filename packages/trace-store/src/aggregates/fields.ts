@@ -21,9 +21,9 @@ export interface FieldsRequest extends Pick<CallSelector, "project_id" | "filter
   sample: number;
 }
 
-export type FieldType = "string" | "number" | "boolean" | "object" | "list" | "null";
+type FieldType = "string" | "number" | "boolean" | "object" | "list" | "null";
 
-export interface FoundField {
+interface FoundField {
   path: string;
   types: FieldType[];
   /** How many calls have it. */

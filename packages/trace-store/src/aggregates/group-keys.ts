@@ -10,7 +10,7 @@ export interface GroupKeys {
   byModel: boolean;
 }
 
-export type GroupKey = { column: string } | { field: CallField } | "model";
+type GroupKey = { column: string } | { field: CallField } | "model";
 
 /** Keys that are columns, or follow from some. */
 const named: Readonly<Record<string, GroupKey>> = {

@@ -17,7 +17,7 @@ export interface Metric {
   empty: 0 | null;
 }
 
-export type TokenCount = (typeof usageCounts)[number];
+type TokenCount = (typeof usageCounts)[number];
 
 /** The counts that tokens of each kind are in. */
 const tokenCounts: Readonly<Record<string, TokenCount>> = {

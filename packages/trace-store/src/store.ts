@@ -55,7 +55,7 @@ import { openRefs } from "./refs/refs.js";
 import type { Refs } from "./refs/refs.js";
 import { openTables } from "./tables/tables.js";
 import type { Tables } from "./tables/tables.js";
-import { keepTextIndex } from "./migrations/text-index.js";
+import { keepTextIndex, withTextIndex } from "./migrations/text-index.js";
 import type { TextIndex } from "./migrations/text-index.js";
 import { openThreads } from "./threads/threads.js";
 import type { Threads } from "./threads/threads.js";
@@ -207,11 +207,14 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
   }
   const { mayWrite = () => true, observer } = options;
   const writer = writerOf(options.controlPlaneId, placement.database);
-  const connected = connectEngine(options.client, placement.database, {
-    namePrefix: writer,
-    deduplicated,
-    mayRepeat: mayWrite,
-  });
+  const connected = withTextIndex(
+    connectEngine(options.client, placement.database, {
+      namePrefix: writer,
+      deduplicated,
+      mayRepeat: mayWrite,
+    }),
+    options.textIndex ?? "off",
+  );
   const observed =
     observer === undefined ? connected : observeStatements(connected, (statement) => observer.onStatement(statement));
   const wrapped = options.wrapEngine?.(observed) ?? observed;

@@ -1,4 +1,4 @@
-import type { Engine } from "../engine/engine.js";
+import type { Engine, StatementOptions } from "../engine/engine.js";
 import { ddl } from "./ddl.js";
 import type { Placement } from "./ddl.js";
 import { textIndexNames } from "../schema/text-index-names.js";
@@ -32,3 +32,22 @@ export async function keepTextIndex(bootstrap: Engine, placement: Placement, kin
     await alter(`MATERIALIZE INDEX ${name}`);
   }
 }
+
+/**
+ * The engine for statements that may search. Of a part that lacks the lists of calls, it would evaluate their expression in a
+ * form of its own, which fails for lambdas: it reads the columns instead.
+ */
+export function withTextIndex(engine: Engine, kind: TextIndex): Engine {
+  if (kind !== "text") return engine;
+  const searching = (options: StatementOptions = {}): StatementOptions => ({
+    ...options,
+    settings: { ...options.settings, ...columnsOnly },
+  });
+  return {
+    ...engine,
+    rows: (statement, options) => engine.rows(statement, searching(options)),
+    stream: (statement, options) => engine.stream(statement, searching(options)),
+  };
+}
+
+const columnsOnly = { query_plan_direct_read_from_text_index: 0, query_plan_text_index_add_hint: 0 };

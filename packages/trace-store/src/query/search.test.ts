@@ -170,6 +170,9 @@ test.each(["bloom", "text"] as const)(
         const index = lines.slice(lines.findIndex((line) => line.includes("i_words_bloom")));
         expect(index.find((line) => line.includes("Granules:"))).toMatch(/ 1\/3$/);
       }
+      // Its part is indexed when it is merged.
+      await indexed.ingest([completePart({ project_id: project, inputs: '{"a":"w17"}' })]);
+      expect([await count("w17"), await count("nowhere")]).toEqual([2, 0]);
       await (await other.open({ textIndex: "off" })).close();
       const names = await other.engine.rows({
         sql: "SELECT name FROM system.data_skipping_indices WHERE database = currentDatabase() AND name LIKE 'i_words%'",

@@ -64,7 +64,7 @@ const anywhere: Way = {
  * How to find calls by id, in the order to try. Without `call_ids` the last one reads all ids of a project when they are many.
  */
 function waysOf({ inFlight }: CallScope): readonly Way[] {
-  return inFlight.hasAllIds() ? [within(nearUs), anywhere] : [within(nearUs), within(dayUs), anywhere];
+  return inFlight.indexedUpTo() !== undefined ? [within(nearUs), anywhere] : [within(nearUs), within(dayUs), anywhere];
 }
 
 /**

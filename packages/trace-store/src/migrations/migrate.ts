@@ -80,8 +80,7 @@ async function existingTables(bootstrap: Engine, { database, cluster }: Placemen
 function byTable(statements: readonly string[]): Array<{ table: string; statement: string }> {
   const tables = new Map<string, { table: string; statement: string }[]>();
   for (const statement of statements) {
-    const [, table] =
-      /^(?:CREATE (?:TABLE|MATERIALIZED VIEW) IF NOT EXISTS|ALTER TABLE) \{DB\}\.(\w+) \{OC\} /.exec(statement) ?? [];
+    const [, table] = /^(?:CREATE TABLE IF NOT EXISTS|ALTER TABLE) \{DB\}\.(\w+) \{OC\} /.exec(statement) ?? [];
     if (table === undefined) throw new TypeError(`not a statement about one table: ${statement}`);
     const mine = tables.get(table) ?? [];
     tables.set(table, mine);

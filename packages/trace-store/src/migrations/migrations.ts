@@ -1,5 +1,4 @@
 import { createTable } from "../schema/create-table.js";
-import { idKey } from "../schema/id-key.js";
 import type { Migration } from "./migration.js";
 
 const tracingTables = [
@@ -84,8 +83,6 @@ const statedKinds = ["calls", "call_parts"].map(
 const recovery = [
   createTable("watermarks"),
   createTable("call_ids"),
-  `CREATE MATERIALIZED VIEW IF NOT EXISTS {DB}.call_ids_of_calls {OC} TO {DB}.call_ids AS
-    SELECT project_id, ${idKey("id")} AS id_key, started_at FROM {DB}.calls`,
   "ALTER TABLE {DB}.calls {OC} MODIFY SETTING non_replicated_deduplication_window = 1000",
   ...["call_parts version", "call_names version", "call_hidden row_version"].map((indexed) => {
     const [table, column] = indexed.split(" ");

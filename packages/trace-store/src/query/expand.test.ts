@@ -7,7 +7,7 @@ const scope = {
   now: 0n,
   inFlight: {
     closing: () => new Set<string>(),
-    hasAllIds: () => true,
+    indexedUpTo: () => 0n,
     runningStarts: () => undefined,
     watchEnds: () => ({ stop: () => false }),
     mayRun: () => true,

@@ -21,7 +21,7 @@ beforeAll(async () => {
     WHERE database = '${db.name}' AND table = t.name`;
   const found = await db.engine.rows<EngineTable>({
     sql: `SELECT name, engine, engine_full, partition_key, sorting_key, (${columns}) AS columns
-      FROM system.tables AS t WHERE database = '${db.name}' AND NOT is_temporary AND engine != 'MaterializedView'`,
+      FROM system.tables AS t WHERE database = '${db.name}' AND NOT is_temporary`,
   });
   for (const table of found) tables.set(table.name, table);
 });

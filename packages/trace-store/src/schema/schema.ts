@@ -107,7 +107,8 @@ export const schema = {
   },
 
   // Where the complete calls with an id are, for look-ups without a time: `idKey` of the id, and when a version of the call
-  // started. A view fills it with each insert into calls. Rows may outlive their calls, and several ids may share a key.
+  // started. It is filled once a minute, up to a
+  // watermark. Rows may outlive their calls, and several ids may share a key.
   call_ids: {
     columns:
       "project_id LowCardinality(String), id_key UInt64 CODEC(Delta(8), LZ4), started_at DateTime64(6,'UTC') CODEC(Delta(8), LZ4)",

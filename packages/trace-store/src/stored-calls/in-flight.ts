@@ -48,8 +48,8 @@ export interface InFlight {
   hidden(projectId: string): ReadonlyMap<string, HiddenCall> | undefined;
   /** True when `call_names` may hold a name for a call of the project. */
   hasNames(projectId: string): boolean;
-  /** True when `call_ids` says where every complete call is. */
-  hasAllIds(): boolean;
+  /** Up to which version `call_ids` says where every complete call is; undefined before it is filled. */
+  indexedUpTo(): bigint | undefined;
   /** Microseconds for which the project keeps its calls, counted from their start; undefined keeps them indefinitely. */
   retentionUs(projectId: string): bigint | undefined;
 }

@@ -3,11 +3,15 @@ import { idKey } from "../schema/id-key.js";
 import type { CallKey } from "./call-key.js";
 
 /**
- * The condition that a complete call is where `call_ids` has some calls: then the table's key finds them. `keys` is a SELECT
- * of projects and `idKey`s, as {@link keysOf} makes it. Other calls may be there, too.
+ * The condition that a complete call is where some calls are: then the table's key finds them. `keys` is a SELECT of projects
+ * and `idKey`s, as {@link keysOf} makes it; `call_ids` has the calls up to the version `indexed`. Other calls may be there, too.
  */
-export function located(keys: string): string {
-  return `(project_id, started_at) IN (SELECT project_id, started_at FROM call_ids WHERE (project_id, id_key) IN (${keys}))`;
+export function located(keys: string, indexed: bigint): string {
+  const where = [
+    `SELECT project_id, started_at FROM call_ids WHERE (project_id, id_key) IN (${keys})`,
+    `SELECT project_id, started_at FROM calls WHERE version > ${indexed} AND (project_id, ${idKey("id")}) IN (${keys})`,
+  ];
+  return `(project_id, started_at) IN (${where.join(" UNION ALL ")})`;
 }
 
 /** A SELECT of the keys of calls, for {@link located}. Parameters are split as those of `in` are. */

@@ -14,7 +14,7 @@ export function guardReads(inFlight: InFlight, mayWrite: () => boolean): InFligh
     startedAt: (call) => (mayWrite() ? inFlight.startedAt(call) : undefined),
     hidden: (projectId) => (mayWrite() ? inFlight.hidden(projectId) : undefined),
     hasNames: (projectId) => !mayWrite() || inFlight.hasNames(projectId),
-    hasAllIds: () => inFlight.hasAllIds(),
+    indexedUpTo: () => inFlight.indexedUpTo(),
     retentionUs: (projectId) => inFlight.retentionUs(projectId),
   };
 }

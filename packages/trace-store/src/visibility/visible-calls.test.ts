@@ -7,7 +7,7 @@ import { visibleCalls } from "./visible-calls.js";
 
 const quiet: InFlight = {
   closing: () => new Set<string>(),
-  hasAllIds: () => true,
+  indexedUpTo: () => 0n,
   runningStarts: () => undefined,
   watchEnds: () => ({ stop: () => false }),
   mayRun: () => true,

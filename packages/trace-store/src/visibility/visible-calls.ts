@@ -92,13 +92,15 @@ export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSel
 }
 
 function looked({ project_id, inFlight }: CallScope, p: Parameters, { lookUp, ids }: CallSelection): string[] {
-  if (lookUp !== true || ids === undefined || !inFlight.hasAllIds()) return [];
+  const indexed = inFlight.indexedUpTo();
+  if (lookUp !== true || ids === undefined || indexed === undefined) return [];
   return [
     located(
       keysOf(
         p,
         ids.map((id) => ({ project_id, id })),
       ),
+      indexed,
     ),
   ];
 }

@@ -117,6 +117,7 @@ async function familyOf(
           params,
           Array.from(ids, (id) => ({ project_id: projectId, id })),
         ),
+        state.watermarks.indexed,
       )
     : "1";
   const traces = `SELECT trace_id FROM calls WHERE ${there} AND ${scope} AND ${requested}

@@ -100,7 +100,7 @@ async function findCalls(
   for (const { call } of near) if (!found.has(keyText(call))) anywhere.push(call);
   const lost = timed.filter(({ call, margin }) => margin > 0n && !found.has(keyText(call)));
   if (lost.length <= (state.hasAllIds() ? fewIds : fewIdsByFilter)) anywhere.push(...lost.map(({ call }) => call));
-  const search = { calls: anywhere, byId: state.hasAllIds() };
+  const search = { calls: anywhere, indexed: state.indexedUpTo() };
   for (const [key, call] of await readCompleteCalls(engine, [search], mayBeHidden)) found.set(key, call);
   return found;
 }

@@ -31,7 +31,7 @@ export async function checkPendingNames(context: IngestContext, call: CallKey): 
 async function isStored({ engine, state }: IngestContext, { project_id, id }: CallKey): Promise<boolean> {
   const p = new Parameters();
   const same = `project_id = ${p.bind("String", project_id)} AND id = ${p.bind("String", id)}`;
-  const there = state.hasAllIds() ? located(keysOf(p, [{ project_id, id }])) : "1";
+  const there = state.hasAllIds() ? located(keysOf(p, [{ project_id, id }]), state.watermarks.indexed) : "1";
   const sql = `SELECT 1 AS found FROM calls WHERE ${there} AND ${same} LIMIT 1
     UNION ALL SELECT 1 AS found FROM ${allRows("call_parts")} WHERE ${same} LIMIT 1`;
   return (await engine.rows({ sql, params: p })).length > 0;
@@ -66,6 +66,6 @@ function pending(
   const named = `SELECT project_id, id FROM ${allRows("call_names")} WHERE ${given}`;
   const unstored = (table: string, there: string) =>
     `(project_id, id) NOT IN (SELECT project_id, id FROM ${table} WHERE ${there} AND (project_id, id) IN (${named}))`;
-  const there = state.hasAllIds() ? located(keysFrom(allRows("call_names"), given)) : scope;
+  const there = state.hasAllIds() ? located(keysFrom(allRows("call_names"), given), state.watermarks.indexed) : scope;
   return `${given} AND ${unstored("calls", there)} AND ${unstored(allRows("call_parts"), scope)}`;
 }

@@ -22,8 +22,8 @@ export interface CompleteCall {
 export interface CallSearch {
   calls: readonly CallKey[];
   span?: TimeSpan;
-  /** Whether `call_ids` has all calls, and so these. */
-  byId?: boolean;
+  /** Up to which version `call_ids` has all calls, and so these. */
+  indexed?: bigint | undefined;
 }
 
 /**
@@ -38,9 +38,9 @@ export async function readCompleteCalls(
   const found = new Map<string, CompleteCall>();
   if (searches.every(({ calls }) => calls.length === 0)) return found;
   const params = new Parameters();
-  const wanted = searches.map(({ calls, span, byId }) => {
+  const wanted = searches.map(({ calls, span, indexed }) => {
     const isCall = isOneOf(params, calls);
-    if (byId === true) return `(${isCall} AND ${located(keysOf(params, calls))})`;
+    if (indexed !== undefined) return `(${isCall} AND ${located(keysOf(params, calls), indexed)})`;
     return span === undefined ? isCall : `(${isCall} AND ${during(params, [span])})`;
   });
   const mayBe = searches.flatMap(({ calls }) => calls.filter(({ project_id }) => mayBeHidden(project_id)));

@@ -158,6 +158,10 @@ export class IngestState implements InFlight {
     return this.watermarks.idsFrom === allIds;
   }
 
+  indexedUpTo(): bigint | undefined {
+    return this.hasAllIds() ? this.watermarks.indexed : undefined;
+  }
+
   /** About the bytes of memory that each takes. */
   memory(): IngestMemory {
     return {

@@ -6,8 +6,10 @@ export interface Watermarks {
   compacted: bigint;
   /** Names that were given before this version have their calls. */
   named: bigint;
-  /** `call_ids` has every complete call that started at this time, in microseconds, or later. */
+  /** `call_ids` has the complete calls that started at this time, in microseconds, or later, … */
   idsFrom: bigint;
+  /** … if their version is not above this one. */
+  indexed: bigint;
   /** How many parts of `call_ids` the engine had put aside by then: with another one, some are missing. */
   idsLost: bigint;
 }
@@ -17,6 +19,7 @@ export const noWatermarks: Watermarks = {
   compacted: 0n,
   named: 0n,
   idsFrom: 2n ** 62n,
+  indexed: 0n,
   idsLost: 0n,
 };
 

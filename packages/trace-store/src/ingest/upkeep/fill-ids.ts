@@ -1,36 +1,29 @@
 import type { Engine } from "../../engine/engine.js";
 import { Parameters } from "../../engine/parameters.js";
 import { idKey } from "../../schema/id-key.js";
-import { keysFrom } from "../../stored-calls/located.js";
 import type { IngestContext } from "../context.js";
-import { allIds } from "../memory/watermarks.js";
+import { allIds, noWatermarks } from "../memory/watermarks.js";
 import { joinSlices, smallSlices } from "./slices.js";
 import type { Slice } from "./slices.js";
+import { versionSpans } from "./version-spans.js";
 import { lostIds, storeWatermarks } from "./watermarks.js";
 
 /** Calls that one statement copies, about. */
 const sliceRows = 500_000;
 const copy = `INSERT INTO call_ids (project_id, id_key, started_at) SELECT project_id, ${idKey("id")}, started_at FROM calls`;
 
-/** Each is looked up before any is added. */
-const fewCalls = 20_000;
-
-/** Adds what an insert that was interrupted, or a backup, may have left out of `call_ids`: of the calls written after a version. */
-export async function completeIds({ engine }: IngestContext, after: bigint): Promise<void> {
-  const count = new Parameters();
-  const recent = `version > ${count.bind("UInt64", after)}`;
-  const there = `SELECT project_id, id_key, started_at FROM call_ids WHERE (project_id, id_key) IN (${keysFrom("calls", recent)})`;
-  const isMissing = `(project_id, ${idKey("id")}, started_at) NOT IN (${there})`;
-  const [calls] = await engine.rows<{ recent: string }>({
-    sql: `SELECT count() AS recent FROM calls WHERE ${recent}`,
-    params: count,
-  });
-  if (Number(calls?.recent ?? 0) <= fewCalls) {
-    const missing = { sql: `SELECT 1 FROM calls WHERE ${recent} AND ${isMissing} LIMIT 1`, params: count };
-    if ((await engine.rows(missing)).length === 0) return;
+/** Adds the calls that were written since the last time to `call_ids`: up to a version that is stored whole. */
+export async function indexCalls(context: IngestContext, upTo: bigint): Promise<void> {
+  const { engine, state } = context;
+  if (!state.hasAllIds() || upTo <= state.watermarks.indexed) return;
+  const slices = await versionSpans(engine, state.watermarks.indexed, upTo, sliceRows);
+  if (slices.every(({ rows }) => rows === 0)) return;
+  for (const slice of slices) {
+    const params = new Parameters();
+    const written = `version > ${params.bind("UInt64", slice.after)} AND version <= ${params.bind("UInt64", slice.upTo)}`;
+    await engine.command({ sql: `${copy} WHERE ${written}`, params });
   }
-  const params = new Parameters();
-  await engine.command({ sql: `${copy} WHERE version > ${params.bind("UInt64", after)}`, params });
+  await storeWatermarks(context, { indexed: upTo });
 }
 
 /** A store without calls needs no filling: it has all ids. */
@@ -42,15 +35,20 @@ export async function startWithIds(context: IngestContext): Promise<void> {
 
 /**
  * Fills `call_ids` with the calls of a store that was made before it was, from the newest back, in slices; a restart goes on
- * where it ended. Commits add their calls meanwhile, and look-ups search all of `calls` until it is done.
+ * where it ended. What is written after the version `upTo` is left to {@link indexCalls}. Look-ups search all of `calls` until it
+ * is done.
  */
-export async function fillIds(context: IngestContext): Promise<void> {
+export async function fillIds(context: IngestContext, upTo: bigint): Promise<void> {
   const { engine, state, onProgress } = context;
   if (state.hasAllIds()) return;
   await indexVersions(engine);
   const { consistent } = state.watermarks;
   // Without it the others would say nothing.
-  const basis = { idsLost: await lost(engine), consistent: consistent || state.repairedUpTo };
+  const basis = {
+    idsLost: await lost(engine),
+    consistent: consistent || state.repairedUpTo,
+    indexed: state.watermarks.idsFrom === noWatermarks.idsFrom ? upTo : state.watermarks.indexed,
+  };
   let copied = 0;
   for (const month of await months(engine)) {
     const left = { ...month, upTo: month.upTo < state.watermarks.idsFrom ? month.upTo : state.watermarks.idsFrom - 1n };

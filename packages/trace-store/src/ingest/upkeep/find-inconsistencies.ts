@@ -33,7 +33,9 @@ async function completeAndOpen({ engine, state }: IngestContext, span: Slice): P
   const written = within(params, span);
   const open = `FROM ${newestRows("call_parts")} WHERE closed = 0`;
   const keys = keysFrom(newestRows("call_parts"), `closed = 0 AND ${written}`);
-  const there = state.hasAllIds() ? located(keys) : `id IN (SELECT id ${open} AND ${written})`;
+  const there = state.hasAllIds()
+    ? located(keys, state.watermarks.indexed)
+    : `id IN (SELECT id ${open} AND ${written})`;
   const columns = "project_id, id, version, started_at";
   const rows = [
     `SELECT ${columns} FROM calls WHERE ${written} AND (project_id, id) IN (SELECT project_id, id ${open})`,
@@ -56,7 +58,7 @@ async function withOlderVersions({ engine, state }: IngestContext, span: Slice):
     WHERE row_version > ${params.bind("UInt64", span.after)} AND version > 0`;
   const sql = `SELECT project_id, id, arraySort(groupUniqArray((version, toUnixTimestamp64Micro(started_at)))) AS versions
     FROM calls
-    WHERE ${state.hasAllIds() ? located(keysFrom("calls", written)) : `(project_id, started_at) IN (SELECT project_id, started_at FROM calls WHERE ${written})`}
+    WHERE ${state.hasAllIds() ? located(keysFrom("calls", written), state.watermarks.indexed) : `(project_id, started_at) IN (SELECT project_id, started_at FROM calls WHERE ${written})`}
       AND (project_id, id) IN (SELECT project_id, id FROM calls WHERE ${written})
       AND (project_id, id, version) NOT IN (${hidden})
     GROUP BY project_id, id HAVING length(versions) > 1`;

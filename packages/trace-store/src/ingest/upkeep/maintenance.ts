@@ -8,7 +8,7 @@ import type { RetentionLimits } from "./purge-expired.js";
 import { findInconsistencies } from "./find-inconsistencies.js";
 import type { CommitQueue } from "../commit/group-commits.js";
 import { dropPendingNames } from "../commit/pending-names.js";
-import { fillIds } from "./fill-ids.js";
+import { fillIds, indexCalls } from "./fill-ids.js";
 import { raiseWatermark } from "./recover.js";
 import { repair } from "./repair.js";
 import { noWatermarks } from "../memory/watermarks.js";
@@ -74,8 +74,9 @@ export function scheduleMaintenance(
 
   /** Repairs what was written since the last time, and stores how far everything is consistent. */
   async function repairRecent(): Promise<void> {
-    await fillIds(context);
     const upTo = await committedUpTo();
+    await fillIds(context, upTo);
+    await indexCalls(context, upTo);
     for (const span of await versionSpans(context.engine, state.repairedUpTo, upTo)) {
       const found = await findInconsistencies(context, span);
       if (found.open.length > 0 || found.doubled.length > 0) await betweenCommits(() => repair(context, found));
@@ -87,6 +88,7 @@ export function scheduleMaintenance(
   /** What an earlier life left, which so far only makes reading slower. */
   async function catchUp(): Promise<void> {
     if (!state.hasAllIds() || state.repairedUpTo < clock.last()) await repairRecent();
+    else await indexCalls(context, await committedUpTo());
     await cleanUpClosedSides(context);
   }
 
@@ -135,7 +137,7 @@ export function scheduleMaintenance(
     },
     async refillIds() {
       await betweenCommits(() => storeWatermarks(store, { idsFrom: noWatermarks.idsFrom }));
-      next(() => fillIds(context)).catch(() => {});
+      next(async () => fillIds(context, await committedUpTo())).catch(() => {});
     },
     async stop() {
       clearTimeout(timer);

@@ -6,7 +6,7 @@ import { newestVersion } from "../../version-clock.js";
 import { closeOpenSides } from "../commit/delete-calls.js";
 import { putAsideCorrupt } from "./put-aside.js";
 import { loadState } from "./load-state.js";
-import { completeIds, startWithIds } from "./fill-ids.js";
+import { indexCalls, startWithIds } from "./fill-ids.js";
 import { findInconsistencies } from "./find-inconsistencies.js";
 import { repair } from "./repair.js";
 import { versionSpans } from "./version-spans.js";
@@ -39,12 +39,11 @@ async function recoverOnce(context: IngestContext): Promise<void> {
   try {
     await writesToEnd(context);
     const { watermarks, newest } = await loadWatermarks(engine);
-    state.watermarks = watermarks;
+    state.watermarks = { ...watermarks, indexed: earlier(watermarks.indexed) };
     clock.seed(newest);
     const leftovers = await loadState(context);
     // Without a watermark relative to the newest row, not to now: the crash may be long ago.
     const since = watermarks.consistent || earlier(newest);
-    await completeIds(context, since);
     await startWithIds(context);
     await closeOpenSides(context, leftovers.deleted);
     state.repairedUpTo = await repairNewest(context, { after: since, upTo: newest });
@@ -102,6 +101,7 @@ export async function leaveConsistent(context: IngestContext): Promise<void> {
   if (clock.last() > state.repairedUpTo) {
     state.repairedUpTo = await repairNewest(context, { after: state.repairedUpTo, upTo: clock.last() });
   }
+  await indexCalls(context, state.repairedUpTo);
   await raiseWatermark(context);
 }
 

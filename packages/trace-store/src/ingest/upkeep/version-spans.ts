@@ -10,8 +10,10 @@ const fewRows = 1900;
 /** Rows whose ids are compared with all of `call_ids` at a time, where that is less than to look for each. */
 const manyRows = 250_000;
 
-/** Cuts versions into spans that one statement each checks, by the rows of `calls`; a commit is never cut. */
-export async function versionSpans(engine: Engine, after: bigint, upTo: bigint): Promise<Slice[]> {
+/**
+ * Cuts versions into spans with about `most` rows of `calls` each, or as many as one statement can check; a commit is never cut.
+ */
+export async function versionSpans(engine: Engine, after: bigint, upTo: bigint, most?: number): Promise<Slice[]> {
   const small = await smallSlices(engine, { after, upTo }, (step) => {
     const params = new Parameters();
     const from = params.bind("UInt64", after);
@@ -19,8 +21,8 @@ export async function versionSpans(engine: Engine, after: bigint, upTo: bigint):
       FROM calls WHERE version > ${from} AND version <= ${params.bind("UInt64", upTo)} GROUP BY bucket ORDER BY bucket`;
     return { sql, params };
   });
+  if (most !== undefined) return joinSlices({ after, upTo }, small, most);
   const all = small.reduce((sum, { rows }) => sum + rows, 0);
   const [ids] = await engine.rows<{ rows: string }>({ sql: "SELECT count() AS rows FROM call_ids" });
-  const most = all * rowsPerId < Number(ids?.rows ?? 0) ? fewRows : manyRows;
-  return joinSlices({ after, upTo }, small, most);
+  return joinSlices({ after, upTo }, small, all * rowsPerId < Number(ids?.rows ?? 0) ? fewRows : manyRows);
 }

@@ -43,12 +43,13 @@ export async function loadWatermarks(engine: Engine): Promise<{ watermarks: Wate
       (SELECT count() FROM call_ids) AS ids, (SELECT count() FROM calls) AS calls, (${lostIds}) AS lost`,
   });
   const { hidden = "0", ids = "0", calls = "0", lost = "0" } = facts ?? {};
-  const hasIds = BigInt(lost) === stored.idsLost && (ids !== "0" || calls === "0");
+  const hasIds = BigInt(lost) === stored.idsLost && (ids !== "0" || calls === "0" || stored.indexed === 0n);
   const watermarks = {
     consistent,
     // What it has compacted it has marked in later rows.
     compacted: hidden === "0" ? 0n : stored.compacted,
     named: stored.named > newest ? 0n : stored.named,
+    indexed: stored.indexed > newest ? 0n : stored.indexed,
     idsFrom: hasIds ? stored.idsFrom : noWatermarks.idsFrom,
     idsLost: BigInt(lost),
   };

@@ -3,7 +3,7 @@ import { namesJoin } from "./display-names.js";
 import { columnNames } from "../stored-calls/stored-call.js";
 import type { Parameters } from "../engine/parameters.js";
 import { newestRows } from "../schema/read-table.js";
-import { keysOf, located } from "../stored-calls/located.js";
+import { keysOf, located } from "./located.js";
 import { during, fewSpans } from "../stored-calls/time-spans.js";
 
 /** Whose calls, seen when. */

@@ -1,7 +1,7 @@
 import { Parameters } from "../../engine/parameters.js";
 import { keyText } from "../../stored-calls/call-key.js";
 import type { CallKey } from "../../stored-calls/call-key.js";
-import { keysOf, located } from "../../stored-calls/located.js";
+import { keysOf, located } from "../../visibility/located.js";
 import { closedRow, partRowColumns } from "../../stored-calls/rows.js";
 import type { SideName } from "../../stored-calls/rows.js";
 import { hideVersions } from "./hide-versions.js";

@@ -2,7 +2,7 @@ import { HeddleError } from "@heddle/errors";
 import { Parameters } from "../../engine/parameters.js";
 import { allRows, newestRows } from "../../schema/read-table.js";
 import { keyText } from "../../stored-calls/call-key.js";
-import { keysFrom, keysOf, located } from "../../stored-calls/located.js";
+import { keysFrom, keysOf, located } from "../../visibility/located.js";
 import type { CallKey } from "../../stored-calls/call-key.js";
 import type { IngestContext } from "../context.js";
 

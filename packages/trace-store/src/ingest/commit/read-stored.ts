@@ -6,7 +6,7 @@ import type { CallKey } from "../../stored-calls/call-key.js";
 import { endSide, startSide } from "../../stored-calls/call-sides.js";
 import type { EndSide, OpenSides, StartSide } from "../../stored-calls/call-sides.js";
 import type { SideName } from "../../stored-calls/rows.js";
-import { keysOf, located } from "../../stored-calls/located.js";
+import { keysOf, located } from "../../visibility/located.js";
 import { during } from "../../stored-calls/time-spans.js";
 import type { TimeSpan } from "../../stored-calls/time-spans.js";
 import { allRows, newestRows } from "../../schema/read-table.js";

@@ -1,6 +1,6 @@
 import { Parameters } from "../../engine/parameters.js";
 import type { CallKey } from "../../stored-calls/call-key.js";
-import { keysFrom, located } from "../../stored-calls/located.js";
+import { keysFrom, located } from "../../visibility/located.js";
 import type { IngestContext } from "../context.js";
 import { allRows, newestRows } from "../../schema/read-table.js";
 import type { Slice } from "./slices.js";

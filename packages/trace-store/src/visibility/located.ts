@@ -1,6 +1,6 @@
 import type { Parameters } from "../engine/parameters.js";
 import { idKey } from "../schema/id-key.js";
-import type { CallKey } from "./call-key.js";
+import type { CallKey } from "../stored-calls/call-key.js";
 
 /**
  * The condition that a complete call is where some calls are: then the table's key finds them. `keys` is a SELECT of projects

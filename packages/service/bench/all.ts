@@ -55,6 +55,7 @@ const benches: Bench[] = [
   { file: "embedded-engine/bench/steps.ts", subject: "whole SFT and RL steps, sampling and update" },
   { file: "embedded-engine/bench/sample.ts", subject: "sampling with 1, 8 and 64 rows" },
   { file: "service/bench/downloads.ts", subject: "exports, compressed streams and the list of projects", args: calls },
+  { file: "service/bench/training-reads.ts", subject: "histories, rollouts and lists of training jobs" },
   { file: "service/bench/memory.ts", subject: "memory of service and engine host", args: calls },
 ];
 

@@ -1,6 +1,6 @@
 import { mainThread } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
-import type { Database, Statements } from "../database/database.js";
+import type { Database, SqlValue, Statements } from "../database/database.js";
 import { integerOf, textOf } from "../database/database.js";
 import { batches, Parameters } from "../database/parameters.js";
 import type { ReserveRows } from "../database/reserve.js";
@@ -108,30 +108,46 @@ export interface HistoryRow {
 
 /** Reads rows from a position on, slice by slice, so that others get their turn, and no more is in memory. */
 export async function* historySlices(database: Database, runId: string, start: number): AsyncGenerator<HistoryRow[]> {
+  const from = "FROM tracking_run_history WHERE run_id = $1 AND position >= $2 ORDER BY position LIMIT $3";
   for (let next = BigInt(start); ;) {
-    const sizes = await database.rows(
-      `SELECT position, octet_length(row_json) AS bytes FROM tracking_run_history
-        WHERE run_id = $1 AND position >= $2 ORDER BY position LIMIT $3`,
-      [runId, next, BigInt(slice.rows)],
+    const params = [runId, next, BigInt(slice.rows)];
+    // One row of sums: a row for each size would cost as much as the rows themselves.
+    const [sum = {}] = await database.rows(
+      `SELECT COUNT(*) AS n, CAST(COALESCE(SUM(octet_length(row_json)), 0) AS BIGINT) AS bytes
+        FROM (SELECT row_json ${from}) AS slice`,
+      params,
     );
-    for (let from = 0; from < sizes.length;) {
-      const to = sliceEnd(from, sizes.length, (at) => Number(sizes[at]?.["bytes"] ?? 0));
-      const rows = await database.rows(
-        `SELECT position, row_json FROM tracking_run_history
-          WHERE run_id = $1 AND position BETWEEN $2 AND $3 ORDER BY position`,
-        [runId, sizes[from]?.["position"] ?? 0n, sizes[to - 1]?.["position"] ?? 0n],
-      );
+    const count = integerOf(sum, "n");
+    if (count === 0n) return;
+    const isShort = integerOf(sum, "bytes") <= BigInt(slice.length);
+    const limits = isShort ? [count] : await sliceLimits(database, from, params);
+    for (const limit of limits) {
+      const rows = await database.rows(`SELECT position, row_json ${from}`, [runId, next, limit]);
+      const last = rows.at(-1);
+      if (last === undefined) return;
       yield rows.map((row) => ({
         position: Number(integerOf(row, "position")),
         text: originalText(textOf(row, "row_json")),
       }));
-      from = to;
+      next = integerOf(last, "position") + 1n;
       await mainThread.giveWay();
     }
-    const last = sizes.at(-1);
-    if (last === undefined || sizes.length < slice.rows) return;
-    next = integerOf(last, "position") + 1n;
+    if (count < BigInt(slice.rows)) return;
   }
+}
+
+/** Numbers of rows that are read at once, so that none of it is too long. */
+async function sliceLimits(database: Database, from: string, params: readonly SqlValue[]): Promise<bigint[]> {
+  const sizes = (await database.rows(`SELECT octet_length(row_json) AS bytes ${from}`, params)).map((row) =>
+    Number(integerOf(row, "bytes")),
+  );
+  const limits: bigint[] = [];
+  for (let at = 0; at < sizes.length;) {
+    const to = sliceEnd(at, sizes.length, (index) => sizes[index] ?? 0);
+    limits.push(BigInt(to - at));
+    at = to;
+  }
+  return limits;
 }
 
 /** Deletes the rows of a run slice by slice. */

@@ -83,6 +83,9 @@ test("a long history keeps the least and greatest value of each part", async () 
   expect(loss?.values.length).toBeLessThanOrEqual(100);
   expect(loss?.rows).toEqual(loss?.rows.toSorted((a, b) => a - b));
   for (const row of [1234, 4321]) expect(loss?.values[loss.rows.indexOf(row)]).toBe(values[row]);
+  const long = await logged(Array.from({ length: 20 }, (_, n) => JSON.stringify({ n, text: "x".repeat(100_000) })));
+  const read = await client.modelHistory({ model_id: long.model.id });
+  expect(read).toMatchObject({ rows: 20, series: [{ key: "n", values: Array.from({ length: 20 }, (_, n) => n) }] });
   const whole = await client.modelHistory({ model_id: model.id, points: 10_000 });
   expect(whole.series[0]).toMatchObject({ sampled: false, values });
 });

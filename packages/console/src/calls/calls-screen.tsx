@@ -15,7 +15,8 @@ import type { CallsSearch } from "./calls-search.js";
 import { ColumnsDialog } from "./columns-dialog.js";
 import { callColumns } from "./columns.js";
 import { Conditions, describeConditions } from "./conditions.js";
-import { tableRequest, useCallPages, useNewerCalls } from "./use-call-pages.js";
+import { tableRequest, useCallPages } from "./use-call-pages.js";
+import { useNewerCalls } from "./use-newer-calls.js";
 import type { PagesState } from "./call-pages.js";
 import { callsCommands } from "./calls-commands.js";
 import "./calls-screen.css";
@@ -35,7 +36,7 @@ export function CallsScreen() {
   const [choosing, setChoosing] = useState(false);
   const textField = useRef<HTMLInputElement>(null);
   // Under another order than time, new calls have no place at its beginning.
-  useNewerCalls(pages, isLive && search.sort === undefined);
+  useNewerCalls({ pages, projectId, search }, isLive && search.sort === undefined);
 
   const current = at === undefined ? (state.count > 0 ? 0 : -1) : pages.indexOf(at);
   const setCurrent = (index: number) => {

@@ -14,9 +14,6 @@ import type { TableRow } from "./values.js";
 /** Characters of a leaf that a cell can show. */
 const previewChars = 200;
 
-/** How often newer calls are looked for. */
-const lookMs = 2000;
-
 /** What the pages of a table are asked for by, besides their cursors. */
 export const tableRequest = (projectId: string, search: CallsSearch, now: number) => ({
   project_id: projectId,
@@ -73,19 +70,4 @@ export function useCallPages(
     if (isReachable && pages.state().error !== undefined) pages.retry();
   }, [pages, logIns, isReachable]);
   return { pages, state };
-}
-
-/** Looks for newer calls while the page can be seen. */
-export function useNewerCalls(pages: CallPages<TableRow>, isLive: boolean): void {
-  useEffect(() => {
-    if (!isLive) return undefined;
-    const stopped = new AbortController();
-    const timer = setInterval(() => {
-      if (document.visibilityState === "visible") pages.look(stopped.signal).catch(() => undefined);
-    }, lookMs);
-    return () => {
-      clearInterval(timer);
-      stopped.abort(new Error("the calls are not shown any more"));
-    };
-  }, [pages, isLive]);
 }

@@ -160,6 +160,19 @@ describe.skipIf(chromiumPath === undefined)("calls in the console", () => {
     expect(problems).toEqual([]);
   });
 
+  test("a call far down that ends is replaced where it is", async () => {
+    const projectId = newProject();
+    const later = Array.from({ length: 300 }, (_, index) => ({ name: `op-${index}`, at: 1 + index, ms: 1 }));
+    await write(projectId, [{ id: "oldest", name: "slow" }, ...later]);
+    const { page, problems } = await open(`${projectId}/calls`);
+    await page.getByText("301 calls").waitFor();
+    await page.keyboard.press("G");
+    await current(page).getByText("● running").waitFor();
+    await write(projectId, [{ id: "oldest", name: "slow", ms: 5000 }]);
+    await current(page).getByText("5.00 s").waitFor();
+    expect(problems).toEqual([]);
+  });
+
   test("a trace is a tree with folded neighbours, that keys open and walk through", async () => {
     const projectId = newProject();
     const trace = "t1";

@@ -5,26 +5,30 @@ import type { CallEnd, CallStart, CallStatus, UsageIncludes, UsageRow } from "@h
 import { RowWriter } from "../engine/row-writer.js";
 import { unescaped } from "../engine/tab-separated.js";
 
-/** The columns a start fills, in the order of {@link StartSide.fields}; the same in `calls` and `call_parts`. */
-export const startColumns = [
-  "trace_id",
-  "parent_id",
-  "thread_id",
-  "turn_id",
-  "op_name",
-  "op_key",
-  "display_name",
-  "user_id",
-  "run_id",
-  "run_step",
-  "source",
-  "started_at",
-  "attributes",
-  "inputs",
-  "input_refs",
-  "example_digest",
-  "stated_kind",
-] as const;
+/** The columns a start fills, in the order of {@link StartSide.fields}, with what they hold; the same in `calls` and `call_parts`. */
+const startTypes = {
+  trace_id: "text",
+  parent_id: "text",
+  thread_id: "text",
+  turn_id: "text",
+  op_name: "text",
+  op_key: "text",
+  display_name: "text",
+  user_id: "text",
+  run_id: "text",
+  run_step: "step",
+  source: "text",
+  started_at: "time",
+  attributes: "text",
+  inputs: "text",
+  input_refs: "texts",
+  example_digest: "text",
+  stated_kind: "text",
+} as const;
+
+type StartColumn = keyof typeof startTypes;
+
+export const startColumns = Object.keys(startTypes) as readonly StartColumn[];
 
 /** The columns an end fills, in the order of {@link EndSide.fields}. */
 export const endColumns = ["run_step_end", "ended_at", "output", "summary", "exception", "output_refs"] as const;
@@ -163,8 +167,18 @@ export function writeStart(out: RowWriter, start: CallStart, exact: ExactText[])
   return attributesBytes + inputsBytes;
 }
 
+/** Writes startColumns where there is no start. */
+export function writeNoStart(out: RowWriter): void {
+  for (const type of Object.values(startTypes)) {
+    if (type === "step") out.null();
+    else if (type === "time") out.time(0n);
+    else if (type === "texts") out.texts([]);
+    else out.text("");
+  }
+}
+
 /** The texts of the startColumns of a side; null where there is none. */
-export type StartTexts = Readonly<Record<(typeof startColumns)[number], string | null>>;
+export type StartTexts = Readonly<Record<StartColumn, string | null>>;
 
 export function readStart({ fields }: StartSide): StartTexts {
   // Each field ends with a tab, the last one of a row with a line feed.

@@ -8,6 +8,7 @@ import {
   startFacts,
   writeDerived,
   writeEnd,
+  writeNoStart,
   writeStart,
 } from "./call-sides.js";
 import type { EndSide, ExactText, StartSide } from "./call-sides.js";
@@ -49,7 +50,7 @@ const neverUs = 4_291_747_200_000_000n;
 const endLifetimeUs = 30n * 86_400_000_000n;
 
 const row = new RowWriter();
-const noStartFields = noStart();
+const noStartFields = row.fieldsOf(() => writeNoStart(row));
 const noEndFields = noEnd();
 
 /** A complete call that arrived in one part: its sides are slices of its row. */
@@ -204,21 +205,6 @@ function writeLast(exact: readonly ExactText[], sizeBytes: number, version: bigi
 
 function both(start: readonly ExactText[], end: readonly ExactText[]): readonly ExactText[] {
   return start.length === 0 ? end : [...start, ...end];
-}
-
-/** The columns of a start where there is none, in the order of startColumns. */
-function noStart(): Uint8Array {
-  return row.fieldsOf(() => {
-    for (let texts = 0; texts < 9; texts++) row.text("");
-    row.null();
-    row.text("");
-    row.time(0n);
-    row.text("");
-    row.text("");
-    row.texts([]);
-    row.text("");
-    row.text("");
-  });
 }
 
 /** The columns of an end where there is none, in the order of endColumns. */

@@ -8,6 +8,7 @@
  *
  *   pnpm bench:follow [--calls 100000] [--seconds 10]
  */
+import { setMaxListeners } from "node:events";
 import { Agent } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { callsTail, connectTracing } from "@heddle/client/tracing";
@@ -43,8 +44,8 @@ async function fill(): Promise<void> {
   for (let copy = 1; copy <= copies; copy++) {
     const changed = `concat(id, '-${copy}') AS id, started_at - ${copy * made} AS started_at, version - ${copy} AS version,
       1000 * (cityHash64(id) % 5000000) AS latency_us`;
-    await service.engine(`INSERT INTO trace.calls SELECT * REPLACE(${changed}) FROM trace.calls
-      WHERE project_id = '${project}' AND length(id) = 36 LIMIT ${made}`);
+    await service.engine(`INSERT INTO trace.calls SELECT * REPLACE(${changed}) FROM
+      (SELECT * FROM trace.calls WHERE project_id = '${project}' AND length(id) = 36 LIMIT ${made})`);
   }
 }
 
@@ -131,6 +132,7 @@ async function measureTails(): Promise<void> {
 /** Readers of one project, each with the same request, and when each call came. */
 async function startReaders(count: number, projectId: string) {
   const leaving = new AbortController();
+  setMaxListeners(0, leaving.signal);
   const came = new Map<string, number[]>();
   const connection = connectTracing({ baseUrl: service.url, apiKey: service.key });
   const ready = new Set<number>();

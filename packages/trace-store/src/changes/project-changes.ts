@@ -1,4 +1,3 @@
-import { byVersion } from "./change.js";
 import type { Change } from "./change.js";
 
 /** So many changes of a project are kept. */
@@ -9,6 +8,7 @@ const collectMs = 50;
 /** The last changes of a project that has readers. */
 export class ProjectChanges {
   readonly #settled: () => bigint;
+  /** In the order of their versions, so that readers, who are near the end, look at few. */
   #changes: Change[] = [];
   /** Every change after this version is, or will be, among those that are kept. */
   #since: bigint;
@@ -29,25 +29,24 @@ export class ProjectChanges {
   }
 
   add(change: Change): void {
-    this.#changes.push(change);
+    const last = this.#changes.at(-1);
+    if (last === undefined || last.version <= change.version) this.#changes.push(change);
+    else this.#changes.splice(this.#firstAfter(change.version), 0, change);
     if (this.#changes.length < 2 * maxKept) return;
-    const dropped = this.#changes.toSorted(byVersion).slice(0, -maxKept);
-    const last = dropped.at(-1);
-    if (last === undefined) return;
-    this.#since = last.version;
-    this.#changes = this.#changes.filter(({ version }) => version > last.version);
+    this.#since = this.#changes.at(-maxKept - 1)?.version ?? this.#since;
+    this.#changes.splice(0, this.#firstAfter(this.#since));
   }
 
   /** The changes after one version up to another, in their order; undefined where some are not kept any more. */
   between(after: bigint, upTo: bigint): Change[] | undefined {
     if (after < this.#since) return undefined;
-    return this.#changes.filter(({ version }) => version > after && version <= upTo).toSorted(byVersion);
+    return this.#changes.slice(this.#firstAfter(after), this.#firstAfter(upTo));
   }
 
   /** What happened is known to the store alone: readers look there. */
   forget(): void {
     this.#since = this.#settled();
-    this.#changes = this.#changes.filter(({ version }) => version > this.#since);
+    this.#changes.splice(0, this.#firstAfter(this.#since));
     this.#move();
   }
 
@@ -88,8 +87,19 @@ export class ProjectChanges {
   }
 
   #hasNews(): boolean {
-    const settled = this.#settled();
-    return this.#changes.some(({ version }) => version > this.#boundary && version <= settled);
+    const next = this.#changes[this.#firstAfter(this.#boundary)];
+    return next !== undefined && next.version <= this.#settled();
+  }
+
+  /** Where the first change after a version is. */
+  #firstAfter(after: bigint): number {
+    let [from, to] = [0, this.#changes.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if ((this.#changes[middle]?.version ?? 0n) > after) to = middle;
+      else from = middle + 1;
+    }
+    return from;
   }
 
   #move(): void {

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { HeddleError } from "@heddle/errors";
 import type { ShareLoad } from "@heddle/concurrency";
 import type { CallPart } from "@heddle/trace-model";
@@ -26,6 +25,7 @@ import type { StoredPart } from "./engine/stored-parts.js";
 import { guardObjects, guardWrites } from "./guard-writes.js";
 import { guardReads } from "./visibility/guard-reads.js";
 import { openIngest } from "./ingest/ingest.js";
+import { writerName } from "./ingest/writer-name.js";
 import type { Ingest, ObservedCommit, PreparedWrite, WaitingWrites } from "./ingest/ingest.js";
 import type { RejectedPart } from "./ingest/commit/prepare.js";
 import type { IngestLimits, IngestMemory } from "./ingest/memory/state.js";
@@ -185,14 +185,6 @@ export async function openTraceStore(options: TraceStoreOptions): Promise<TraceS
 
 const deduplicated = new Set<string>(tableFacts.flatMap(([table, facts]) => (facts.deduplicates ? [table] : [])));
 
-/** The same for every process that may write into the database. */
-function writerOf(controlPlaneId: string, database: string): string {
-  return `heddle-${createHash("sha256")
-    .update(JSON.stringify([controlPlaneId, database]))
-    .digest("hex")
-    .slice(0, 16)}-`;
-}
-
 async function open(options: TraceStoreOptions): Promise<TraceStore> {
   const placement = { database: options.database ?? defaultDatabase, cluster: options.cluster };
   const bootstrap = connectEngine(options.client, "default");
@@ -206,7 +198,7 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
     await bootstrap.close();
   }
   const { mayWrite = () => true, observer } = options;
-  const writer = writerOf(options.controlPlaneId, placement.database);
+  const writer = writerName(options.controlPlaneId, placement.database);
   const connected = withTextIndex(
     connectEngine(options.client, placement.database, {
       namePrefix: writer,

@@ -5,7 +5,7 @@ import type { Engine } from "../src/engine/engine.js";
 import { openTraceStore } from "../src/store.js";
 import type { TraceStore, TraceStoreOptions } from "../src/store.js";
 
-const controlPlane = "0199a000-0000-7000-8000-000000000001";
+export const testControlPlane = "0199a000-0000-7000-8000-000000000001";
 
 /** A database of its own on the engine of the test run. */
 export interface TestDatabase {
@@ -29,7 +29,7 @@ export function testDatabase(): TestDatabase {
       const store = await openTraceStore({
         client: testClientOptions(),
         database: name,
-        controlPlaneId: controlPlane,
+        controlPlaneId: testControlPlane,
         ...options,
       });
       opened.push(store);

@@ -6,8 +6,9 @@ import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { completePart, endPart, newProject, nowUs, openSides, startPart, visibleCalls } from "../../test/call-parts.js";
 import { readRows } from "../../test/read-rows.js";
 import { recordedReads } from "../../test/recorded-reads.js";
-import { testDatabase } from "../../test/store.js";
+import { testControlPlane, testDatabase } from "../../test/store.js";
 import type { TestDatabase } from "../../test/store.js";
+import { writerName } from "./writer-name.js";
 import type { Engine } from "../engine/engine.js";
 import { idKey } from "../schema/id-key.js";
 import type { TraceStore } from "../store.js";
@@ -286,6 +287,24 @@ test("a store without ids of calls is filled in slices, tells so, and finds its 
   expect(progress.at(-1)).toContain("1000");
   expect(await store.calls.read(request)).toMatchObject({ id: old?.id });
   expect(await db.engine.rows({ sql: "SELECT count() AS n FROM call_ids FINAL" })).toEqual([{ n: "1000" }]);
+});
+
+test("an insert that this or the former writer has sent is ended before anything is written, and no other", async () => {
+  const store = await db.open();
+  const insert = async (name: string) => {
+    const sql =
+      "INSERT INTO function null('x UInt8') SELECT sleepEachRow(0.2) FROM numbers(30) SETTINGS max_block_size = 1";
+    return await db.engine.command({ sql }, { settings: { log_comment: name } }).then(
+      () => "ended by itself",
+      () => "stopped",
+    );
+  };
+  const [mine, other] = [insert(`${writerName(testControlPlane, db.name)}1`), insert("heddle-of-another-1")];
+  const running = "SELECT count() AS n FROM system.processes WHERE startsWith(Settings['log_comment'], 'heddle-')";
+  await expect.poll(async () => (await db.engine.rows<{ n: string }>({ sql: running }))[0]?.n).toBe("2");
+  store.engineRestarted();
+  await store.ingest([completePart({ project_id: newProject() })]);
+  expect(await Promise.all([mine, other])).toEqual(["stopped", "ended by itself"]);
 });
 
 test("a backup whose tables are of different moments is consistent after it was restored", async () => {

@@ -3,7 +3,7 @@ import type { JsonText } from "@heddle/exact-json";
 import { leafAt } from "../query/leaf.js";
 
 /** What a call is, to a reader of its trace. */
-export const callKinds = ["model", "tool", "retrieval", "agent", "scorer", "other"] as const;
+const callKinds = ["model", "tool", "retrieval", "agent", "scorer", "other"] as const;
 export type CallKind = (typeof callKinds)[number];
 
 /** The words of SDKs and conventions, in lower case. What is not here, as `chain`, says nothing. */

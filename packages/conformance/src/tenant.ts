@@ -85,9 +85,10 @@ export function createTenant({ projectId, isMissing = false, rewrite = (text) =>
   return tenant;
 }
 
-/** Makes two responses equal that differ in nothing but ids, digests, names of the examples, and times. */
+/** Makes two responses equal that differ in nothing but ids, digests, names of the examples, secrets of links, and times. */
 export function withoutNames(text: string): string {
   return text
+    .replace(/\bshare_\w+|(?<=\/exports\/)\w+/g, "<secret>")
     .replace(ids.uuid, "<id>")
     .replace(ids.digest, "<digest>")
     .replace(ids.span, "<id>")

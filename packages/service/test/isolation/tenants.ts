@@ -27,7 +27,6 @@ export function withoutNames(text: string): string {
   return shared
     .withoutNames(text)
     .replace(/\bacme(?:\/|%2F)p-\w+/g, "<project>")
-    .replace(/\bshare_\w+|(?<=\/exports\/)\w+/g, "<secret>")
     .replace(/"project":"p-\w+"/g, '"project":"<name>"')
     .replace(/"projects":\["p-\w+"\]/g, '"projects":["<name>"]')
     .replace(/"(secret|prefix|code)":"[\w+/=]+"/g, '"$1":"<secret>"');

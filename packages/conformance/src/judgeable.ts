@@ -10,8 +10,9 @@ export function judgeable(exchange: Exchange, operation: Operation, { unserved }
   if (status === 400 && operation.needsProvider) {
     throw new CheckSkipped(`the server has no provider for the model of the example: ${text.slice(0, 200)}`);
   }
-  if (status === 401 && operation.public)
-    throw new CheckSkipped("the key or code of the example is not one of the server");
+  if ((status === 401 || status === 404) && operation.public) {
+    throw new CheckSkipped("the key, code or link of the example is not one of the server");
+  }
   if (status === 404 && unserved.size > 0 && !operation.public) {
     throw new CheckSkipped(`what it reads could not be stored: ${[...unserved].join(", ")} not implemented`);
   }

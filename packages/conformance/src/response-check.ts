@@ -98,8 +98,8 @@ function eventsOf(exchange: Exchange): unknown[] {
   if (events.pop() !== "") {
     throw new CheckFailure("the last event does not end", { expected: "an empty line after every event", exchange });
   }
-  const data = events.map((event) =>
-    event
+  const data = events.flatMap((event) => {
+    const fields = event
       .split("\n")
       .filter((line) => !line.startsWith(":"))
       .map((line) => {
@@ -110,9 +110,10 @@ function eventsOf(exchange: Exchange): unknown[] {
         }
         return field;
       })
-      .filter((field) => field !== undefined)
-      .join("\n"),
-  );
+      .filter((field) => field !== undefined);
+    // Without data it is not an event, but an id or a sign of life.
+    return fields.length === 0 ? [] : [fields.join("\n")];
+  });
   if (data.at(-1) !== "[DONE]") {
     throw new CheckFailure("the stream does not end with [DONE]", { expected: "data: [DONE] as last event", exchange });
   }

@@ -85,7 +85,7 @@ export function createTenant({ projectId, isMissing = false, rewrite = (text) =>
   return tenant;
 }
 
-/** Makes two responses equal that differ in nothing but ids, digests, names of the examples, secrets of links, and times. */
+/** Makes two responses equal that differ in nothing but ids, digests, names of the examples, secrets of links, times, and what was done in time. */
 export function withoutNames(text: string): string {
   return text
     .replace(/\bshare_\w+|(?<=\/exports\/)\w+/g, "<secret>")
@@ -96,7 +96,8 @@ export function withoutNames(text: string): string {
     .replace(/\bconformance-\w+/g, "<project>")
     .replace(/"run_id":"\w+"/g, '"run_id":"<id>"')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<time>")
-    .replace(/"created":\d+/g, '"created":<time>');
+    .replace(/"created":\d+/g, '"created":<time>')
+    .replace(/"complete":(?:true|false)/g, '"complete":<time>');
 }
 
 /** `expected_digest` belongs to the content of the example, which a tenant may change. */

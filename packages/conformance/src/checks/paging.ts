@@ -139,7 +139,9 @@ async function readPage(
   if (Array.isArray(value)) return { items: value as unknown[], exchange };
   const record = value as Record<string, unknown>;
   const list = Object.values(record).find((member) => Array.isArray(member)) as unknown[] | undefined;
-  const next = record["has_more"] === true ? record["last_id"] : record["next"];
+  const last = (list?.at(-1) as { id?: unknown } | undefined)?.id;
+  const next =
+    record["has_more"] === false ? undefined : (record["last_id"] ?? record["next"] ?? (record["has_more"] && last));
   return { items: list ?? [], exchange, ...(typeof next === "string" && { next }) };
 }
 

@@ -59,8 +59,6 @@ interface StoredSession {
 export function openSessions(database: Database, keys: KeyChecks, now: () => bigint): Sessions {
   /** By the hash of the token. */
   const recent = new RecentLookups<StoredSession | undefined>(now);
-  const { checkOf, callerOf } = keys;
-
   async function find(tokenHash: string): Promise<StoredSession | undefined> {
     const look = async () => {
       const [row] = await database.rows("SELECT * FROM sessions WHERE token_sha256 = $1", [tokenHash]);
@@ -87,7 +85,7 @@ export function openSessions(database: Database, keys: KeyChecks, now: () => big
         await statements.run(
           `INSERT INTO sessions (id, token_sha256, cookie_sha256, key_id, key_check, created_at, last_used_at)
             VALUES ($1, $2, $3, $4, $5, $6, $6)`,
-          [id, secretHash(token), secretHash(cookie), key_id, checkOf(caller), time],
+          [id, secretHash(token), secretHash(cookie), key_id, keys.checkOf(caller), time],
         );
         await statements.run("DELETE FROM sessions WHERE created_at < $1 OR last_used_at < $2", [
           time - longest,
@@ -107,7 +105,7 @@ export function openSessions(database: Database, keys: KeyChecks, now: () => big
         await statements.run("DELETE FROM session_codes WHERE created_at < $1", [time - codeTime]);
         await statements.run(
           "INSERT INTO session_codes (code_sha256, key_id, key_check, created_at) VALUES ($1, $2, $3, $4)",
-          [secretHash(code), key_id, checkOf(caller), time],
+          [secretHash(code), key_id, keys.checkOf(caller), time],
         );
         await keepNewest(statements, "session_codes", "code_sha256", key_id);
       });
@@ -119,7 +117,7 @@ export function openSessions(database: Database, keys: KeyChecks, now: () => big
       const [row] = await database.rows(sql, [secretHash(code)]);
       if (row === undefined) return { refused: "unknown" };
       if (now() - integerOf(row, "created_at") > codeTime) return { refused: "expired" };
-      return await callerOf(textOf(row, "key_id"), textOf(row, "key_check"));
+      return await keys.callerOf(textOf(row, "key_id"), textOf(row, "key_check"));
     },
 
     async check(token, cookies) {
@@ -128,7 +126,7 @@ export function openSessions(database: Database, keys: KeyChecks, now: () => big
         return { refused: "unknown" };
       const time = now();
       if (time > endOf(session)) return { refused: "expired" };
-      const check = await callerOf(session.keyId, session.keyCheck);
+      const check = await keys.callerOf(session.keyId, session.keyCheck);
       if (check.caller === undefined) return check;
       await noteUse(session, time);
       return { caller: { ...check.caller, session: { id: session.id, expires_at: endOf(session) } } };

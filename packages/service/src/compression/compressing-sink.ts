@@ -15,10 +15,10 @@ export class CompressingSink implements Sink {
   #compressed: Buffer[] = [];
   #last: Promise<void> = Promise.resolve();
 
-  constructor(sink: Sink, { open }: ContentEncoding, sharer: Sharer | undefined) {
+  constructor(sink: Sink, encoding: ContentEncoding, sharer: Sharer | undefined) {
     this.#sink = sink;
     this.#sharer = sharer;
-    this.#stream = open().on("data", (chunk: Buffer) => this.#compressed.push(chunk));
+    this.#stream = encoding.open().on("data", (chunk: Buffer) => this.#compressed.push(chunk));
     sink.onClose(() => this.destroy());
   }
 

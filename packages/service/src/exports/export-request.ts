@@ -14,7 +14,7 @@ const mostCharacters = 1_000_000;
 
 /** Throws `unprocessable` for a file together with calls. */
 export function readRequest(request: Request): ExportRequest {
-  const { project_id: _, file, format = "jsonl", ...calls } = request;
+  const { project_id: _, file, format, ...calls } = request;
   if (file === undefined) return { ...calls, format };
   const given = Object.entries(calls).find(([, value]) => value !== undefined);
   if (given === undefined && format === "jsonl") return { file };

@@ -29,6 +29,6 @@ export function aggregateHandlers({ control, store }: Services): TracingHandlers
 
 function rangeOf(time: Schemas["AggregateTime"] | undefined) {
   if (time === undefined) return undefined;
-  const { start, end, buckets = 100, timezone } = time;
+  const { start, end, buckets, timezone } = time;
   return { start: wireTime(start, "start"), end: wireTime(end, "end"), buckets, timezone };
 }

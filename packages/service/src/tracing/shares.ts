@@ -8,12 +8,10 @@ import { currentScope } from "../limits/request-scope.js";
 import type { Caller, Services } from "../services.js";
 import { checkRedact } from "../shares/redact-call.js";
 
-const defaultSeconds = 604_800;
-
 export function shareHandlers({ config, control: { shares } }: Services): TracingHandlers<Caller>["shares"] {
   return {
     async shareCreate({ body }, caller) {
-      const { project_id, trace_id, expires_in = defaultSeconds, redact = [] } = body;
+      const { project_id, trace_id, expires_in, redact = [] } = body;
       checkRedact(redact);
       const request = { project_id, trace_id, redact, expires_in: BigInt(expires_in) * 1_000_000n };
       const made = await shares.create(caller, request);

@@ -69,7 +69,7 @@ function shared(key = token) {
     post,
     json: async (path: string, body: object) => {
       const response = await post(path, { project_id: projectId, ...body });
-      return [response.status, (await response.json()) as unknown];
+      return [response.status, await response.json()];
     },
   };
 }

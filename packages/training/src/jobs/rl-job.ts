@@ -43,9 +43,10 @@ export async function runRlJob(job: RlJob): Promise<TrainingJobResult> {
   const { info, training } = base;
   const summaries: RolloutSummary[] = [];
   const onRollout = (rollout: RolloutSummary) => void summaries.push(rollout);
-  const read = await readGroups(groups, settings, base, { signal: job.signal, onRollout }).finally(
-    async () => await job.onRollouts?.(summaries),
-  );
+  const reading = readGroups(groups, settings, base, { signal: job.signal, onRollout });
+  await Promise.allSettled([reading]);
+  await job.onRollouts?.(summaries);
+  const read = await reading;
   const plan = policyPlan({
     ...job,
     settings,

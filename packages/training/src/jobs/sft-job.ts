@@ -39,7 +39,7 @@ export async function runSftJob(job: SftJob): Promise<TrainingJobResult> {
 }
 
 /** What a row contributes to the training. */
-export interface RowSummary {
+interface RowSummary {
   tokens: number;
   /** 0 for a row that is longer than the model can be trained on. */
   trainedTokens: number;

@@ -82,7 +82,7 @@ describe("a page of another origin, in the browser of someone who uses the servi
   test("can read nothing", async () => {
     const { headers } = await send("GET", "/version", { origin: foreign, "sec-fetch-site": "cross-site" });
     expect(Object.keys(headers).filter((name) => name.startsWith("access-control-"))).toEqual([]);
-    expect(headers.vary).toBe("origin");
+    expect(String(headers.vary).split(", ")).toContain("origin");
   });
 });
 

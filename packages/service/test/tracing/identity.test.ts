@@ -4,7 +4,7 @@ import type { TestService } from "../test-service.js";
 
 let service: TestService;
 beforeAll(async () => {
-  service = await openTestService({ HEDDLE_PUBLIC_URL: "https://heddle.example.com" });
+  service = await openTestService({ HEDDLE_PUBLIC_URL: "https://heddle.example.com", HEDDLE_CONSOLE: "off" });
 });
 afterAll(() => service.close());
 

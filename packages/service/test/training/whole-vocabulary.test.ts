@@ -39,7 +39,8 @@ const send = async (
 ) =>
   await fetch(`${url}/v1/chat/completions`, {
     method: "POST",
-    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    // Compressed, it would fit into the buffers of a socket that nobody reads.
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json", "accept-encoding": "identity" },
     body: JSON.stringify({ ...ask, ...more }),
     ...(signal && { signal }),
   });

@@ -15,8 +15,9 @@ class MainThread {
   #sharer: () => Sharer | undefined = () => undefined;
   readonly #waiting = new FairQueue<() => void>();
   #isAwaited = false;
-  /** `performance.now()`. */
-  #restsUntil = 0;
+  /** When others got the thread, by `performance.now()`, and for how long: never longer, whatever the clock does. */
+  #restsSince = 0;
+  #restMs = 0;
 
   /** Says for whom the running code works. */
   set sharer(current: () => Sharer | undefined) {
@@ -34,7 +35,7 @@ class MainThread {
   #await(): void {
     if (this.#isAwaited) return;
     this.#isAwaited = true;
-    const restMs = this.#restsUntil - performance.now();
+    const restMs = this.#restMs - Math.max(0, performance.now() - this.#restsSince);
     if (restMs > 0) setTimeout(() => this.#next(), restMs);
     else this.#next();
   }
@@ -52,7 +53,8 @@ class MainThread {
       const now = performance.now();
       const ms = now - began;
       turn?.end(ms);
-      if (ms > shortMs) this.#restsUntil = now + Math.min(ms, longestRestMs);
+      this.#restsSince = now;
+      this.#restMs = ms > shortMs ? Math.min(ms, longestRestMs) : 0;
       this.#isAwaited = false;
       if (this.#waiting.waiting > 0) this.#await();
     });

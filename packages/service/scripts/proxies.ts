@@ -20,7 +20,7 @@ import { freePort, openHeddle, ownerKey } from "../test/faults/heddle-process.js
 const deploy = (name: string) => readFileSync(new URL(`../deploy/${name}`, import.meta.url), "utf8");
 const checks = fileURLToPath(new URL("proxy-checks.ts", import.meta.url));
 const dist = fileURLToPath(new URL("../dist", import.meta.url));
-const stallSeconds = 2;
+const stallSeconds = 4;
 const caddyRelease = "2.11.7";
 let python: PythonEnvironment | undefined;
 
@@ -193,7 +193,9 @@ try {
       const file = join(directory, `${proxy.name}.conf`);
       writeFileSync(file, text);
       const url = `https://localhost:${port}${prefix}`;
-      if (!(await passes(program, proxy.args(file, directory), url, directory))) process.exitCode = 1;
+      if (await passes(program, proxy.args(file, directory), url, directory)) continue;
+      console.log(heddle.log().split("\n").slice(-20).join("\n"));
+      process.exitCode = 1;
     }
   }
 } finally {

@@ -54,9 +54,10 @@ export class CompletionChunks {
 
   *#begin(index: number): Generator<Chunk> {
     if (this.#choices.has(index)) return;
-    const { message, plan } = this.#run;
+    const { details, message, plan } = this.#run;
     this.#choices.set(index, { parser: new MessageParser(message), callsTools: false, textLength: 0, tokens: 0 });
-    yield this.#chunk([this.#part(index, { role: "assistant", content: "" }, [])]);
+    const part = this.#part(index, { role: "assistant", content: "" }, []);
+    yield this.#chunk([details.promptOfChoices ? { ...part, prompt_token_ids: [...plan.prompt.ids] } : part]);
     if (plan.prompt.echo !== "") yield this.#chunk([this.#part(index, { content: plan.prompt.echo }, [])]);
   }
 

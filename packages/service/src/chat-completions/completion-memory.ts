@@ -9,6 +9,8 @@ const tokenBytes = 100;
 /** Bytes of an alternative in memory: in a list of some, and in one of the whole vocabulary. */
 const listedBytes = 64;
 const columnBytes = 16;
+/** UTF-16 units of an id in a response. */
+const idLength = 7;
 /** Tokens that are expected of a completion whose request says no number. */
 const expectedTokens = 4096;
 
@@ -41,6 +43,7 @@ export async function reserveCompletion(run: CompletionRun, limitBytes: number):
   const perPosition =
     promptLogprobs === undefined ? 0 : 1 + (promptLogprobs < 0 ? model.base.vocabularySize : promptLogprobs);
   const length = entryLength(tokenizer);
+  if (run.details.promptOfChoices) await scope.holdForResponse(n * prompt.length * idLength, ["n"]);
   if (listed > 0) await scope.holdForResponse(listed * length, ["top_logprobs"]);
   if (perPosition > 0) await scope.holdForResponse(prompt.length * perPosition * length, ["prompt_logprobs"]);
 }

@@ -22,6 +22,8 @@ export interface CompletionRun {
 export interface ResponseDetails {
   logprobs: boolean;
   tokenIds: boolean;
+  /** The ids of the prompt are on each choice as well: clients put choices into trajectories, without the response. */
+  promptOfChoices: boolean;
   /** Tokens are named `token_id:<id>`. */
   tokensById: boolean;
   reasoning: boolean;
@@ -30,9 +32,11 @@ export interface ResponseDetails {
 /** What is requested; by default choices of trained models have all that training needs. */
 export function responseDetails(request: CompletionRun["request"], { trained }: ServedModel): ResponseDetails {
   const isTrained = trained !== undefined;
+  const tokenIds = request.return_token_ids ?? isTrained;
   return {
     logprobs: request.logprobs ?? isTrained,
-    tokenIds: request.return_token_ids ?? isTrained,
+    tokenIds,
+    promptOfChoices: tokenIds && isTrained,
     tokensById: request.return_tokens_as_token_ids ?? isTrained,
     reasoning: request.include_reasoning,
   };

@@ -102,7 +102,24 @@ describe("a trained model", () => {
       expect(logprobs?.content.every(({ top_logprobs }) => top_logprobs.length === 0)).toBe(true);
     }
     const plain = await create({ model: `${projectId}/${name}`, logprobs: false, return_token_ids: false });
-    expect(plain.choices[0]).toMatchObject({ logprobs: null, token_ids: null });
+    expect(plain.choices[0]).toMatchObject({ logprobs: null, token_ids: null, prompt_token_ids: null });
+  });
+
+  test("has the ids of its prompt on every choice, and in the first chunk of every choice", async () => {
+    const options = { model: `${projectId}/${name}`, n: 2 };
+    const completion = await create(options);
+    expect(completion.prompt_token_ids?.length).toBeGreaterThan(0);
+    const chunks = await streamed(options);
+    for (const { index, prompt_token_ids } of completion.choices) {
+      expect(prompt_token_ids).toEqual(completion.prompt_token_ids);
+      const parts = chunks.flatMap(({ choices }) => choices.filter((choice) => choice.index === index));
+      expect(parts.map((part) => part.prompt_token_ids)).toEqual([
+        completion.prompt_token_ids,
+        ...parts.slice(1).map(() => undefined),
+      ]);
+    }
+    const untrained = await create({ return_token_ids: true });
+    expect(untrained.choices[0]).toMatchObject({ prompt_token_ids: null });
   });
 
   test("is found by every form of its name", async () => {

@@ -20,7 +20,7 @@ export interface EventPageRequest {
  */
 export type TrainingProgress =
   | { type: "training_started"; num_sequences: number; data: string; warnings?: readonly string[] }
-  | { type: "gradient_step"; index: number; data: string };
+  | { type: "gradient_step"; index: number; data: string; warnings?: readonly string[] };
 
 /**
  * Stores an event, unless an earlier attempt of the job has stored it. Returns false for a job that does not run any
@@ -38,11 +38,11 @@ export async function addTrainingEvent(
       started
         ? "UPDATE training_jobs SET num_sequences = $2 WHERE id = $1 AND state = 'running' RETURNING warnings"
         : `UPDATE training_jobs SET completed_sequences = CASE WHEN completed_sequences > $2 THEN completed_sequences
-            ELSE $2 END WHERE id = $1 AND state = 'running' RETURNING id`,
+            ELSE $2 END WHERE id = $1 AND state = 'running' RETURNING warnings`,
       [jobId, BigInt(started ? event.num_sequences : event.index + 1)],
     );
     if (running === undefined) return false;
-    if (started) await addWarnings(statements, jobId, warningsOf(running), event.warnings ?? []);
+    await addWarnings(statements, jobId, warningsOf(running), event.warnings ?? []);
     await insertEvent(statements, { ...event, job_id: jobId, sequence: started ? 0 : event.index + 1 }, now);
     return true;
   });

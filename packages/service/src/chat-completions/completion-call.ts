@@ -42,7 +42,8 @@ export async function completionCall(
     base_model: base.name,
     ...(trained && { model_id: trained.model.id, checkpoint_step: trained.checkpoint.step }),
   };
-  const details = trained === undefined ? run.details : { ...run.details, logprobs: true, tokenIds: true, promptOfChoices: false };
+  const details =
+    trained === undefined ? run.details : { ...run.details, logprobs: true, tokenIds: true, choicesForTraining: false };
   const endedAt = BigInt(Date.now()) * 1000n;
   const output = "result" in outcome ? completionOf(run, recordedResult(run, outcome.result), details) : undefined;
   // One name for all spellings that requests use.

@@ -54,10 +54,14 @@ export class CompletionChunks {
 
   *#begin(index: number): Generator<Chunk> {
     if (this.#choices.has(index)) return;
-    const { details, message, plan } = this.#run;
+    const { details, message, model, plan } = this.#run;
     this.#choices.set(index, { parser: new MessageParser(message), callsTools: false, textLength: 0, tokens: 0 });
     const part = this.#part(index, { role: "assistant", content: "" }, []);
-    yield this.#chunk([details.promptOfChoices ? { ...part, prompt_token_ids: [...plan.prompt.ids] } : part]);
+    const sampled = details.choicesForTraining && {
+      prompt_token_ids: [...plan.prompt.ids],
+      checkpoint_step: model.trained?.checkpoint.step ?? null,
+    };
+    yield this.#chunk([{ ...part, ...sampled }]);
     if (plan.prompt.echo !== "") yield this.#chunk([this.#part(index, { content: plan.prompt.echo }, [])]);
   }
 

@@ -43,7 +43,7 @@ export async function reserveCompletion(run: CompletionRun, limitBytes: number):
   const perPosition =
     promptLogprobs === undefined ? 0 : 1 + (promptLogprobs < 0 ? model.base.vocabularySize : promptLogprobs);
   const length = entryLength(tokenizer);
-  if (run.details.promptOfChoices) await scope.holdForResponse(n * prompt.length * idLength, ["n"]);
+  if (run.details.choicesForTraining) await scope.holdForResponse(n * prompt.length * idLength, ["n"]);
   if (listed > 0) await scope.holdForResponse(listed * length, ["top_logprobs"]);
   if (perPosition > 0) await scope.holdForResponse(prompt.length * perPosition * length, ["prompt_logprobs"]);
 }

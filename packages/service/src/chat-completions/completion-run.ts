@@ -22,8 +22,8 @@ export interface CompletionRun {
 export interface ResponseDetails {
   logprobs: boolean;
   tokenIds: boolean;
-  /** The ids of the prompt are on each choice as well: clients put choices into trajectories, without the response. */
-  promptOfChoices: boolean;
+  /** Each choice says what sampled it: clients put choices into trajectories, without the response around them. */
+  choicesForTraining: boolean;
   /** Tokens are named `token_id:<id>`. */
   tokensById: boolean;
   reasoning: boolean;
@@ -36,7 +36,7 @@ export function responseDetails(request: CompletionRun["request"], { trained }: 
   return {
     logprobs: request.logprobs ?? isTrained,
     tokenIds,
-    promptOfChoices: tokenIds && isTrained,
+    choicesForTraining: tokenIds && isTrained,
     tokensById: request.return_tokens_as_token_ids ?? isTrained,
     reasoning: request.include_reasoning,
   };

@@ -73,7 +73,8 @@ function choiceOf(run: CompletionRun, completion: Completion, details: ResponseD
     finish_reason: finishReasonOf(run, completion, toolCalls.length > 0),
     stop_reason: stopReason,
     token_ids: details.tokenIds ? tokens.map(({ token }) => token) : null,
-    prompt_token_ids: details.promptOfChoices ? [...run.plan.prompt.ids] : null,
+    prompt_token_ids: details.choicesForTraining ? [...run.plan.prompt.ids] : null,
+    checkpoint_step: details.choicesForTraining ? (run.model.trained?.checkpoint.step ?? null) : null,
   };
 }
 

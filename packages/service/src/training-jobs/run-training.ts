@@ -51,6 +51,7 @@ async function trainOnTrajectories(run: Run): Promise<void> {
     ...(await commonInput(run, metrics)),
     groups,
     config: JSON.parse(job.config) as unknown,
+    fromStep: job.from_step ?? 0,
     referenceWeights: async (reference) => await referenceWeights(services, run, reference),
     rewardDeviations: await rewardDeviations(services, model, job),
     onRollouts: async (rollouts) => await keepRollouts(services, job, stored, rollouts),
@@ -104,13 +105,13 @@ async function report(
   const { type, data } = event;
   const stored =
     type === "training_started"
-      ? { type, num_sequences: data.num_sequences, data: JSON.stringify(data), warnings: warningsOf(data) }
-      : { type, index: data["gradient_step"] ?? 0, data: JSON.stringify(data) };
+      ? { type, num_sequences: data.num_sequences, data: JSON.stringify(data), warnings: warningsOf(data["warning"]) }
+      : { type, index: data["gradient_step"] ?? 0, data: JSON.stringify(data), warnings: warningsOf(event.warning) };
   if (!(await control.trainingJobs.events.add(job.id, stored))) throw new HeddleError("aborted", "the job has ended");
   if (type === "gradient_step") attempt.report({ completed: (data["gradient_step"] ?? 0) + 1, total: null });
 }
 
-function warningsOf({ warning }: Readonly<Record<string, unknown>>): string[] {
+function warningsOf(warning: unknown): string[] {
   return typeof warning === "string" ? [warning] : [];
 }
 

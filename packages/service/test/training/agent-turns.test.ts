@@ -111,7 +111,9 @@ async function firstStep(conversation: Conversation, index: number, change: (ele
     experimental_config: { learning_rate: 0 },
   });
   const events = await eventsOf(service, job.id);
-  return events.find(({ type }) => type === "gradient_step")?.data as Record<string, number>;
+  const step = events.find(({ type }) => type === "gradient_step")?.data as Record<string, number>;
+  const { warnings } = await client.getTrainingJob({ training_job_id: job.id });
+  return { step, ended: events.at(-1), warnings };
 }
 
 const conversations: Record<string, Conversation> = {
@@ -130,13 +132,43 @@ test.each(
     Object.keys(conversations).map((conversation) => ({ template, conversation, index })),
   ),
 )("$conversation are trained on the ratios they were sampled with where $template", async ({ conversation, index }) => {
-  const step = await firstStep(conversations[conversation]!, index);
+  const { step, warnings } = await firstStep(conversations[conversation]!, index);
+  expect(warnings).toEqual([]);
   expect(step["importance_ratio_std"]).toBeLessThan(1e-3);
   expect(Math.abs(step["importance_ratio_mean"]! - 1)).toBeLessThan(1e-3);
   expect(step["probs_corr"]).toBeGreaterThan(0.9999);
 });
 
-test("without the ids of their prompts the turns are not what the model saw", async () => {
-  const step = await firstStep({ turns: 5 }, 0, (element) => ({ ...element, prompt_token_ids: null }));
-  expect(step["importance_ratio_std"]).toBeGreaterThan(0.05);
+type Choice = { logprobs?: { content: { logprob: number }[] } };
+const moved = (by: number) => (element: Choice) => ({
+  ...element,
+  ...(element.logprobs && {
+    logprobs: { content: element.logprobs.content.map((entry) => ({ ...entry, logprob: entry.logprob - by })) },
+  }),
+});
+
+test("a job warns of log-probabilities that differ from those of its weights, by name and number", async () => {
+  const { step, ended, warnings } = await firstStep({ turns: 2 }, 0, moved(0.3));
+  expect(step["logprob_difference"]).toBeCloseTo(0.3, 3);
+  expect(warnings).toEqual([expect.stringMatching(/ differ by 0\.300 on average \(logprob_difference\)/)]);
+  expect(ended?.type).toBe("training_ended");
+});
+
+test("a job whose log-probabilities have nothing to do with its weights fails and says why", async () => {
+  const without = { prompt_token_ids: null };
+  for (const change of [moved(1.5), (element: object) => ({ ...element, ...without })]) {
+    const { ended } = await firstStep({ turns: 5 }, 0, change);
+    expect(ended).toMatchObject({ type: "training_failed" });
+    expect(JSON.stringify(ended)).toMatch(/differ by [1-9]\.\d* on average .*; at most 1 is accepted/);
+  }
+});
+
+test("choices of earlier weights, or of unknown ones, may have any log-probabilities", async () => {
+  for (const checkpoint_step of [7, null]) {
+    const { ended, warnings } = await firstStep({ turns: 2 }, 0, (element) => ({
+      ...moved(1.5)(element as Choice),
+      checkpoint_step,
+    }));
+    expect([ended?.type, warnings]).toEqual(["training_ended", []]);
+  }
 });

@@ -29,6 +29,8 @@ export interface GradientStep {
   data: Record<string, number>;
   /** Mean log-probability of the trained tokens before the step; undefined if there are none. */
   meanLogprob: number | undefined;
+  /** What is wrong with the data although they can be trained. */
+  warning?: string | undefined;
 }
 
 const defaultStepsPerCheckpoint = 25;
@@ -78,11 +80,12 @@ async function train(job: TrainingJob, plan: GradientPlan, state: JobState): Pro
     job.onReady?.();
     for (let index = state.completedSteps; index < plan.steps; index++) {
       throwIfAborted(job.signal);
-      const { data, meanLogprob } = await plan.step(trainer, index);
+      const { data, meanLogprob, warning } = await plan.step(trainer, index);
       const diverged = watch.check(index, data["loss"] ?? 0, meanLogprob) && { diverged: 1 };
       const event: TrainingJobEvent = {
         type: "gradient_step",
         data: { ...finiteValues(data), ...diverged, gradient_step: index },
+        ...(warning !== undefined && { warning }),
       };
       if (index >= (job.reported?.gradientSteps ?? 0)) await job.onEvent(event);
       const done = index + 1;

@@ -9,11 +9,13 @@ export interface Rollout {
   /** Advantage relative to its group; not 0. */
   advantage: number;
   /** One sequence per history; log-probabilities are NaN where unknown. */
-  sequences: (TokenSequence & { oldLogprobs: Float64Array })[];
+  sequences: (TokenSequence & { oldLogprobs: Float64Array; sampledAt?: number | undefined })[];
 }
 
 export interface PolicyJob extends TrainingJob {
   settings: RlConfig;
+  /** Step of the weights that the job starts from, if choices say which step sampled them. */
+  fromStep?: number;
   /** Size of the model's vocabulary; see `GradientPlan`. */
   vocabularySize?: number;
   rollouts: Rollout[];
@@ -27,6 +29,8 @@ export interface PolicyJob extends TrainingJob {
 
 export interface PlannedSequence {
   group: number;
+  /** Step of the weights that sampled all of it, where that is known. */
+  sampledAt?: number | undefined;
   sequence: PolicySequence;
   /** Log-probabilities under the reference policy of the KL penalty. */
   reference?: Float64Array;

@@ -8,6 +8,7 @@ import type { GradientPlan, GradientStep } from "./gradient-loop.js";
 import { optimizerSteps } from "./optimizer-steps.js";
 import type { PlannedSequence, PolicyJob, Rollout } from "./policy-job.js";
 import { scoredSequences } from "./policy-scores.js";
+import { checkSampling } from "./sampling-check.js";
 
 /**
  * Plans reinforcement learning on rollouts. Weights and advantages are normalised over the job, and sequences are
@@ -45,6 +46,7 @@ export function policyPlan(job: PolicyJob): GradientPlan {
       { name: "policy", sequences: batch, settings: settings.policy, normalizer },
       { entropy: true, signal: job.signal },
     );
+    const { difference, warning } = checkSampling(index === 0 ? sampledBy(job.fromStep, members) : [], evaluation);
     const factor = batch.length ** settings.learningRatePower * job.learningRateFactor;
     const learningRate = (settings.learningRate ?? defaults.learningRate) * factor;
     const { gradientNorm } = await trainer.optimStep({ ...defaults, learningRate });
@@ -55,6 +57,7 @@ export function policyPlan(job: PolicyJob): GradientPlan {
       ...metrics,
       entropy: meanEntropy(evaluation, batch, normalizer),
       kl_policy_ref: kl,
+      logprob_difference: difference,
       loss: evaluation.loss,
       grad_norm: gradientNorm,
       learning_rate: learningRate,
@@ -63,7 +66,7 @@ export function policyPlan(job: PolicyJob): GradientPlan {
       num_trainable_tokens: normalizer,
       tokens_per_second: (1000 * tokens) / (performance.now() - startedAt),
     };
-    return { data, meanLogprob: meanLogprobOf(evaluation) };
+    return { data, meanLogprob: meanLogprobOf(evaluation), warning };
   }
 
   /** Adds the KL penalty to the advantages of a step's sequences. Returns them with the mean, NaN without a penalty. */
@@ -93,6 +96,13 @@ export function policyPlan(job: PolicyJob): GradientPlan {
   }
 }
 
+/** The sampled log-probabilities of those sequences that the weights of this step have sampled. */
+function sampledBy(step: number | undefined, members: PlannedSequence[]): (Float64Array | undefined)[] {
+  return members.map(({ sampledAt, sequence: { rolloutLogprobs, oldLogprobs } }) =>
+    step !== undefined && sampledAt === step ? (rolloutLogprobs ?? oldLogprobs) : undefined,
+  );
+}
+
 function plannedSequences(rollouts: Rollout[], balance: number): PlannedSequence[] {
   const scales = tokenWeights(
     rollouts.map(({ advantage, sequences }) => ({
@@ -102,10 +112,11 @@ function plannedSequences(rollouts: Rollout[], balance: number): PlannedSequence
     balance,
   );
   return rollouts.flatMap(({ group, sequences }, at) =>
-    sequences.map((sequence) => {
+    sequences.map(({ sampledAt, ...sequence }) => {
       const length = sequence.tokens.length;
       return {
         group,
+        sampledAt,
         sequence: {
           ...sequence,
           weights: new Float64Array(length).fill(scales[at]?.weight ?? 0),

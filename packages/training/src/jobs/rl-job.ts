@@ -19,6 +19,8 @@ export interface RlJob extends TrainingJob {
   groups: unknown;
   /** Submitted `experimental_config`. Absent or null: all defaults. */
   config?: unknown;
+  /** Step of the weights that the job starts from. Choices that were sampled with it must have its log-probabilities. */
+  fromStep?: number;
   /** Resolves the reference weights of a KL penalty. Absent: only the base model is supported. */
   referenceWeights?: (reference: ReferencePolicy) => Promise<WeightsRef>;
   /** History of `train/reward_std_dev` over the model's steps, for `scale_learning_rate_by_reward_std_dev`. */

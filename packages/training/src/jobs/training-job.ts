@@ -49,7 +49,7 @@ export interface TrainingJob {
 /** Events of a job. Numbers are finite. `num_sequences` is the number of `gradient_step` events. */
 export type TrainingJobEvent =
   | { type: "training_started"; data: { num_sequences: number } & Record<string, number | string | string[]> }
-  | { type: "gradient_step"; data: Record<string, number> }
+  | { type: "gradient_step"; data: Record<string, number>; warning?: string }
   | { type: "training_ended"; data: Record<string, number> };
 
 export interface TrainingJobResult {

@@ -43,13 +43,13 @@ export async function trajectorySequences(
     if (read.turns.length === 0) continue;
     const trained = read.turns.flatMap(({ loc, trained }) => (trained ? [{ loc, ...trained }] : []));
     if (trained.every(({ promptIds }) => promptIds)) {
-      for (const { loc, tokens, promptIds = new Int32Array() } of trained) {
+      for (const { loc, tokens, step, promptIds = new Int32Array() } of trained) {
         if (!current?.isPrefixOf(promptIds)) {
           current = sequenceBuilder(loc);
           builders.push(current);
         }
         current.context(promptIds.subarray(current.length));
-        current.trained(tokens.ids, tokens.logprobs);
+        current.trained(tokens.ids, tokens.logprobs, step);
       }
     } else {
       const rendered = await renderSequence(read.turns, history, options);

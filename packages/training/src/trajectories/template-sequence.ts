@@ -18,7 +18,9 @@ export async function templateSequence(
   { template, tools, kwargs, loc }: { template: ChatTemplate; tools: unknown; kwargs: unknown; loc: Loc },
 ): Promise<SequenceBuilder> {
   const { tokenizer } = template;
-  const trained = turns.flatMap(({ trained, loc }) => (trained ? [{ loc, ...trained.tokens }] : []));
+  const trained = turns.flatMap(({ trained, loc }) =>
+    trained ? [{ loc, step: trained.step, ...trained.tokens }] : [],
+  );
   let markerCount = 0;
   const messages = turns.map(({ message, trained }) =>
     trained ? { role: "assistant", content: marker(markerCount++) } : message,
@@ -34,7 +36,7 @@ export async function templateSequence(
   const sequence = sequenceBuilder(trained[0]?.loc ?? loc);
   let at = 0;
   let before: number | undefined;
-  for (const [index, { ids, logprobs, loc }] of trained.entries()) {
+  for (const [index, { ids, logprobs, loc, step }] of trained.entries()) {
     const found = text.indexOf(marker(index), at);
     if (found < 0 || text.indexOf(marker(index)) !== text.lastIndexOf(marker(index))) {
       throw invalidAt(loc, "the chat template does not contain this turn exactly once and in order");
@@ -43,7 +45,7 @@ export async function templateSequence(
     if (tokenizer.decode(ids.subarray(0, 8)).startsWith("<think>")) between = between.replace(emptyThoughts, "");
     const [context = new Int32Array()] = await template.encode([between], { continued: index > 0 });
     sequence.context(context[0] === before ? context.subarray(1) : context);
-    sequence.trained(ids, logprobs);
+    sequence.trained(ids, logprobs, step);
     before = ids.at(-1);
     at = found + marker(index).length;
   }

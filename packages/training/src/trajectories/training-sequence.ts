@@ -4,6 +4,8 @@ import type { TokenSequence } from "../port.js";
 export interface TrainingSequence extends TokenSequence {
   /** Log-probabilities under the sampling policy; NaN for unknown ones and for untrained tokens. */
   oldLogprobs: Float64Array;
+  /** Step of the weights that all its turns were sampled with, where every choice says it. */
+  sampledAt?: number | undefined;
   /** Longer than the maximum. */
   tooLong: boolean;
   /** Location of the first trained turn. */
@@ -14,7 +16,8 @@ export interface TrainingSequence extends TokenSequence {
 export interface SequenceBuilder {
   readonly length: number;
   context(ids: ArrayLike<number>): void;
-  trained(ids: ArrayLike<number>, logprobs: ArrayLike<number>): void;
+  /** `step` is that of the weights that sampled them, if it is known. */
+  trained(ids: ArrayLike<number>, logprobs: ArrayLike<number>, step: number | undefined): void;
   /** Returns whether the tokens so far are a prefix of `ids`. */
   isPrefixOf(ids: ArrayLike<number>): boolean;
   build(maxTokens: number): TrainingSequence;
@@ -24,6 +27,7 @@ export function sequenceBuilder(loc: Loc): SequenceBuilder {
   const tokens: number[] = [];
   const mask: number[] = [];
   const oldLogprobs: number[] = [];
+  const steps = new Set<number | undefined>();
   const append = (id: number, trained: 0 | 1, logprob: number): void => {
     // The first token has no preceding token to be predicted from.
     const learn = trained === 1 && tokens.length > 0;
@@ -38,7 +42,8 @@ export function sequenceBuilder(loc: Loc): SequenceBuilder {
     context(ids) {
       for (const id of Array.from(ids)) append(id, 0, Number.NaN);
     },
-    trained(ids, logprobs) {
+    trained(ids, logprobs, step) {
+      steps.add(step);
       for (const [index, id] of Array.from(ids).entries()) append(id, 1, logprobs[index] ?? Number.NaN);
     },
     isPrefixOf: (ids) => ids.length >= tokens.length && tokens.every((token, index) => token === ids[index]),
@@ -46,6 +51,7 @@ export function sequenceBuilder(loc: Loc): SequenceBuilder {
       tokens: Int32Array.from(tokens),
       mask: Uint8Array.from(mask),
       oldLogprobs: Float64Array.from(oldLogprobs),
+      sampledAt: steps.size === 1 ? [...steps][0] : undefined,
       tooLong: tokens.length > maxTokens,
       loc,
     }),

@@ -18,7 +18,12 @@ export interface Reason {
 export interface Turn {
   loc: Loc;
   message: Record<string, unknown>;
-  trained?: { tokens: SampledTokens; promptIds?: Int32Array };
+  trained?: {
+    tokens: SampledTokens;
+    promptIds?: Int32Array;
+    /** Step of the weights that it was sampled with. */
+    step?: number;
+  };
 }
 
 /**
@@ -65,7 +70,7 @@ export async function readTurns(
     const prompt = element["prompt_token_ids"];
     const recorded = tokens && prompt !== undefined && prompt !== null;
     const promptIds = recorded ? readIds(prompt, [...at, "prompt_token_ids"], known) : undefined;
-    return { ...turn, trained: { tokens: learned, promptIds } };
+    return { ...turn, trained: { tokens: learned, promptIds, step: tokens && stepAt(element, at) } };
   };
   const turns: Turn[] = [];
   for (const [index, value] of messagesAndChoices.entries()) turns.push(await readTurn(value, index));
@@ -76,6 +81,12 @@ export async function readTurns(
     reasons.push({ code: "no_choices", loc, message });
   }
   return { turns: turns.slice(0, last + 1), reasons };
+}
+
+function stepAt(element: Record<string, unknown>, loc: Loc): number | undefined {
+  const step = element["checkpoint_step"] ?? undefined;
+  if (step === undefined || (typeof step === "number" && Number.isSafeInteger(step) && step >= 0)) return step;
+  throw invalidAt([...loc, "checkpoint_step"], "checkpoint_step must be an integer from 0");
 }
 
 function choiceMessage(value: unknown, loc: Loc): Record<string, unknown> {

@@ -71,7 +71,7 @@ async function converse(
   for (let index = 0; index < turns; index++) {
     const { choices } = await client.createChatCompletion({
       model,
-      messages: messages as Parameters<TrainingClient["createChatCompletion"]>[0]["messages"],
+      messages: messages,
       tools,
       seed: seed * 100 + index,
       max_completion_tokens: length,
@@ -93,8 +93,14 @@ async function converse(
 async function firstStep(conversation: Conversation, index: number, change: (element: object) => object = (as) => as) {
   const projectId = newProject();
   const [entity = "", project = ""] = projectId.split("/");
-  const base_model = `dir:agent${index}`;
-  const model = await client.createModel({ entity, project, name: "agent", base_model, return_existing: true });
+  const baseModel = `dir:agent${index}`;
+  const model = await client.createModel({
+    entity,
+    project,
+    name: "agent",
+    base_model: baseModel,
+    return_existing: true,
+  });
   const trajectories = await Promise.all(
     [1, 2, 3, 4].map(async (seed) => await converse(`${projectId}/agent`, seed, conversation)),
   );
@@ -164,10 +170,10 @@ test("a job whose log-probabilities have nothing to do with its weights fails an
 });
 
 test("choices of earlier weights, or of unknown ones, may have any log-probabilities", async () => {
-  for (const checkpoint_step of [7, null]) {
+  for (const step of [7, null]) {
     const { ended, warnings } = await firstStep({ turns: 2 }, 0, (element) => ({
-      ...moved(1.5)(element as Choice),
-      checkpoint_step,
+      ...moved(1.5)(element),
+      checkpoint_step: step,
     }));
     expect([ended?.type, warnings]).toEqual(["training_ended", []]);
   }

@@ -25,18 +25,25 @@ export interface ServiceProcess {
 }
 
 export interface ServiceOptions {
-  env?: Record<string, string>;
+  env?: Record<string, string | undefined>;
   /** Arguments of node, as `--cpu-prof`. */
   nodeArguments?: string[];
+  /** Of which built checkout; default this one. */
+  checkout?: string;
 }
 
-const main = fileURLToPath(new URL("../dist/main.js", import.meta.url));
+const thisCheckout = fileURLToPath(new URL("../../..", import.meta.url));
 
 /**
  * Starts the built service as `pnpm start` does, with an empty data directory on a free port; `stop` removes the
  * directory.
  */
-export async function startServiceProcess({ env, nodeArguments = [] }: ServiceOptions = {}): Promise<ServiceProcess> {
+export async function startServiceProcess({
+  env,
+  nodeArguments = [],
+  checkout = thisCheckout,
+}: ServiceOptions = {}): Promise<ServiceProcess> {
+  const main = join(checkout, "packages/service/dist/main.js");
   const directory = mkdtempSync(join(tmpdir(), "heddle-bench-"));
   const child = spawn(process.execPath, ["--max-semi-space-size=64", ...nodeArguments, main, "serve"], {
     env: {

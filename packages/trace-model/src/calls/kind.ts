@@ -20,10 +20,14 @@ const kindsByWord = new Map(
   callKinds.flatMap((kind) => (kind === "other" ? [] : wordsOf[kind].map((word) => [word, kind] as const))),
 );
 
+/** By the usual text of the word, which needs no reading. */
+const kindsByText = new Map([...kindsByWord].map(([word, kind]) => [`"${word}"`, kind]));
+
 /** The kind that the first known word of some JSON texts means; undefined where there is none. */
 export function kindOfWords(texts: ReadonlyArray<JsonText | undefined>): CallKind | undefined {
   for (const text of texts) {
-    const kind = text === undefined ? undefined : kindsByWord.get((stringValue(text) ?? "").toLowerCase());
+    if (text === undefined) continue;
+    const kind = kindsByText.get(text) ?? kindsByWord.get((stringValue(text) ?? "").toLowerCase());
     if (kind !== undefined) return kind;
   }
   return undefined;

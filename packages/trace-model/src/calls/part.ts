@@ -1,4 +1,5 @@
 import type { JsonText } from "@heddle/exact-json";
+import type { UsageIncludes } from "../usage/usage-includes.js";
 import type { CallKind } from "./kind.js";
 import type { UsageRow } from "../usage/usage.js";
 
@@ -28,6 +29,8 @@ export interface CallStart {
   storableAsIs?: true;
   /** What `statedKind` finds in `attributes`, "" for nothing, when it is known without reading. */
   kind?: CallKind | "";
+  /** What `usageIncludes` finds in the attributes, '' for nothing; absent where it has to look. */
+  usageIncludes?: UsageIncludes | "";
 }
 
 /** What a client knows when a call has ended. */

@@ -7,6 +7,8 @@ import { fitsTotal, tokenBuckets } from "../usage/buckets.js";
 import type { TokenBuckets } from "../usage/buckets.js";
 import { countsOfSpan } from "../usage/entry-counts.js";
 import type { SpanCounts } from "../usage/entry-counts.js";
+import { isWrapper } from "../usage/usage-includes.js";
+import type { UsageIncludes } from "../usage/usage-includes.js";
 import { byModelName, usageRow } from "../usage/usage.js";
 import type { UsageRow } from "../usage/usage.js";
 import { isList } from "./attribute-node.js";
@@ -31,6 +33,8 @@ export interface SpanContent {
   summary: JsonText;
   /** What `usageOf` reads in the summary. */
   usage: UsageRow[];
+  /** What `usageIncludes` finds in the attributes, '' for nothing; undefined where it has to look. */
+  usageIncludes: UsageIncludes | "" | undefined;
   /** What `statedKind` finds in the attributes; undefined where it has to look. */
   kind: CallKind | "" | undefined;
 }
@@ -43,9 +47,8 @@ export function spanContent(data: SpanData, all: JsonText, otelSpan: JsonText): 
   const input = first(inputSources, data);
   const output = first(outputSources, data);
   const recognised = recognisedAttributes(data);
-  const counts = countsOfSpan(
-    everyHit(usageSources, data).map(({ name, value }) => ({ attribute: name, entry: value })),
-  );
+  const hits = everyHit(usageSources, data);
+  const counts = countsOfSpan(hits.map(({ name, value }) => ({ attribute: name, entry: value })));
   const buckets = counts && tokenBuckets(counts.counts);
   const nothing = !input && !output && !counts && recognised.length === 0;
   const model = modelOf(recognised);
@@ -55,18 +58,30 @@ export function spanContent(data: SpanData, all: JsonText, otelSpan: JsonText): 
     attributes: nothing ? withSpan(all, data, otelSpan) : recognisedJson(recognised, data, otelSpan),
     summary: counts && buckets ? `{"usage":{${textJson(model)}:${countsJson(counts, buckets)}}}` : "{}",
     usage: buckets ? byModelName([usageRow(model, buckets)]) : [],
-    kind: nothing ? undefined : kindOf(recognised, data),
+    // Attributes of the user's own may override the others.
+    ...(nothing || first(ownSources, data) !== undefined ? unknown : marksOf(recognised, hits)),
   };
 }
 
-/** Attributes of the user's own may override the others. */
-function kindOf(recognised: Members, data: SpanData): CallKind | "" | undefined {
-  if (first(ownSources, data) !== undefined) return undefined;
-  const { kind, operation } = Object.fromEntries(recognised);
-  return kindOfWords([kind, operation]) ?? "";
+type Marks = Pick<SpanContent, "kind" | "usageIncludes">;
+const unknown: Marks = { kind: undefined, usageIncludes: undefined };
+
+function marksOf(recognised: Members, usage: readonly Hit[]): Marks {
+  const operation = valueOf(recognised, "operation");
+  const isAbove =
+    usage.some(({ name }) => name.includes("aggregated_usage")) ||
+    (operation !== undefined && isWrapper(stringValue(operation)));
+  return { kind: kindOf(recognised), usageIncludes: isAbove ? "descendants" : "" };
+}
+
+function kindOf(recognised: Members): CallKind | "" {
+  return kindOfWords([valueOf(recognised, "kind"), valueOf(recognised, "operation")]) ?? "";
 }
 
 type Members = Array<[name: string, value: JsonText]>;
+
+const valueOf = (members: Members, wanted: string): JsonText | undefined =>
+  members.find(([name]) => name === wanted)?.[1];
 
 function recognisedAttributes(data: SpanData): Members {
   const recognised: Members = [];
@@ -118,7 +133,7 @@ function wrapped({ name, value, others }: Hit): JsonText {
 }
 
 function modelOf(recognised: Members): string {
-  const model = recognised.find(([name]) => name === "model")?.[1];
+  const model = valueOf(recognised, "model");
   return (model && stringValue(model)) || "usage";
 }
 

@@ -150,6 +150,7 @@ function spanCall(span: Span, context: Context): SpanCall {
     source: "otel",
     storableAsIs,
     kind: content.kind,
+    usageIncludes: content.usageIncludes,
   };
   const end: CallEnd = {
     project_id,

@@ -12,8 +12,13 @@ export function usageIncludes(attributes: JsonText): UsageIncludes | undefined {
   // Attributes may be long, and most have no mark: one search finds that out.
   if (!marks.test(attributes)) return undefined;
   if (isWeave(memberOf(attributes, "weave"))) return "children";
-  const isWrapper = wrappers.test(stringMember(attributes, "operation") ?? "");
-  return isWrapper || attributes.includes('"aggregated_usage"') ? "descendants" : undefined;
+  if (attributes.includes('"aggregated_usage"')) return "descendants";
+  return isWrapper(stringMember(attributes, "operation")) ? "descendants" : undefined;
+}
+
+/** Whether this is an operation of the Vercel AI SDK around those that ask a model, which end with `.doGenerate` and the like. */
+export function isWrapper(operation: string | undefined): boolean {
+  return operation !== undefined && /^ai\.[A-Za-z]+$/.test(operation);
 }
 
 const marks = /"(?:weave|aggregated_usage)"|"operation"\s*:\s*"ai\./;
@@ -25,6 +30,3 @@ function isWeave(weave: JsonText | undefined): boolean {
     stringMember(weave, "client_version") !== undefined || stringMember(weave, "source")?.endsWith("-sdk") === true
   );
 }
-
-/** Operations of the Vercel AI SDK around those that ask a model, which end with `.doGenerate`, `.doStream` and the like. */
-const wrappers = /^ai\.[A-Za-z]+$/;

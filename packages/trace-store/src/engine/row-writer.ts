@@ -10,6 +10,7 @@ const longChars = 64 * 1024;
 const tab = 9;
 const lineFeed = 10;
 const backslash = 92;
+const upperN = 78;
 const maxSecond = 4_294_967_295n;
 
 /**
@@ -70,7 +71,7 @@ export class RowWriter {
   /** `Array(String)`. */
   texts(values: readonly string[]): void {
     if (values.length === 0) this.#short("[]");
-    else this.#write(`[${values.map(quoted).join(",")}]`);
+    else this.#list(values.length === 1 ? quoted(values[0]!) : values.map(quoted).join(","));
   }
 
   /** `Map(String, String)`. */
@@ -92,7 +93,7 @@ export class RowWriter {
   /** `Array` of integers. */
   integers(values: readonly (bigint | number)[]): void {
     if (values.length === 0) this.#short("[]");
-    else this.#write(`[${values.join(",")}]`);
+    else this.#list(values.length === 1 ? String(values[0]) : values.join(","));
   }
 
   /** `DateTime64(6,'UTC')` from microseconds since 1970, 1900 to 2299. */
@@ -109,7 +110,16 @@ export class RowWriter {
 
   /** NULL, in a `Nullable` column. */
   null(): void {
-    this.#write("\\N");
+    this.#reserve(3);
+    this.#bytes[this.#at++] = backslash;
+    this.#bytes[this.#at++] = upperN;
+    this.#bytes[this.#at++] = tab;
+  }
+
+  /** Members of an array, escaped. */
+  #list(members: string): void {
+    const field = `[${members}]`;
+    if (field.length > shortChars || !this.#short(field)) this.#write(field);
   }
 
   /** Writes a field that needs no more escapes, and returns its bytes. */

@@ -117,7 +117,8 @@ export function endSide(end: CallEnd): EndSide {
 /** What is known of a start besides its columns. */
 export function startFacts(start: CallStart): Omit<StartSide, keyof Side> {
   const { trace_id, parent_id = "", started_at, attributes } = start;
-  return { trace_id, parent_id, started_at, includes: usageIncludes(attributes) };
+  const includes = start.usageIncludes ?? usageIncludes(attributes);
+  return { trace_id, parent_id, started_at, includes: includes || undefined };
 }
 
 /** What is known of an end besides its columns. Whoever keeps the usage copies it: see {@link copyText}. */
@@ -206,10 +207,13 @@ export function writeEnd(out: RowWriter, end: CallEnd, exact: ExactText[]): numb
 /** Writes derivedColumns of a call that used `own` itself. */
 export function writeDerived(out: RowWriter, { status, usage }: Pick<EndSide, "status" | "usage">, own = usage): void {
   out.text(status);
-  out.texts(own.map(({ model }) => model));
-  for (const name of usageCounts) out.integers(own.map((row) => row[name]));
+  out.texts(own.length === 0 ? noTexts : own.map(({ model }) => model));
+  for (const name of usageCounts) out.integers(own.length === 0 ? noIntegers : own.map((row) => row[name]));
   out.text(own === usage ? "" : usageColumns(usage));
 }
+
+const noTexts: readonly string[] = [];
+const noIntegers: readonly number[] = [];
 
 function usageColumns(usage: readonly UsageRow[]): JsonText {
   const columns = (["model", ...usageCounts] as const).map((name) => [name, usage.map((row) => row[name])] as const);

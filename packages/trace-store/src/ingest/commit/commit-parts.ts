@@ -26,13 +26,17 @@ export async function commitParts(context: IngestContext, requests: readonly Wri
   );
   for (const { parts } of requests) {
     for (const part of parts) {
-      if (deleted.has(part.key)) continue;
-      const call = calls.get(part.key) ?? { project_id: part.project_id, id: part.id };
-      if (part.start !== undefined) call.start = part.start;
-      if (part.end !== undefined) call.end = part.end;
-      call.row = part.row;
-      call.started_at = call.start?.started_at ?? part.started_at ?? call.started_at;
-      calls.set(part.key, call);
+      const { key, project_id, id, start, end, row, started_at } = part;
+      if (deleted.has(key)) continue;
+      const call = calls.get(key);
+      if (call === undefined) {
+        calls.set(key, { project_id, id, start, end, row, started_at: start?.started_at ?? started_at });
+        continue;
+      }
+      if (start !== undefined) call.start = start;
+      if (end !== undefined) call.end = end;
+      call.row = row;
+      call.started_at = call.start?.started_at ?? started_at ?? call.started_at;
     }
   }
   const names = requests.flatMap((request) => request.names).filter((name) => !deleted.has(keyText(name)));

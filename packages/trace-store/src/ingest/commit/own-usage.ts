@@ -2,17 +2,18 @@ import { UsageTree, usageIncludes, usageOf } from "@heddle/trace-model";
 import type { UsageNode, UsageRow } from "@heddle/trace-model";
 import { Parameters } from "../../engine/parameters.js";
 import { keyText } from "../../stored-calls/call-key.js";
+import type { CallKey } from "../../stored-calls/call-key.js";
 import { usageCounts } from "../../stored-calls/call-sides.js";
 import type { EndSide, StartSide } from "../../stored-calls/call-sides.js";
 import type { IngestContext } from "../context.js";
 import { pendingHidden } from "../memory/hidden-calls.js";
+import type { IngestState } from "../memory/state.js";
 import { endOfTime } from "../memory/usage-trees.js";
 import type { CallLookup } from "./find-stored.js";
 
 /** A call as it is after the commit. */
-export interface SettledCall {
-  project_id: string;
-  id: string;
+export interface SettledCall extends CallKey {
+  key: string;
   start: StartSide;
   end: EndSide | undefined;
   /** It was complete before. */
@@ -27,7 +28,7 @@ export interface ChangedTrace {
 
 /** What calls used themselves, by key. */
 export interface OwnUsage {
-  /** Of the calls of the commit. */
+  /** Of those calls of the commit that may have used something else than they report. */
   own: ReadonlyMap<string, readonly UsageRow[]>;
   /** Calls whose row has another own usage than it should; those that are not in the commit have to be looked up. */
   changed: ReadonlyMap<string, { call: CallLookup; own: readonly UsageRow[] }>;
@@ -59,14 +60,14 @@ interface Remembered extends Touched {
  */
 export async function findOwnUsage(
   context: IngestContext,
-  calls: ReadonlyMap<string, SettledCall>,
+  calls: readonly SettledCall[],
   changedTraces: readonly ChangedTrace[] = [],
 ): Promise<OwnUsage> {
   const { state, now } = context;
   const trees = state.usage;
   const own = new Map<string, readonly UsageRow[]>();
   const touched = new Map<string, Remembered>();
-  for (const [key, trace] of touchedTraces(calls, changedTraces)) {
+  for (const [key, trace] of touchedTraces(context, calls, changedTraces)) {
     const known = trees.find(key);
     if (known === undefined && isFinished(context, trace)) addOwnUsage(own, trace);
     else touched.set(key, Object.assign(trace, { tree: known ?? trees.begin(key) }));
@@ -100,38 +101,60 @@ export async function findOwnUsage(
     changed,
     remember(refused) {
       for (const { tree, key, id, own: used } of settled) if (!refused.has(key)) tree.stored(id, used);
-      for (const key of refused.keys()) {
-        const call = calls.get(key);
-        if (call !== undefined) trees.forget(traceKey({ ...call, trace_id: call.start.trace_id }));
-      }
+      if (refused.size > 0) for (const call of calls) if (refused.has(call.key)) trees.forget(traceOf(call));
       trees.shrink();
     },
   };
 }
 
 const traceKey = ({ project_id, trace_id }: ChangedTrace): string => `${project_id}\0${trace_id}`;
+const traceOf = ({ project_id, start }: SettledCall): string => `${project_id}\0${start.trace_id}`;
 
+/** The traces of the calls, but not those of one call that has begun and ended: it used what it reports. */
 function touchedTraces(
-  calls: ReadonlyMap<string, SettledCall>,
+  { state }: IngestContext,
+  calls: readonly SettledCall[],
   changedTraces: readonly ChangedTrace[],
 ): Map<string, Touched> {
   const touched = new Map<string, Touched>();
-  const touch = ({ project_id, trace_id }: ChangedTrace, whole: boolean): Touched => {
-    const key = traceKey({ project_id, trace_id });
-    const known = touched.get(key);
-    if (known !== undefined) return known;
-    const added = { project_id, trace_id, calls: [], whole };
-    touched.set(key, added);
-    return added;
+  for (const trace of changedTraces) touched.set(traceKey(trace), { ...trace, calls: [], whole: true });
+  // Most traces are of one call, of which nothing has to be made.
+  const single = new Map<string, SettledCall>();
+  const touch = (key: string, call: SettledCall): void => {
+    const trace = touched.get(key);
+    if (trace !== undefined) trace.calls.push(touchedCall(call));
+    else {
+      const { project_id, start } = call;
+      touched.set(key, { project_id, trace_id: start.trace_id, calls: [touchedCall(call)], whole: false });
+    }
   };
-  for (const trace of changedTraces) touch(trace, true);
-  for (const [key, settled] of calls) {
-    const { project_id, id, start, end } = settled;
-    const { trace_id, parent_id, started_at, includes } = start;
-    const node: UsageNode = { id, parent_id, started_at, includes, reported: end?.usage ?? [], stored: undefined };
-    touch({ project_id, trace_id }, false).calls.push({ key, node, settled });
+  for (const call of calls) {
+    const key = traceOf(call);
+    const first = single.get(key);
+    if (first === undefined && !touched.has(key)) single.set(key, call);
+    else {
+      if (first !== undefined) touch(key, first);
+      single.delete(key);
+      touch(key, call);
+    }
+  }
+  for (const [key, call] of single) {
+    const isAlone = call.start.parent_id === "" && isWhole(state, call) && state.usage.find(key) === undefined;
+    if (!isAlone) touch(key, call);
   }
   return touched;
+}
+
+function touchedCall(settled: SettledCall): TouchedCall {
+  const { key, id, start, end } = settled;
+  const { parent_id, started_at, includes } = start;
+  const reported = end?.usage ?? [];
+  return { key, settled, node: { id, parent_id, started_at, includes, reported, stored: undefined } };
+}
+
+/** Whether all of a call came with this commit, as far as memory can tell. */
+function isWhole({ usage }: IngestState, { start, end, wasComplete }: SettledCall): boolean {
+  return end !== undefined && !wasComplete && start.started_at > usage.horizon;
 }
 
 /**
@@ -140,27 +163,17 @@ function touchedTraces(
  */
 function isFinished({ state }: IngestContext, { calls, whole }: Touched): boolean {
   if (whole) return false;
-  const [only] = calls;
-  const ids = calls.length === 1 ? undefined : new Set(calls.map(({ node }) => node.id));
+  const ids = new Set(calls.map(({ node }) => node.id));
   return (
-    only !== undefined &&
+    calls.length > 0 &&
     calls.every(
-      ({ node, settled: { end, wasComplete } }) =>
-        end !== undefined &&
-        !wasComplete &&
-        node.started_at > state.usage.horizon &&
-        (node.parent_id === "" || ids?.has(node.parent_id) === true),
+      ({ node: { parent_id }, settled }) => isWhole(state, settled) && (parent_id === "" || ids.has(parent_id)),
     )
   );
 }
 
 /** Adds what the calls of a trace used themselves that is in memory nowhere else. */
 function addOwnUsage(own: Map<string, readonly UsageRow[]>, { calls }: Touched): void {
-  const [only] = calls;
-  if (only !== undefined && calls.length === 1) {
-    own.set(only.key, only.node.reported);
-    return;
-  }
   const tree = new UsageTree(undefined);
   for (const { node } of calls) tree.set(node);
   tree.settle();

@@ -55,14 +55,15 @@ async function writeCommit(
   changedTraces: readonly ChangedTrace[],
 ): Promise<Map<string, string>> {
   const { engine, state } = context;
-  const calls = new Map(incoming);
-  const stored = await findStored(engine, state, calls);
-  const usage = await findOwnUsage(context, settledCalls(calls, stored), changedTraces);
+  const stored = await findStored(engine, state, incoming);
+  const usage = await findOwnUsage(context, settledCalls(incoming, stored), changedTraces);
   const above = new Map<string, CallLookup>();
-  for (const [key, { call }] of usage.changed) if (!calls.has(key)) above.set(key, call);
+  for (const [key, { call }] of usage.changed) if (!incoming.has(key)) above.set(key, call);
+  let calls = incoming;
   if (above.size > 0) {
     for (const [key, found] of await findStored(engine, state, above)) stored.set(key, found);
-    for (const [key, call] of above) calls.set(key, { project_id: call.project_id, id: call.id });
+    const alone = [...above].map(([key, { project_id, id }]) => [key, { project_id, id }] as const);
+    calls = new Map([...incoming, ...alone]);
   }
   const version = context.clock.next();
   const planned: PlannedCall[] = [];
@@ -98,13 +99,14 @@ async function writeCommit(
 function settledCalls(
   calls: ReadonlyMap<string, IncomingCall & CallLookup>,
   stored: ReadonlyMap<string, StoredState>,
-): Map<string, SettledCall> {
-  const settled = new Map<string, SettledCall>();
+): SettledCall[] {
+  const settled: SettledCall[] = [];
   for (const [key, call] of calls) {
     const before = stored.get(key);
     const { start, end } = before === undefined ? call : sidesOf(call, before);
     if (start === undefined) continue;
-    settled.set(key, { project_id: call.project_id, id: call.id, start, end, wasComplete: before?.call !== undefined });
+    const wasComplete = before?.call !== undefined;
+    settled.push({ key, project_id: call.project_id, id: call.id, start, end, wasComplete });
   }
   return settled;
 }

@@ -35,25 +35,29 @@ export class DeletedCalls {
   }
 
   /** The keys, as `keyText` has them, of those calls that are deleted. */
-  async among(engine: Engine, calls: Iterable<CallKey>): Promise<Set<string>> {
-    const byProject = new Map<string, CallKey[]>();
-    for (const call of calls) {
-      const some = byProject.get(call.project_id);
-      if (some === undefined) byProject.set(call.project_id, [call]);
-      else some.push(call);
-    }
+  async among(engine: Engine, calls: readonly CallKey[]): Promise<Set<string>> {
+    const projectIds = new Set<string>();
+    for (const { project_id } of calls) projectIds.add(project_id);
     await this.#load(
       engine,
-      [...byProject.keys()].filter((projectId) => !this.#projects.has(projectId)),
+      [...projectIds].filter((projectId) => !this.#projects.has(projectId)),
     );
     const found = new Set<string>();
     const unlisted: CallKey[] = [];
-    for (const [projectId, some] of byProject) {
+    let noneIsDeleted = true;
+    for (const projectId of projectIds) {
       const listed = this.#projects.get(projectId);
-      if (listed === undefined) unlisted.push(...some);
-      else if (listed.size > 0) for (const call of some) if (listed.has(call.id)) found.add(keyText(call));
+      noneIsDeleted &&= listed?.size === 0;
       this.#projects.delete(projectId);
       this.#projects.set(copyText(projectId), listed);
+    }
+    // In most projects no call is deleted.
+    if (!noneIsDeleted) {
+      for (const call of calls) {
+        const listed = this.#projects.get(call.project_id);
+        if (listed === undefined) unlisted.push(call);
+        else if (listed.has(call.id)) found.add(keyText(call));
+      }
     }
     for (const call of await lookUp(engine, unlisted)) found.add(keyText(call));
     this.#shrink();

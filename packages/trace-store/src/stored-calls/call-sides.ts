@@ -4,6 +4,7 @@ import { exampleDigest, findRefs, opKey, statedKind, statusOf, usageIncludes, us
 import type { CallEnd, CallStart, CallStatus, UsageIncludes, UsageRow } from "@heddle/trace-model";
 import { RowWriter } from "../engine/row-writer.js";
 import { unescaped } from "../engine/tab-separated.js";
+import { WrittenFields } from "./written-fields.js";
 
 /** The columns a start fills, in the order of {@link StartSide.fields}, with what they hold; the same in `calls` and `call_parts`. */
 const startTypes = {
@@ -64,7 +65,7 @@ export type ExactText = readonly [column: string, text: JsonText];
  * A side is encoded when its part arrives, so that a commit only concatenates bytes.
  */
 interface Side {
-  fields: Buffer;
+  fields: WrittenFields;
   exact: readonly ExactText[];
   size_bytes: number;
 }
@@ -102,14 +103,14 @@ const writer = new RowWriter();
 export function startSide(start: CallStart): StartSide {
   const exact: ExactText[] = [];
   let sizeBytes = 0;
-  const fields = writer.fieldsOf(() => (sizeBytes = writeStart(writer, start, exact)));
+  const fields = new WrittenFields(writer.fieldsOf(() => (sizeBytes = writeStart(writer, start, exact))));
   return { fields, exact, size_bytes: sizeBytes, ...startFacts(start) };
 }
 
 export function endSide(end: CallEnd): EndSide {
   const exact: ExactText[] = [];
   let sizeBytes = 0;
-  const fields = writer.fieldsOf(() => (sizeBytes = writeEnd(writer, end, exact)));
+  const fields = new WrittenFields(writer.fieldsOf(() => (sizeBytes = writeEnd(writer, end, exact))));
   const facts = endFacts(end);
   return { fields, exact, size_bytes: sizeBytes, ...facts, usage: facts.usage.map(copyRow) };
 }
@@ -139,7 +140,7 @@ export function copyText(text: string): string {
 /** Whether two starts, or two ends, are equal. */
 export function sameSide(a: Side, b: Side): boolean {
   return (
-    a.fields.equals(b.fields) &&
+    a.fields.bytes.equals(b.fields.bytes) &&
     a.exact.length === b.exact.length &&
     a.exact.every(([column, text], index) => column === b.exact[index]?.[0] && text === b.exact[index][1])
   );
@@ -183,7 +184,7 @@ export type StartTexts = Readonly<Record<StartColumn, string | null>>;
 
 export function readStart({ fields }: StartSide): StartTexts {
   // Each field ends with a tab, the last one of a row with a line feed.
-  const texts = fields.toString("utf8", 0, fields.length - 1).split("\t");
+  const texts = fields.bytes.toString("utf8", 0, fields.length - 1).split("\t");
   const values = startColumns.map((column, index) => {
     const text = texts[index] ?? "";
     return [column, text === "\\N" ? null : unescaped(text)] as const;

@@ -13,6 +13,7 @@ import {
 } from "./call-sides.js";
 import type { EndSide, ExactText, StartSide } from "./call-sides.js";
 import type { CallKey } from "./call-key.js";
+import { WrittenFields } from "./written-fields.js";
 
 const keyColumns = ["project_id", "id"];
 /** Known when everything before them is written; the version not before the commit. */
@@ -81,13 +82,13 @@ export function completeCallRow(key: CallKey, start: CallStart, end: CallEnd): C
   return {
     row: bytes,
     start: {
-      fields: bytes.subarray(startFrom, endFrom),
+      fields: new WrittenFields(bytes, startFrom, endFrom),
       exact: startExact,
       size_bytes: startSize,
       ...startFacts(start),
     },
     end: {
-      fields: bytes.subarray(endFrom, endTo),
+      fields: new WrittenFields(bytes, endFrom, endTo),
       exact: endExact,
       size_bytes: endSize,
       ...endOf,
@@ -111,8 +112,8 @@ export function callRow(
 ): Uint8Array {
   return row.rowOf(() => {
     writeKey(key);
-    row.fields(start.fields);
-    row.fields(end.fields);
+    row.fields(start.fields.bytes);
+    row.fields(end.fields.bytes);
     row.integer(end.ended_at - start.started_at);
     writeDerived(row, end, own);
     writeLast(both(start.exact, end.exact), start.size_bytes + end.size_bytes, version);
@@ -122,7 +123,7 @@ export function callRow(
 /** A row of `call_parts`: a call that is running. */
 export function openStartRow(key: CallKey, start: StartSide, version: bigint): Uint8Array {
   return partRow(key, { part: "start", closed: 0, ...start, version }, () => {
-    row.fields(start.fields);
+    row.fields(start.fields.bytes);
     row.second(neverUs);
     row.fields(noEndFields);
   });
@@ -133,7 +134,7 @@ export function openEndRow(key: CallKey, end: EndSide, version: bigint): Uint8Ar
   return partRow(key, { part: "end", closed: 0, ...end, version }, () => {
     row.fields(noStartFields);
     row.second(version + endLifetimeUs);
-    row.fields(end.fields);
+    row.fields(end.fields.bytes);
   });
 }
 

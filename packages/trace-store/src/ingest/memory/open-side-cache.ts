@@ -99,12 +99,5 @@ function sizeOf(side: StartSide | EndSide | undefined): number {
 
 function copySide<Side extends StartSide | EndSide>(side: Side): Side {
   const exact = side.exact.map(([column, text]): ExactText => [column, copyText(text)]);
-  return { ...side, fields: copy(side.fields), exact };
-}
-
-/** A slice of bytes would keep the memory of its whole request. */
-function copy(bytes: Buffer): Buffer {
-  const own = Buffer.allocUnsafeSlow(bytes.length);
-  bytes.copy(own);
-  return own;
+  return { ...side, fields: side.fields.copy(), exact };
 }

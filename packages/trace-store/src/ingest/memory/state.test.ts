@@ -2,6 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
 import { endSide, startSide } from "../../stored-calls/call-sides.js";
+import { WrittenFields } from "../../stored-calls/written-fields.js";
 import { keyText } from "../../stored-calls/call-key.js";
 import { OpenSideCache } from "./open-side-cache.js";
 import { defaultLimits, IngestState } from "./state.js";
@@ -65,7 +66,10 @@ it("the original texts of open calls count to the limit of what is kept", () => 
       attributes: "{}",
       inputs,
     });
-    cache.set({ project_id: "acme/demo", id }, { start: { side: { ...side, fields: Buffer.alloc(10) }, version: 1n } });
+    cache.set(
+      { project_id: "acme/demo", id },
+      { start: { side: { ...side, fields: new WrittenFields(Buffer.alloc(10)) }, version: 1n } },
+    );
   }
   expect([...cache.starts("acme/demo").keys()]).toEqual(["b", "c", "d"]);
 });

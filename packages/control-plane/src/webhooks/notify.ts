@@ -11,6 +11,8 @@ export interface WebhookEvent {
   type: WebhookEventType;
   /** Names what happened: an event with the same key is not sent a second time. Absent: each is sent. */
   key?: string;
+  /** The only webhook that gets it. Absent: all that have asked for the event. */
+  webhook_id?: string;
   /** Values of JSON. */
   data: Readonly<Record<string, unknown>>;
 }
@@ -24,7 +26,7 @@ const mostWaiting = 10_000n;
  */
 export async function addDeliveries(
   statements: Statements,
-  { project_id, type, key, data }: WebhookEvent,
+  { project_id, type, key, webhook_id, data }: WebhookEvent,
   now: bigint,
 ): Promise<void> {
   const rows = await statements.rows(`SELECT ${webhookColumns} FROM webhooks WHERE project_id = $1 ORDER BY sequence`, [
@@ -33,7 +35,7 @@ export async function addDeliveries(
   const timestamp = new Date(Number(now / 1000n)).toISOString();
   const payload = storedText(JSON.stringify({ type, timestamp, data: { project_id, ...data } }));
   for (const { id: webhookId, events } of rows.map(webhookOf)) {
-    if (!events.includes(type)) continue;
+    if (!events.includes(type) || (webhook_id !== undefined && webhook_id !== webhookId)) continue;
     const [count] = await statements.rows(
       "SELECT COUNT(*) AS waiting FROM webhook_deliveries WHERE webhook_id = $1 AND state = 'pending'",
       [webhookId],

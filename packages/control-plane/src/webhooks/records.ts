@@ -2,7 +2,11 @@ import type { Row } from "../database/database.js";
 import { integerOf, textOf } from "../database/database.js";
 import { originalText } from "../database/stored-text.js";
 
-export type WebhookEventType = "evaluation_run.finished" | "training_job.ended" | "feedback.created";
+export type WebhookEventType =
+  | "evaluation_run.finished"
+  | "training_job.ended"
+  | "feedback.created"
+  | "threshold.passed";
 
 /** Where events of a project are sent, without the secret. Times are microseconds since 1970. */
 export interface Webhook {
@@ -11,7 +15,20 @@ export interface Webhook {
   url: string;
   events: WebhookEventType[];
   description: string | null;
+  threshold: WebhookThreshold | null;
   created_at: bigint;
+}
+
+/** When the event `threshold.passed` of a webhook happens, and how that stood when it was looked at last. */
+export interface WebhookThreshold {
+  /** JSON text, which the service reads. */
+  condition: string;
+  passed: boolean;
+  /** Null where there was none. */
+  current: number | null;
+  checked_at: bigint | null;
+  /** Why there is no current value; null if there is one, or none was looked for. */
+  error: string | null;
 }
 
 /** One event that is sent to a webhook. */
@@ -40,7 +57,8 @@ export interface DueDelivery extends Pick<WebhookDelivery, "id" | "payload" | "a
   secret: string;
 }
 
-export const webhookColumns = "id, project_id, url, events, description, created_at";
+export const webhookColumns =
+  "id, project_id, url, events, description, created_at, threshold, threshold_passed, threshold_current, threshold_checked_at, threshold_error";
 export const deliveryColumns =
   "id, event, payload, state, attempts, response_status, error, created_at, next_at, ended_at";
 
@@ -51,6 +69,13 @@ export function webhookOf(row: Row): Webhook {
     url: originalText(textOf(row, "url")),
     events: JSON.parse(textOf(row, "events")) as WebhookEventType[],
     description: orNull(row, "description", (column) => originalText(textOf(row, column))),
+    threshold: orNull(row, "threshold", (column) => ({
+      condition: originalText(textOf(row, column)),
+      passed: integerOf(row, "threshold_passed") === 1n,
+      current: orNull(row, "threshold_current", (current) => Number(textOf(row, current))),
+      checked_at: orNull(row, "threshold_checked_at", (at) => integerOf(row, at)),
+      error: orNull(row, "threshold_error", (error) => originalText(textOf(row, error))),
+    })),
     created_at: integerOf(row, "created_at"),
   };
 }

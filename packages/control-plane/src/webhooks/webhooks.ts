@@ -13,7 +13,15 @@ import type { WebhookEvent } from "./notify.js";
 import { deliveryColumns, deliveryOf, webhookColumns, webhookOf } from "./records.js";
 import type { DueDelivery, Webhook, WebhookDelivery } from "./records.js";
 
-type NewWebhook = Pick<Webhook, "project_id" | "url" | "events"> & { description?: string; created_by: string };
+type NewWebhook = Pick<Webhook, "project_id" | "url" | "events"> & {
+  description?: string;
+  /** JSON text. */
+  threshold?: string;
+  created_by: string;
+};
+
+/** What was found of the threshold of a webhook. */
+type ThresholdFinding = { passed: boolean; current: number | null } | { error: string };
 
 /** How an attempt of a delivery has ended; `next_at` is the time of the next one. */
 interface DeliveryAttempt {
@@ -24,7 +32,7 @@ interface DeliveryAttempt {
 
 /** Where events of projects are sent, and what is to be sent. A delivery stays until its receiver has it. */
 export interface Webhooks {
-  /** Returns the secret this once. Throws `conflict` for more than 100 of one project. */
+  /** Returns the secret this once. Throws `conflict` for more than 100 of one project, or 20 with a threshold. */
   create(webhook: NewWebhook): Promise<{ webhook: Webhook; secret: string }>;
   /** Those of a project, oldest first. */
   list(projectId: string): Promise<Webhook[]>;
@@ -38,6 +46,13 @@ export interface Webhooks {
   ): Promise<{ deliveries: WebhookDelivery[]; has_more: boolean }>;
   /** Adds a delivery for each webhook of the project that has asked for the event. They are durable when this resolves. */
   notify(event: WebhookEvent): Promise<void>;
+  /** Those with a threshold, of all projects, the one that was looked at longest ago first. */
+  withThreshold(): Promise<Webhook[]>;
+  /**
+   * Records what was found of a threshold, together with the event that it is passed now, or not any more. What could not be
+   * found changes nothing else.
+   */
+  recordThreshold(webhook: Webhook, found: ThresholdFinding): Promise<void>;
   /** The first delivery that is due of each webhook but those given, earliest first. */
   due(webhooksInUse: readonly string[], limit: number): Promise<DueDelivery[]>;
   /** When the next delivery is due, in microseconds since 1970; undefined if none waits. */
@@ -51,23 +66,27 @@ export interface Webhooks {
 }
 
 const mostPerProject = 100n;
+const mostThresholds = 20n;
 const secretBytes = 32;
 
 export function openWebhooks(database: Database, now: () => bigint): Webhooks {
   const added = new EventEmitter();
   return {
-    async create({ project_id, url, events, description, created_by }) {
+    async create({ project_id, url, events, description, threshold, created_by }) {
       const secret = `whsec_${randomBytes(secretBytes).toString("base64")}`;
       const webhook = await database.transaction(async (statements) => {
-        const [count] = await statements.rows("SELECT COUNT(*) AS n FROM webhooks WHERE project_id = $1", [project_id]);
-        if (count !== undefined && integerOf(count, "n") >= mostPerProject) {
-          throw new HeddleError("conflict", `a project has at most ${mostPerProject} webhooks`, {
-            loc: ["project_id"],
-          });
-        }
+        const [count = {}] = await statements.rows(
+          "SELECT COUNT(*) AS n, COUNT(threshold) AS thresholds FROM webhooks WHERE project_id = $1",
+          [project_id],
+        );
+        const tooMany = (most: bigint, what: string, loc: string) =>
+          new HeddleError("conflict", `a project has at most ${most} ${what}`, { loc: [loc] });
+        if (integerOf(count, "n") >= mostPerProject) throw tooMany(mostPerProject, "webhooks", "project_id");
+        if (threshold !== undefined && integerOf(count, "thresholds") >= mostThresholds)
+          throw tooMany(mostThresholds, "webhooks with a threshold", "threshold");
         const [row] = await statements.rows(
-          `INSERT INTO webhooks (id, sequence, project_id, url, events, description, secret, created_at, created_by)
-            SELECT $1, COALESCE(MAX(sequence), 0) + 1, $2, $3, $4, $5, $6, $7, $8 FROM webhooks WHERE TRUE
+          `INSERT INTO webhooks (id, sequence, project_id, url, events, description, secret, created_at, created_by, threshold)
+            SELECT $1, COALESCE(MAX(sequence), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9 FROM webhooks WHERE TRUE
             RETURNING ${webhookColumns}`,
           [
             randomUUID(),
@@ -78,6 +97,7 @@ export function openWebhooks(database: Database, now: () => bigint): Webhooks {
             secret,
             now(),
             storedText(created_by),
+            threshold === undefined ? null : storedText(threshold),
           ],
         );
         return webhookOf(row ?? {});
@@ -124,6 +144,35 @@ export function openWebhooks(database: Database, now: () => bigint): Webhooks {
       if (known.length === 0) return;
       await database.transaction(async (statements) => await addDeliveries(statements, event, now()));
       added.emit("added");
+    },
+    async withThreshold() {
+      const sql = `SELECT ${webhookColumns} FROM webhooks WHERE threshold IS NOT NULL
+        ORDER BY COALESCE(threshold_checked_at, 0), sequence`;
+      return (await database.rows(sql)).map(webhookOf);
+    },
+    async recordThreshold({ id, project_id }, found) {
+      const isChanged = await database.transaction(async (statements) => {
+        if ("error" in found) {
+          const sql = "UPDATE webhooks SET threshold_checked_at = $2, threshold_error = $3 WHERE id = $1";
+          await statements.run(sql, [id, now(), storedText(found.error)]);
+          return false;
+        }
+        const { passed, current } = found;
+        const [before] = await statements.rows("SELECT threshold, threshold_passed FROM webhooks WHERE id = $1", [id]);
+        // It may have been deleted meanwhile.
+        if (before === undefined) return false;
+        await statements.run(
+          `UPDATE webhooks SET threshold_passed = $2, threshold_current = $3, threshold_checked_at = $4, threshold_error = NULL
+            WHERE id = $1`,
+          [id, passed ? 1n : 0n, current === null ? null : String(current), now()],
+        );
+        if ((integerOf(before, "threshold_passed") === 1n) === passed) return false;
+        const threshold: unknown = JSON.parse(originalText(textOf(before, "threshold")));
+        const data = { webhook_id: id, state: passed ? "passed" : "over", current, threshold };
+        await addDeliveries(statements, { project_id, type: "threshold.passed", webhook_id: id, data }, now());
+        return true;
+      });
+      if (isChanged) added.emit("added");
     },
     async due(webhooksInUse, limit) {
       const p = new Parameters();

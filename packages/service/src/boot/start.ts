@@ -46,6 +46,7 @@ import { clearLeftovers } from "../training-jobs/clear-leftovers.js";
 import { openTrainingEngine } from "./open-engine.js";
 import { purgeLeftovers } from "../checkpoints/purge-checkpoints.js";
 import { version } from "./version.js";
+import { ThresholdChecks } from "../webhooks/threshold-checks.js";
 import { WebhookSender } from "../webhooks/webhook-sender.js";
 import { takeWriterLease } from "./writer-lease.js";
 
@@ -213,11 +214,13 @@ export async function startService(
     closing.push(() => purge.stop());
     projectDeletion.resume();
     closing.push(() => projectDeletion.stop());
-    const webhooks = new WebhookSender(services, (error) =>
-      error instanceof HeddleError ? onOutage(error) : onUnexpected(error),
-    );
+    const onFailure = (error: unknown) => (error instanceof HeddleError ? onOutage(error) : onUnexpected(error));
+    const webhooks = new WebhookSender(services, onFailure);
     webhooks.start();
     closing.push(() => webhooks.stop());
+    const thresholds = new ThresholdChecks(services, onFailure);
+    thresholds.start();
+    closing.push(() => thresholds.stop());
     const collection = scheduleBlobCollection(services, { mayWrite: () => lease.mayWrite(), onError: onUnexpected });
     closing.push(() => collection.stop());
     closing.push(async () => {

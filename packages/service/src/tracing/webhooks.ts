@@ -1,13 +1,15 @@
 import type { Webhook, WebhookDelivery } from "@heddle/control-plane";
-import { HeddleError } from "@heddle/errors";
-import { rawJson } from "@heddle/server-stub";
+import { HeddleError, withLoc } from "@heddle/errors";
+import { rawJson, writeJson } from "@heddle/server-stub";
 import type { ResponseSchemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { formatTime } from "@heddle/trace-model";
 import { reserveForResponse } from "../limits/request-scope.js";
 import type { Caller, Services } from "../services.js";
 import { checkWebhookUrl } from "../webhooks/check-url.js";
+import { checkThreshold } from "../webhooks/threshold.js";
+import type { Threshold } from "../webhooks/threshold.js";
 
-export function webhookHandlers({ config, control }: Services): TracingHandlers<Caller>["webhooks"] {
+export function webhookHandlers({ config, control, store }: Services): TracingHandlers<Caller>["webhooks"] {
   const { webhooks } = control;
 
   return {
@@ -15,9 +17,17 @@ export function webhookHandlers({ config, control }: Services): TracingHandlers<
       return { webhooks: (await webhooks.list(query.project_id)).map(wireWebhook) };
     },
 
-    async webhookCreate({ body }, caller) {
+    async webhookCreate({ body: { threshold, ...body }, signal }, caller) {
       checkWebhookUrl(body.url, config.webhooksPrivate);
-      const { webhook, secret } = await webhooks.create({ ...body, created_by: caller.user_id });
+      checkThresholdEvent(body.events, threshold);
+      // What cannot be computed is refused now, not a minute later in a log.
+      if (threshold !== undefined)
+        await withLoc(
+          ["threshold"],
+          async () => await checkThreshold({ control, store }, body.project_id, threshold, signal),
+        );
+      const condition = threshold && { threshold: writeJson(threshold) };
+      const { webhook, secret } = await webhooks.create({ ...body, ...condition, created_by: caller.user_id });
       return { webhook: wireWebhook(webhook), secret };
     },
 
@@ -39,8 +49,32 @@ export function webhookHandlers({ config, control }: Services): TracingHandlers<
 
 const unknown = (id: string) => new HeddleError("not_found", `no webhook ${id}`, { loc: ["webhook_id"] });
 
-function wireWebhook({ description, created_at, ...webhook }: Webhook): ResponseSchemas["Webhook"] {
-  return { ...webhook, ...(description !== null && { description }), created_at: formatTime(created_at) };
+function checkThresholdEvent(events: readonly string[], threshold: Threshold | undefined): void {
+  if (events.includes("threshold.passed") === (threshold !== undefined)) return;
+  const [missing, given] = threshold === undefined ? ["threshold", "events"] : ["events", "threshold"];
+  const message = `the event threshold.passed and a threshold belong together, and ${missing} has none`;
+  throw new HeddleError("unprocessable", message, { loc: [given] });
+}
+
+function wireWebhook({ description, threshold, created_at, ...webhook }: Webhook): ResponseSchemas["Webhook"] {
+  return {
+    ...webhook,
+    ...(description !== null && { description }),
+    ...(threshold !== null && wireThreshold(threshold)),
+    created_at: formatTime(created_at),
+  };
+}
+
+function wireThreshold({ condition, passed, current, checked_at, error }: NonNullable<Webhook["threshold"]>) {
+  return {
+    threshold: JSON.parse(condition) as Threshold,
+    threshold_state: {
+      passed,
+      current,
+      ...(checked_at !== null && { checked_at: formatTime(checked_at) }),
+      ...(error !== null && { error }),
+    },
+  };
 }
 
 function wireDelivery(delivery: WebhookDelivery): ResponseSchemas["WebhookDelivery"] {

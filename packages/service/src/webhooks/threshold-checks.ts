@@ -1,0 +1,89 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { ControlPlane, Webhook } from "@heddle/control-plane";
+import { HeddleError } from "@heddle/errors";
+import type { TraceStore } from "@heddle/trace-store";
+import { checkThreshold } from "./threshold.js";
+import type { Threshold } from "./threshold.js";
+
+interface Options {
+  control: ControlPlane;
+  store: Pick<TraceStore, "aggregates">;
+  /** Between two looks at a threshold; longer where there are more than can be computed meanwhile. */
+  everyMs?: number;
+}
+
+const defaultEveryMs = 60_000;
+/** One takes some seconds at most, as `callsAggregate` does; a store that does not respond ends it. */
+const timeoutMs = 20_000;
+
+/**
+ * Looks at the thresholds of all webhooks, one after another, so that they never take more of the engine than one statement.
+ * Those of different entities take turns: many of one do not delay those of others.
+ */
+export class ThresholdChecks {
+  readonly #options: Options;
+  readonly #onError: (error: unknown) => void;
+  readonly #stopping = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+
+  /** `onError` is called when the control plane does not respond, and for unexpected errors. */
+  constructor(options: Options, onError: (error: unknown) => void) {
+    this.#options = options;
+    this.#onError = onError;
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { everyMs = defaultEveryMs } = this.#options;
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      const began = performance.now();
+      await this.#checkAll().catch(this.#onError);
+      const left = Math.max(0, everyMs - (performance.now() - began));
+      await delay(left, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  async #checkAll(): Promise<void> {
+    for (const webhook of inTurns(await this.#options.control.webhooks.withThreshold())) {
+      if (this.#stopping.signal.aborted) return;
+      await this.#check(webhook);
+    }
+  }
+
+  async #check(webhook: Webhook): Promise<void> {
+    const { control } = this.#options;
+    const condition = JSON.parse(webhook.threshold?.condition ?? "null") as Threshold;
+    const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(timeoutMs)]);
+    try {
+      const found = await checkThreshold(this.#options, webhook.project_id, condition, signal);
+      await control.webhooks.recordThreshold(webhook, found);
+    } catch (error) {
+      if (this.#stopping.signal.aborted) return;
+      const isTooLate = signal.aborted;
+      if (!isTooLate && !(error instanceof HeddleError)) this.#onError(error);
+      const message = isTooLate ? `not computed within ${timeoutMs / 1000} seconds` : String((error as Error).message);
+      await control.webhooks.recordThreshold(webhook, { error: message });
+    }
+  }
+}
+
+/** The first of each entity, then the second of each, and so on. */
+function inTurns(webhooks: readonly Webhook[]): Webhook[] {
+  const places = new Map<string, number>();
+  const placed = webhooks.map((webhook) => {
+    const [entity = ""] = webhook.project_id.split("/");
+    const place = places.get(entity) ?? 0;
+    places.set(entity, place + 1);
+    return { webhook, place };
+  });
+  return placed.toSorted((a, b) => a.place - b.place).map(({ webhook }) => webhook);
+}

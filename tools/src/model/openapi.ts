@@ -90,6 +90,8 @@ export interface Schema {
   properties?: Record<string, Schema>;
   required?: string[];
   additionalProperties?: boolean | Schema;
+  /** Beside `allOf`: other keys than those of its schemas are refused. */
+  unevaluatedProperties?: false;
   items?: Schema;
   prefixItems?: Schema[];
   allOf?: Schema[];
@@ -142,6 +144,16 @@ export function componentName(schema: Schema): string | undefined {
   return schema.$ref?.startsWith("#/components/schemas/")
     ? schema.$ref.slice("#/components/schemas/".length)
     : undefined;
+}
+
+/** The names of the properties of a schema and of those that it joins with `allOf`. */
+export function propertyNames(components: Record<string, Schema>, schema: Schema): string[] {
+  const name = componentName(schema);
+  const found = name === undefined ? schema : (components[name] ?? {});
+  return [
+    ...Object.keys(found.properties ?? {}),
+    ...(found.allOf ?? []).flatMap((part) => propertyNames(components, part)),
+  ];
 }
 
 /** The types a schema names, as a list; empty when it names none. */

@@ -24,7 +24,7 @@ const knownExtensions = {
   ),
 };
 const ruleKeywords = words(
-  `$ref type enum const allOf anyOf oneOf properties required additionalProperties minProperties maxProperties
+  `$ref type enum const allOf anyOf oneOf properties required additionalProperties unevaluatedProperties minProperties maxProperties
   items prefixItems minItems maxItems uniqueItems minLength maxLength pattern
   minimum maximum exclusiveMinimum exclusiveMaximum multipleOf`,
 );

@@ -144,6 +144,7 @@ export class Plans {
     if (values.length > 0) {
       return toOthers(this.#merge(values));
     }
+    if (parts.some(({ schema }) => schema.unevaluatedProperties === false)) return "refuse";
     if (parts.every(({ schema }) => schema.additionalProperties === false)) return "refuse";
     const keeps = parts.some(
       ({ schema }) => schema.additionalProperties !== undefined || schema.properties === undefined,

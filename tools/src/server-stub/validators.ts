@@ -1,6 +1,7 @@
 import { Ajv } from "ajv";
 import standalone from "ajv/dist/standalone/index.js";
 import type { Model } from "../model/model.js";
+import { propertyNames } from "../model/openapi.js";
 import type { Schema } from "../model/openapi.js";
 import { UnsupportedSpecError } from "../model/unsupported-spec-error.js";
 import { banner } from "../generated-files.js";
@@ -25,8 +26,9 @@ export function validatorFiles(
   checks: Checks,
   compiled: CompiledChecks = new Map(),
 ): Files {
-  const schemas = Object.entries(checks).map(([key, schema]) => ({ $id: key, ...clean(schema) }));
-  const components = reachable(model.document.components?.schemas ?? {}, schemas);
+  const all = model.document.components?.schemas ?? {};
+  const schemas = Object.entries(checks).map(([key, schema]) => ({ $id: key, ...clean(schema, all) }));
+  const components = reachable(all, schemas);
   const key = JSON.stringify([schemas, components]);
   const plain = compiled.get(key) ?? compile(schemas, components);
   compiled.set(key, plain);
@@ -109,7 +111,7 @@ function reachable(components: Record<string, Schema>, schemas: readonly Schema[
   for (let schema = pending.pop(); schema !== undefined; schema = pending.pop()) {
     for (const [, name] of JSON.stringify(schema).matchAll(/"\$ref":"spec#\/\$defs\/([^"]+)"/g)) {
       if (name === undefined || name in found) continue;
-      pending.push((found[name] = clean(components[name]!)));
+      pending.push((found[name] = clean(components[name]!, components)));
     }
   }
   return found;
@@ -148,7 +150,7 @@ const validationKeywords = new Set(
 );
 
 /** What validation needs of a schema. */
-function clean(schema: Schema): Schema {
+function clean(schema: Schema, components: Record<string, Schema>): Schema {
   if (schema["x-heddle-raw-json"] || schema.format === "binary") return {};
   const result: Schema = {};
   for (const [key, value] of Object.entries(schema)) if (validationKeywords.has(key)) result[key] = value;
@@ -156,20 +158,29 @@ function clean(schema: Schema): Schema {
   if (schema.format === "date-time") result.format = "date-time";
   if (schema.properties) {
     result.properties = Object.fromEntries(
-      Object.entries(schema.properties).map(([key, value]) => [key, clean(value)]),
+      Object.entries(schema.properties).map(([key, value]) => [key, clean(value, components)]),
     );
   }
   if (schema.additionalProperties !== undefined) {
     const others = schema.additionalProperties;
-    result.additionalProperties = typeof others === "object" ? clean(others) : others;
+    result.additionalProperties = typeof others === "object" ? clean(others, components) : others;
   }
-  const items = schema.items && (schema["x-heddle-lenient-items"] ? {} : clean(schema.items));
+  // Ajv would track what each schema has looked at; the names are known here.
+  if (schema.unevaluatedProperties === false) {
+    const names = propertyNames(components, schema);
+    result.properties = { ...Object.fromEntries(names.map((name) => [name, {}])), ...result.properties };
+    result.additionalProperties = false;
+  }
+  const items = schema.items && (schema["x-heddle-lenient-items"] ? {} : clean(schema.items, components));
   // Ajv writes smaller code for the older dialect, which spells tuples differently.
   if (schema.prefixItems)
-    Object.assign(result, { items: schema.prefixItems.map(clean), additionalItems: items ?? true });
+    Object.assign(result, {
+      items: schema.prefixItems.map((item) => clean(item, components)),
+      additionalItems: items ?? true,
+    });
   else if (items) result.items = items;
   for (const key of ["allOf", "anyOf", "oneOf"] as const) {
-    if (schema[key]) result[key] = schema[key].map(clean);
+    if (schema[key]) result[key] = schema[key].map((part) => clean(part, components));
   }
   return result;
 }

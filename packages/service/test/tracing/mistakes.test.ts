@@ -56,6 +56,19 @@ test("an unknown key of a query is refused with the one that was meant", async (
   ]);
 });
 
+test.each([
+  "/calls/delete_matching",
+  "/feedback/create_matching",
+  "/v2/acme/demo/datasets/d/add_matching",
+  "/annotation_queues/q/items/add_matching",
+])("an unknown key of %s is refused: it would act on other calls than were meant", async (path) => {
+  const body = { project_id: newProject(), expected_count: 1, fliter: {}, zebra: 1 };
+  const [status, ...mistakes] = await send(path, body);
+  expect([status, ...mistakes]).toEqual(
+    expect.arrayContaining([422, "body.fliter: Unknown key; did you mean filter?", "body.zebra: Unknown key"]),
+  );
+});
+
 test("switches that are off and nulls of newer clients are no mistake", async () => {
   const projectId = newProject();
   expect(await send("/calls/query", { project_id: projectId, include_later: false, columns_later: null })).toEqual([
@@ -79,19 +92,23 @@ const pointReads = [
   "evaluationStatus",
 ];
 
-test("every read with a body refuses unknown keys", () => {
+test("every read with a body, and whatever acts on matches, refuses unknown keys", () => {
   const { paths, components } = JSON.parse(
     readFileSync(new URL("../../../../spec/dist/tracing.json", import.meta.url), "utf8"),
   ) as {
     paths: Record<string, Record<string, Operation>>;
-    components: { schemas: Record<string, { additionalProperties?: boolean }> };
+    components: { schemas: Record<string, { additionalProperties?: boolean; unevaluatedProperties?: boolean }> };
   };
   const open = Object.values(paths)
     .flatMap((methods) => Object.values(methods))
-    .filter((operation) => operation["x-heddle-access"]?.right === "read" && operation.requestBody !== undefined)
+    .filter(({ operationId = "", requestBody, ...operation }) => {
+      const isRead = operation["x-heddle-access"]?.right === "read" || operationId.endsWith("Matching");
+      return isRead && requestBody !== undefined;
+    })
     .filter(({ requestBody }) => {
       const name = requestBody?.content["application/json"]?.schema.$ref?.split("/").at(-1) ?? "";
-      return components.schemas[name]?.additionalProperties !== false;
+      const schema = components.schemas[name];
+      return schema?.additionalProperties !== false && schema?.unevaluatedProperties !== false;
     })
     .map(({ operationId }) => operationId ?? "");
   expect(open.toSorted()).toEqual([...pointReads, "projectsInfo"].toSorted());

@@ -28,7 +28,9 @@ function fieldTable(document: OpenApi, schema: Schema, link: LinkTo): string {
   ]);
   return blocks(
     table(["Field", "Type", "Description"], rows),
-    schema.additionalProperties === false ? "Other keys are refused." : undefined,
+    schema.additionalProperties === false || schema.unevaluatedProperties === false
+      ? "Other keys are refused."
+      : undefined,
     schema["x-heddle-raw-json"] ? "The value is free JSON: it is kept as the text that was sent." : undefined,
   );
 }

@@ -42,6 +42,9 @@ export function callPageHandlers({ config, control, store }: Services): TracingH
         if (isEvents && item.isComplete) yield Buffer.from(`id: ${item.event.seq}\n`);
         yield await wireTailEvent(item.event, nameOf);
       }
+    } catch (error) {
+      const isOfHeader = lastEventId !== undefined && error instanceof HeddleError && error.loc?.[0] === "after";
+      throw isOfHeader ? error.with({ loc: ["Last-Event-ID"] }) : error;
     } finally {
       leave();
     }

@@ -88,9 +88,11 @@ test("what is no sequence, or one of the future, is refused", async () => {
     expect([after, response.status]).toEqual([after, 422]);
     expect(await response.json()).toMatchObject({ detail: [{ loc: ["body", "after"] }] });
   }
-  const header = await tailOf(project, { "last-event-id": "yesterday" });
-  expect(header.status).toBe(422);
-  expect(await header.json()).toMatchObject({ detail: [{ loc: ["header", "Last-Event-ID"] }] });
+  for (const id of ["yesterday", future, "9".repeat(40), "-1"]) {
+    const header = await tailOf(project, { "last-event-id": id });
+    expect([id, header.status]).toEqual([id, 422]);
+    expect(await header.json()).toMatchObject({ detail: [{ loc: ["header", "Last-Event-ID"] }] });
+  }
   const select = Array.from({ length: 101 }, (_, n) => `inputs.x${n}`);
   for (const body of [{ select }, { select: ["__proto__"] }, { select: [`inputs${".x".repeat(201)}`] }]) {
     expect((await tailOf({ ...project, ...body })).status).toBe(422);

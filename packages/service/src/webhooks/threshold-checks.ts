@@ -68,11 +68,16 @@ export class ThresholdChecks {
       await control.webhooks.recordThreshold(webhook, found);
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
-      const isTooLate = signal.aborted;
-      if (!isTooLate && !(error instanceof HeddleError)) this.#onError(error);
-      const message = isTooLate ? `not computed within ${timeoutMs / 1000} seconds` : String((error as Error).message);
-      await control.webhooks.recordThreshold(webhook, { error: message });
+      await control.webhooks.recordThreshold(webhook, { error: this.#reasonOf(error, signal) });
     }
+  }
+
+  /** What users may know of why it could not be computed. */
+  #reasonOf(error: unknown, signal: AbortSignal): string {
+    if (signal.aborted) return `it was not computed within ${timeoutMs / 1000} seconds`;
+    if (error instanceof HeddleError) return error.message;
+    this.#onError(error);
+    return "it could not be computed";
   }
 }
 

@@ -20,7 +20,7 @@ export interface Webhook {
 }
 
 /** When the event `threshold.passed` of a webhook happens, and how that stood when it was looked at last. */
-export interface WebhookThreshold {
+interface WebhookThreshold {
   /** JSON text, which the service reads. */
   condition: string;
   passed: boolean;

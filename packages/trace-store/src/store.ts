@@ -217,7 +217,7 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
   const { reads, lookups, writes, commits, tails } = shared.engines;
   const writing = openWrites(clock, () => changes.notice());
   const settled = () => writing.settled();
-  const changes = changeHub(settled);
+  const changes = changeHub(settled, () => clock.last());
   const context = { engine: reads, writes, commits, clock, now, openWrites: writing, changes };
   const ingest = await openIngest({ engine, clock, now, writer, openWrites: writing, changes }, options.limits, {
     onLoss: options.onLoss,

@@ -15,14 +15,14 @@ export interface ChangeHub {
   follow(projectId: string): { changes: ProjectChanges; close: () => void };
 }
 
-/** `settled` is the greatest version below every change that is under way. */
-export function changeHub(settled: () => bigint): ChangeHub {
+/** `settled` is the greatest version below every change that is under way, `issued` the greatest that any change has. */
+export function changeHub(settled: () => bigint, issued: () => bigint): ChangeHub {
   const followed = new Map<string, { changes: ProjectChanges; readers: number }>();
   return {
     publish: (projectId, change) => followed.get(projectId)?.changes.add(change),
     isFollowed: (projectId) => followed.has(projectId),
     forget() {
-      for (const { changes } of followed.values()) changes.forget();
+      for (const { changes } of followed.values()) changes.forget(issued());
     },
     notice() {
       for (const { changes } of followed.values()) changes.notice();

@@ -43,9 +43,12 @@ export class ProjectChanges {
     return this.#changes.slice(this.#firstAfter(after), this.#firstAfter(upTo));
   }
 
-  /** What happened is known to the store alone: readers look there. */
-  forget(): void {
-    this.#since = this.#settled();
+  /**
+   * What happened up to a version is known to the store alone: readers look there. That is further than what is settled while
+   * something else is under way: what was not published may have a greater version than that.
+   */
+  forget(upTo: bigint): void {
+    this.#since = upTo;
     this.#changes.splice(0, this.#firstAfter(this.#since));
     this.#move();
   }

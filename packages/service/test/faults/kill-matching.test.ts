@@ -34,33 +34,36 @@ let queueId = "";
 
 const actions: Record<string, Action> = {
   feedback: {
-    prepare: async (project_id) => ({
+    prepare: async (projectId) => ({
       path: "/feedback/create_matching",
-      body: { project_id, ...matching, feedback_type: "wandb.note.1", payload: { note: "seen" } },
+      body: { project_id: projectId, ...matching, feedback_type: "wandb.note.1", payload: { note: "seen" } },
     }),
-    async check(project_id) {
+    async check(projectId) {
       const { result } = await client.ask<{ result: { weave_ref: string }[] }>("/feedback/query", {
-        project_id,
+        project_id: projectId,
         fields: ["weave_ref"],
       });
       expect([result.length, new Set(result.map(({ weave_ref: ref }) => ref)).size]).toEqual([count, count]);
     },
   },
   queue: {
-    async prepare(project_id) {
+    async prepare(projectId) {
       ({ id: queueId } = await client.ask<{ id: string }>("/annotation_queues", {
-        project_id,
+        project_id: projectId,
         name: "q",
         scorer_refs: [],
       }));
       return {
         path: `/annotation_queues/${queueId}/items/add_matching`,
-        body: { project_id, ...matching, display_fields: ["inputs.n"] },
+        body: { project_id: projectId, ...matching, display_fields: ["inputs.n"] },
       };
     },
-    async check(project_id) {
+    async check(projectId) {
       const path = `/annotation_queues/${queueId}/items/query`;
-      const { items } = await client.ask<{ items: { call_id: string }[] }>(path, { project_id, limit: 10_000 });
+      const { items } = await client.ask<{ items: { call_id: string }[] }>(path, {
+        project_id: projectId,
+        limit: 10_000,
+      });
       expect([items.length, new Set(items.map(({ call_id: id }) => id)).size]).toEqual([count, count]);
     },
   },
@@ -89,9 +92,9 @@ const actions: Record<string, Action> = {
     },
   },
   deletion: {
-    prepare: async (project_id) => ({ path: "/calls/delete_matching", body: { project_id, ...matching } }),
-    async check(project_id) {
-      const left = await client.rows<{ id: string }>("/calls/stream_query", { project_id });
+    prepare: async (projectId) => ({ path: "/calls/delete_matching", body: { project_id: projectId, ...matching } }),
+    async check(projectId) {
+      const left = await client.rows<{ id: string }>("/calls/stream_query", { project_id: projectId });
       expect(left.map(({ id }) => id)).toEqual(["kept"]);
     },
   },

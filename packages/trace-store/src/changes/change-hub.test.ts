@@ -6,7 +6,10 @@ import { changeHub } from "./change-hub.js";
 test("what was not published is looked for in the store, also when another write was under way as that was noticed", () => {
   const clock = versionClock(() => 0n);
   const writes = openWrites(clock, () => undefined);
-  const hub = changeHub(() => writes.settled(), clock.last);
+  const hub = changeHub(
+    () => writes.settled(),
+    () => clock.last(),
+  );
   const { changes, close } = hub.follow("acme/demo");
   const endOther = writes.begin();
   const position = writes.settled();

@@ -288,6 +288,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         { version: 14n, name: "webhooks" },
         { version: 15n, name: "repeatable-requests" },
         { version: 16n, name: "links" },
+        { version: 17n, name: "webhook-thresholds" },
       ]);
     });
 

@@ -10,6 +10,7 @@ import { startChatServer } from "../chat-server.js";
 import { choice, trajectory } from "../training/trajectories.js";
 import { openHeddle } from "./heddle-process.js";
 import type { HeddleProcess } from "./heddle-process.js";
+import { publishEvaluation } from "./publish-evaluation.js";
 import { random } from "./random.js";
 import { wire } from "./wire.js";
 import type { Wire } from "./wire.js";
@@ -45,12 +46,6 @@ interface Key {
   entity: string;
 }
 
-interface Refs {
-  evaluation_ref: string;
-  model_ref: string;
-  scorer_ref: string;
-}
-
 interface Asked {
   kind: "run" | "training";
   id: string;
@@ -63,8 +58,8 @@ test(
     const next = random(seed);
     const pick = <T>(items: readonly T[]): T => items[Math.floor(next() * items.length)] as T;
     const projects = entities.flatMap((entity) => ["a", "b", "c"].map((name) => `${entity}/${name}`));
-    const refs = new Map<string, Refs>();
-    for (const project of projects) refs.set(project, await publish(project, 2 + Math.floor(next() * 60)));
+    const published = new Map<string, Awaited<ReturnType<typeof publish>>>();
+    for (const project of projects) published.set(project, await publish(project, 2 + Math.floor(next() * 60)));
     const keys: Key[] = [];
     for (const entity of [...entities, ...entities]) keys.push(await newKey(entity));
     const asked: Asked[] = [];
@@ -72,7 +67,7 @@ test(
     const count = (name: string) => void (counts[name] = (counts[name] ?? 0) + 1);
 
     // What a service that has worked needs.
-    await client.ask("/evaluations/evaluate_model", { project_id: "chaos/a", ...refs.get("chaos/a") });
+    await client.ask("/evaluations/evaluate_model", { project_id: "chaos/a", ...published.get("chaos/a")?.run });
     await train(ownerHeaders, "chaos/a", "warm", 3);
     await idle();
     const threads = threadsOf(heddle.pid());
@@ -91,7 +86,7 @@ test(
         async () => {
           const key = pick(keys);
           const project = projectOf(key);
-          const body = { project_id: project, ...refs.get(project) };
+          const body = { project_id: project, ...published.get(project)?.run };
           const made = await send("/evaluations/evaluate_model", body, headersOf(key));
           if (made?.call_id !== undefined) asked.push({ kind: "run", id: made.call_id, project });
         },
@@ -111,7 +106,7 @@ test(
           const key = pick(keys);
           const run = pick(asked.filter(({ kind, project }) => kind === "run" && project.startsWith(`${key.entity}/`)));
           if (run === undefined) return;
-          const scorers = [refs.get(run.project)?.scorer_ref ?? ""];
+          const scorers = [published.get(run.project)?.scorer ?? ""];
           const body = { project_id: run.project, call_ids: [run.id], scorer_refs: scorers };
           await send("/calls/score", body, headersOf(key));
         },
@@ -195,8 +190,8 @@ test(
     expect(readdirSync(join(heddle.data, "training", "jobs"))).toEqual([]);
     // Each slot can be used again, by somebody else.
     const late = await newKey("late");
-    refs.set("late/a", await publish("late/a", 2));
-    await send("/evaluations/evaluate_model", { project_id: "late/a", ...refs.get("late/a") }, headersOf(late));
+    const { run } = await publish("late/a", 2);
+    await send("/evaluations/evaluate_model", { project_id: "late/a", ...run }, headersOf(late));
     await train(headersOf(late), "late/a", "m", 3);
     await idle();
     expect(threadsOf(heddle.pid())).toBeLessThanOrEqual(threads + 8);
@@ -204,6 +199,9 @@ test(
   },
   180_000 + seconds * 1000,
 );
+
+const publish = async (projectId: string, rows: number) =>
+  await publishEvaluation(client, { projectId, rows, trials: 8 });
 
 const ownerHeaders = { authorization: `Bearer ${"f".repeat(40)}`, "content-type": "application/json" };
 
@@ -270,30 +268,4 @@ async function checkEvents(id: string): Promise<void> {
 
 function threadsOf(pid: number): number {
   return Number(/^Threads:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
-}
-
-/** Publishes what an evaluation of so many rows needs. */
-async function publish(projectId: string, count: number): Promise<Refs> {
-  const store = async (objectId: string, val: object, builtin?: string) => {
-    const obj = { project_id: projectId, object_id: objectId, val, builtin_object_class: builtin };
-    const { digest } = await client.ask<{ digest: string }>("/obj/create", { obj });
-    return `weave:///${projectId}/object/${objectId}:${digest}`;
-  };
-  const instance = (name: string, members: object) => ({
-    _type: name,
-    _class_name: name,
-    _bases: ["Object", "BaseModel"],
-    ...members,
-  });
-  const rows = Array.from({ length: count }, (_, n) => ({ prompt: `slow: ${n}`, expected: `${n}` }));
-  const { digest } = await client.ask<{ digest: string }>("/table/create", { table: { project_id: projectId, rows } });
-  const dataset = await store("rows", instance("Dataset", { rows: `weave:///${projectId}/table/${digest}` }));
-  const scorer = await store("exact", {}, "ExactMatchScorer");
-  const params = { messages_template: [{ role: "user", content: "{prompt}" }] };
-  const model = { llm_model_id: "acme/loom-8b", default_params: params };
-  return {
-    evaluation_ref: await store("chaos", instance("Evaluation", { dataset, scorers: [scorer], trials: 8 })),
-    model_ref: await store("model", model, "LLMStructuredCompletionModel"),
-    scorer_ref: scorer,
-  };
 }

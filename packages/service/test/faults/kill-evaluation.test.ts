@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { startChatServer } from "../chat-server.js";
 import { openHeddle } from "./heddle-process.js";
 import type { HeddleProcess } from "./heddle-process.js";
+import { publishEvaluation } from "./publish-evaluation.js";
 import { random } from "./random.js";
 import { wire } from "./wire.js";
 import type { Wire } from "./wire.js";
@@ -40,13 +41,13 @@ test.each(Object.keys(killTargets))(
     const next = random(seed);
     const client = wire(heddle.url);
     const projectId = `faults/evaluation-${Object.keys(killTargets).indexOf(target)}`;
-    const refs = await publish(client, projectId);
+    const { run } = await publishEvaluation(client, { projectId, rows: rowCount, trials });
     let repeated = 0;
     for (let round = 1; round <= rounds; round++) {
       chat.asked.clear();
       const { call_id: id } = await client.ask<{ call_id: string }>("/evaluations/evaluate_model", {
         project_id: projectId,
-        ...refs,
+        ...run,
       });
       await until(async () => ((await statusOf(client, projectId, id)).completed_rows ?? 0) > next() * 16);
       await delay(next() * 100);
@@ -76,34 +77,6 @@ interface Call {
   ended_at: string | null;
   exception: string | null;
   inputs: { inputs?: { prompt: string }; example?: string };
-}
-
-/** Publishes what a run needs and returns the refs of it. */
-async function publish(client: Wire, projectId: string) {
-  const store = async (objectId: string, val: object, builtin?: string) => {
-    const obj = { project_id: projectId, object_id: objectId, val, builtin_object_class: builtin };
-    const { digest } = await client.ask<{ digest: string }>("/obj/create", { obj });
-    return `weave:///${projectId}/object/${objectId}:${digest}`;
-  };
-  const instance = (name: string, members: object) => ({
-    _type: name,
-    _class_name: name,
-    _bases: ["Object", "BaseModel"],
-    ...members,
-  });
-  const rows = Array.from({ length: rowCount }, (_, n) => ({ prompt: `slow: ${n}`, expected: `${n}` }));
-  const { digest } = await client.ask<{ digest: string }>("/table/create", { table: { project_id: projectId, rows } });
-  const dataset = await store("rows", instance("Dataset", { rows: `weave:///${projectId}/table/${digest}` }));
-  const scorers = [
-    await store("exact", {}, "ExactMatchScorer"),
-    await store("digits", { values: ["1"] }, "ContainsScorer"),
-  ];
-  const messages = [{ role: "user", content: "{prompt}" }];
-  const model = { llm_model_id: "acme/loom-8b", default_params: { messages_template: messages } };
-  return {
-    evaluation_ref: await store("weaving", instance("Evaluation", { dataset, scorers, trials })),
-    model_ref: await store("model", model, "LLMStructuredCompletionModel"),
-  };
 }
 
 async function statusOf(client: Wire, projectId: string, id: string) {

@@ -1,3 +1,5 @@
+import type { OperationEntry } from "@heddle/server-stub";
+
 /** One interface of the spec, as far as a judge of servers needs it. Generated from the bundled document. */
 export interface Plan {
   interface: "tracing" | "training";
@@ -22,7 +24,7 @@ export interface PlanOperation {
   /** Needs no credential. */
   public: boolean;
   /** What a key needs (`x-heddle-access`); absent where the operation is public. */
-  access?: PlanAccess;
+  access?: NonNullable<OperationEntry["access"]>;
   /** What it names cannot be read afterwards. */
   destructive: boolean;
   /** Its example names a model of a provider, which a server may not have (`x-heddle-needs-provider`). */
@@ -41,16 +43,6 @@ export interface PlanOperation {
   /** The success response is JSON or, when a stream is requested, the stream. */
   streamOptional: boolean;
   readBack?: ReadBack;
-}
-
-interface PlanAccess {
-  right: "read" | "write" | "admin";
-  project:
-    | { in: "body" | "query" | "header" | "path"; at: readonly string[]; entity?: string }
-    | "record"
-    | "items"
-    | "several"
-    | "none";
 }
 
 interface PlanParameter {

@@ -48,4 +48,5 @@ export { decodeTraces, encodeTracesResponse, scanTraces } from "./otlp/export.js
 export { runSteps, runStepsWithPauses } from "./steps.js";
 export { projectOf, type SpanCall, spansToCalls } from "./otlp/to-calls.js";
 export { opObjectId, spanOpName } from "./otlp/op-object.js";
+export { protobufField } from "./otlp/protobuf-writer.js";
 export type { RejectedSpan, ResourceSpans, ScannedTraces, Span, Traces } from "./otlp/traces.js";

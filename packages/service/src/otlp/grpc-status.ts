@@ -1,4 +1,5 @@
 import type { HttpResponse } from "@heddle/server-stub";
+import { protobufField } from "@heddle/trace-model";
 
 /** How a call of gRPC ended. */
 export interface GrpcStatus {
@@ -68,18 +69,10 @@ function reasonOf(body: string): string {
 
 /** A google.rpc.Status with a google.rpc.RetryInfo, as base64. */
 function withRetryInfo(code: number, message: string, seconds: number): string {
-  const duration = Buffer.from([0x08, ...varint(Math.ceil(seconds))]);
-  const type = Buffer.from("type.googleapis.com/google.rpc.RetryInfo");
-  const detail = Buffer.concat([field(1, type), field(2, field(1, duration))]);
-  const status = Buffer.concat([Buffer.from([0x08, code]), field(2, Buffer.from(message)), field(3, detail)]);
-  return status.toString("base64");
-}
-
-/** A length-delimited field of protobuf. */
-function field(number: number, bytes: Buffer): Buffer {
-  return Buffer.concat([Buffer.from([number * 8 + 2, ...varint(bytes.length)]), bytes]);
-}
-
-function varint(value: number): number[] {
-  return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >>> 7)];
+  const detail = Buffer.concat([
+    protobufField(1, Buffer.from("type.googleapis.com/google.rpc.RetryInfo")),
+    protobufField(2, protobufField(1, protobufField(1, Math.ceil(seconds)))),
+  ]);
+  const status = [protobufField(1, code), protobufField(2, Buffer.from(message)), protobufField(3, detail)];
+  return Buffer.concat(status).toString("base64");
 }

@@ -1,4 +1,5 @@
 import { gzipSync } from "node:zlib";
+import { protobufField } from "@heddle/trace-model";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
@@ -12,19 +13,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 afterEach(() => expect(service.unexpected.splice(0)).toEqual([]));
 
-function varint(value: number): Buffer {
-  const bytes = [];
-  for (let rest = value; ; rest >>>= 7) {
-    bytes.push(rest > 127 ? (rest & 127) | 128 : rest);
-    if (rest <= 127) return Buffer.from(bytes);
-  }
-}
-
-/** A length-delimited field of protobuf. */
-function field(number: number, ...parts: Buffer[]): Buffer {
-  const bytes = Buffer.concat(parts);
-  return Buffer.concat([varint(number * 8 + 2), varint(bytes.length), bytes]);
-}
+const field = (number: number, ...parts: Buffer[]) => protobufField(number, Buffer.concat(parts));
 
 /** So many bytes of an empty field, two bytes each. */
 const emptyFields = (number: number, bytes: number) => Buffer.alloc(bytes, Buffer.from([number * 8 + 2, 0]));

@@ -4,6 +4,7 @@ import { AttributeShapes } from "./attribute-shape.js";
 import { scanJsonTraces } from "./decode-json.js";
 import { scanProtobufTraces } from "./decode-protobuf.js";
 import { Decoding } from "./decoding.js";
+import { protobufField } from "./protobuf-writer.js";
 import { attempt, maxMessages } from "./rejection.js";
 import type { Steps } from "../steps.js";
 import type { RejectedSpan, ResourceSpans, ScannedTraces, Traces } from "./traces.js";
@@ -65,10 +66,9 @@ export function encodeTracesResponse(
     const response = partial ? { partialSuccess: { rejectedSpans: count, errorMessage } } : {};
     return { bytes: Buffer.from(JSON.stringify(response)), mediaType: "application/json" };
   }
-  const text = Buffer.from(errorMessage);
-  const fields = Buffer.concat([Buffer.from([0x08, ...varint(count), 0x12, ...varint(text.length)]), text]);
-  const bytes = Buffer.concat([Buffer.from([0x0a, ...varint(fields.length)]), fields]);
-  return { bytes: partial ? bytes : Buffer.alloc(0), mediaType: "application/x-protobuf" };
+  const fields = Buffer.concat([protobufField(1, count), protobufField(2, Buffer.from(errorMessage))]);
+  const bytes = partial ? protobufField(1, fields) : Buffer.alloc(0);
+  return { bytes, mediaType: "application/x-protobuf" };
 }
 
 function encodingOf(mediaType: string): "json" | "protobuf" {
@@ -79,8 +79,4 @@ function encodingOf(mediaType: string): "json" | "protobuf" {
     "invalid",
     `OpenTelemetry traces are application/x-protobuf or application/json, not ${mediaType}`,
   );
-}
-
-function varint(value: number): number[] {
-  return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >>> 7)];
 }

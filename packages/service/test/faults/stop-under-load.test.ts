@@ -48,10 +48,11 @@ test("SIGTERM under load keeps what was acknowledged, rejects the rest with 503,
       });
     }
     const refused = after.filter(({ status }) => status === 503).length;
-    // A refused connection is an error that the client sees. A request that sets out on a kept connection in the moment in which it is
-    // closed may be cut; there can be a few of those, and nothing on them was acknowledged.
-    const broken = after.filter(({ status, text }) => status === 0 && !/connect ECONNREFUSED/.test(text));
-    expect(broken.length, JSON.stringify(broken)).toBeLessThan(5);
+    // A refused connection is an error that the client sees, and so is one that waits to be accepted in the moment in which the
+    // listening ends: the system resets it. A request that sets out on a kept connection in that moment may be cut. Nothing on
+    // them was acknowledged, and each writer meets such a moment once.
+    const broken = after.filter(({ status, text }) => status === 0 && !/connect ECONN(REFUSED|RESET)/.test(text));
+    expect(broken.length, JSON.stringify(broken)).toBeLessThanOrEqual(kindCount);
     expect(refused).toBeGreaterThan(0);
 
     await heddle.start();

@@ -145,6 +145,8 @@ describe.skipIf(chromiumPath === undefined)("the console", () => {
         response.writeHead(answer.statusCode ?? 502, answer.headers);
         answer.pipe(response);
       });
+      // What the service cuts is cut for the browser, too: a page asks on until the end of the test.
+      forwarded.on("error", () => response.destroy());
       request.pipe(forwarded);
     });
     await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));

@@ -1,4 +1,4 @@
-import { mapConcurrently } from "@heddle/concurrency";
+import { forEachConcurrently } from "@heddle/concurrency";
 import { ProjectWriter } from "../objects/project-writer.js";
 import type { ObjectStores } from "../objects/object-stores.js";
 
@@ -29,7 +29,7 @@ export class PlaceholderOps {
   async refs(projectId: string, objectIds: Iterable<string>): Promise<Map<string, string>> {
     const wanted = [...new Set(objectIds)];
     const refs = new Map<string, string>();
-    await mapConcurrently(wanted, publishedAtOnce, async (objectId) => {
+    await forEachConcurrently(wanted, publishedAtOnce, async (objectId) => {
       refs.set(objectId, await this.#ref(projectId, objectId));
     });
     return refs;

@@ -1,4 +1,4 @@
-import { mapConcurrently } from "@heddle/concurrency";
+import { forEachConcurrently } from "@heddle/concurrency";
 import { HeddleError, withLoc } from "@heddle/errors";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { arrayItems, memberOf, stringMember, stringValue } from "@heddle/exact-json";
@@ -93,7 +93,7 @@ async function checkParts(
     const { base_object_class } = await referencedObject({ store }, projectId, dataset);
     if (base_object_class !== "Dataset") throw new HeddleError("invalid", "must be the ref of a dataset", { loc: [] });
   });
-  await mapConcurrently(scorers, checkedAtOnce, async (ref, index) => {
+  await forEachConcurrently(scorers, checkedAtOnce, async (ref, index) => {
     await withLoc(["scorers", index], async () => {
       const { kind, base_object_class } = await referencedObject({ store }, projectId, ref);
       if (kind === "op" || base_object_class === "Scorer") return;

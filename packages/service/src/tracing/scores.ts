@@ -1,4 +1,4 @@
-import { mapConcurrently } from "@heddle/concurrency";
+import { forEachConcurrently } from "@heddle/concurrency";
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
 import { EvaluationCalls } from "../evaluation-runs/evaluation-calls.js";
 import { predictionView, scoreView } from "../evaluation-runs/evaluation-views.js";
@@ -49,7 +49,7 @@ export function scoreHandlers(services: Services): TracingHandlers<Caller>["scor
       await store.calls.delete(projectId, ids, caller.user_id);
       await purgeScoreFeedback(writes, projectId, ids);
       const trialIds = new Set(found.map(({ trial_id }) => trial_id).filter((id) => id !== null));
-      await mapConcurrently(trialIds, refreshedAtOnce, async (trialId) => await refreshTrial(projectId, trialId));
+      await forEachConcurrently(trialIds, refreshedAtOnce, async (trialId) => await refreshTrial(projectId, trialId));
       return { num_deleted: ids.length };
     },
   };

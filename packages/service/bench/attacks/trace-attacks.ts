@@ -1,6 +1,7 @@
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
+import { protobufField } from "@heddle/trace-model";
 import { attackedProject, count, post, readAll } from "./attack.js";
 import type { AttackShape, Target } from "./attack.js";
 
@@ -13,10 +14,8 @@ export const traceAttacks = {
   "half-open connections": { workers: 200, run: leaveHalfOpen },
 } satisfies Record<string, AttackShape>;
 
-const varint = (value: number): number[] => (value < 128 ? [value] : [(value & 127) | 128, ...varint(value >>> 7)]);
-const nested = (number: number, bytes: Buffer) =>
-  Buffer.concat([Buffer.from([number * 8 + 2, ...varint(bytes.length)]), bytes]);
-const emptySpans = (bytes: number) => gzipSync(nested(1, nested(2, Buffer.alloc(bytes, Buffer.from([18, 0])))));
+const emptySpans = (bytes: number) =>
+  gzipSync(protobufField(1, protobufField(2, Buffer.alloc(bytes, Buffer.from([18, 0])))));
 let next = 0;
 
 const bombs = [

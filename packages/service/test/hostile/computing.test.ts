@@ -10,6 +10,7 @@ import { startChatServer } from "../chat-server.js";
 import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 import { writeProviders } from "../upstream.js";
+import { weaveObject } from "../weave-object.js";
 
 let directory: string;
 let chat: Awaited<ReturnType<typeof startChatServer>>;
@@ -38,7 +39,6 @@ async function tenant(entity: string) {
     const { digest } = await tracing.objCreate({ obj });
     return `weave:///${project}/object/${name}:${digest}`;
   };
-  const classOf = (name: string) => ({ _type: name, _class_name: name, _bases: ["Object", "BaseModel"] });
   return {
     stored,
     async call(output: unknown, expected: unknown): Promise<string> {
@@ -71,8 +71,8 @@ async function tenant(entity: string) {
       { scorers = [], trials = 1 }: { scorers?: string[]; trials?: number },
     ) {
       const { digest } = await tracing.tableCreate({ table: { project_id: project, rows: rows as never } });
-      const dataset = await stored({ ...classOf("Dataset"), rows: `weave:///${project}/table/${digest}` });
-      const evaluationRef = await stored({ ...classOf("Evaluation"), dataset, scorers, trials });
+      const dataset = await stored(weaveObject("Dataset", { rows: `weave:///${project}/table/${digest}` }));
+      const evaluationRef = await stored(weaveObject("Evaluation", { dataset, scorers, trials }));
       const parameters = { messages_template: [{ role: "user", content: template }] };
       const modelRef = await stored(
         { llm_model_id: "acme/loom-8b", default_params: parameters },

@@ -9,6 +9,7 @@ import { startChatServer } from "../chat-server.js";
 import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 import { writeProviders } from "../upstream.js";
+import { weaveObject } from "../weave-object.js";
 
 const secret = "sk-very-secret-key";
 let directory: string;
@@ -48,13 +49,6 @@ async function stored(objectId: string, val: object, builtin?: string, projectId
   return `weave:///${projectId}/object/${objectId}:${digest}`;
 }
 
-const objectOf = (name: string, members: object) => ({
-  _type: name,
-  _class_name: name,
-  _bases: ["Object", "BaseModel"],
-  ...members,
-});
-
 const matches = { ignore_case: true };
 const model = async (template = "{prompt}", more: object = {}, objectId = "short-answers") => {
   const params = { messages_template: [{ role: "user", content: template }] };
@@ -67,13 +61,13 @@ const contains = async () => await stored("mentions", { values: ["warp"] }, "Con
 async function dataset(rows: Record<string, unknown>[], projectId = project): Promise<string> {
   const { digest } = await service.tracing().tableCreate({ table: { project_id: projectId, rows } });
   const table = `weave:///${projectId}/table/${digest}`;
-  return await stored("questions", objectOf("Dataset", { name: "questions", rows: table }), undefined, projectId);
+  return await stored("questions", weaveObject("Dataset", { name: "questions", rows: table }), undefined, projectId);
 }
 
 async function evaluation(rows: Record<string, unknown>[], more: object = {}): Promise<string> {
   const [datasetRef, ...scorers] = await Promise.all([dataset(rows), exact(), contains()]);
   const members = { dataset: datasetRef, scorers, trials: 1, ...more };
-  return await stored("weaving", objectOf("Evaluation", members));
+  return await stored("weaving", weaveObject("Evaluation", members));
 }
 
 const evaluate = async (evaluationRef: string, modelRef: string) => {
@@ -326,7 +320,7 @@ describe("what cannot be run is refused before a run exists", () => {
       400,
       /only an SDK can run/,
       async () => [
-        await evaluation(ok, { scorers: [await stored("coded", objectOf("MyScorer", { score: "x" }))] }),
+        await evaluation(ok, { scorers: [await stored("coded", weaveObject("MyScorer", { score: "x" }))] }),
         await model(),
       ],
     ],
@@ -354,7 +348,7 @@ describe("what cannot be run is refused before a run exists", () => {
       400,
       /no table/,
       async () => {
-        const rows = await stored("inline", objectOf("Dataset", { rows: [{ prompt: "x" }] }));
+        const rows = await stored("inline", weaveObject("Dataset", { rows: [{ prompt: "x" }] }));
         return [await evaluation(ok, { dataset: rows }), await model()];
       },
     ],

@@ -8,6 +8,7 @@ import type { TestService } from "../test-service.js";
 import { createRl, eventsOf, newModel } from "../training/jobs.js";
 import { choice, trajectory } from "../training/trajectories.js";
 import { writeProviders } from "../upstream.js";
+import { weaveObject } from "../weave-object.js";
 
 // Jobs that do not end by themselves while the tests run.
 
@@ -32,13 +33,6 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-const objectOf = (name: string, members: object) => ({
-  _type: name,
-  _class_name: name,
-  _bases: ["Object", "BaseModel"],
-  ...members,
-});
-
 /** Publishes an evaluation and a model, and returns a request to run it. */
 async function request(project: string, rows: number, trials = 1) {
   const stored = async (objectId: string, val: object, builtin?: string) => {
@@ -48,13 +42,13 @@ async function request(project: string, rows: number, trials = 1) {
   };
   const values = Array.from({ length: rows }, (_, n) => ({ prompt: `slow: ${n}` }));
   const { digest } = await service.tracing().tableCreate({ table: { project_id: project, rows: values } });
-  const dataset = await stored("rows", objectOf("Dataset", { rows: `weave:///${project}/table/${digest}` }));
+  const dataset = await stored("rows", weaveObject("Dataset", { rows: `weave:///${project}/table/${digest}` }));
   const scorers = [await stored("exact", {}, "ExactMatchScorer")];
   const params = { messages_template: [{ role: "user", content: "{prompt}" }] };
   const model = { llm_model_id: "acme/loom-8b", default_params: params };
   return {
     project_id: project,
-    evaluation_ref: await stored("weaving", objectOf("Evaluation", { dataset, scorers, trials })),
+    evaluation_ref: await stored("weaving", weaveObject("Evaluation", { dataset, scorers, trials })),
     model_ref: await stored("model", model, "LLMStructuredCompletionModel"),
   };
 }

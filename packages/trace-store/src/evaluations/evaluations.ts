@@ -5,7 +5,8 @@ import type { EvaluationRecord, EvaluationRecordQuery, EvaluationsContext } from
 import { planResults } from "./results-plan.js";
 import type { EvaluationResultsQuery } from "./results-plan.js";
 import { readResults } from "./results.js";
-import type { ResultsPage, ResultsSource } from "./results.js";
+import type { ResultsPage } from "./results.js";
+import type { ResultsSource } from "./results-source.js";
 import { meanOutput, summarizeResults } from "./summarize.js";
 import type { RunSummary } from "./summarize.js";
 

@@ -59,6 +59,8 @@ export interface ResultsPlan {
   sort: readonly ResultsSort[];
   /** The fields of trials that filters and sort use. */
   columns: ReadonlySet<TrialColumn>;
+  /** By the id of a prediction, the tokens of calls below it; see `withTokensBelow`. */
+  tokensBelow?: ReadonlyMap<string, number>;
 }
 
 const maxRuns = 1000;

@@ -7,14 +7,7 @@ import { StatementSql } from "../query/statement-sql.js";
 import type { CallScope } from "../visibility/visible-calls.js";
 import { allRows } from "../schema/read-table.js";
 import type { ResultsPlan, ResultsSort, TrialColumn } from "./results-plan.js";
-import {
-  mayBeAdded,
-  reportedUsage,
-  reportsTokens,
-  selectPredictions,
-  selectTrialCalls,
-  selectTrials,
-} from "./trial-sql.js";
+import { mayBeAdded, selectPredictions, selectTrialCalls, selectTrials } from "./trial-sql.js";
 
 /** What a trial says itself of each field; '' or NULL where it says nothing. */
 const ownColumns: Partial<Record<TrialColumn, string>> = {
@@ -36,15 +29,24 @@ const wholeColumns: Partial<Record<TrialColumn, string>> = {
   total_tokens: "total_tokens",
 };
 
-/** What the usage of a prediction is; NULL when it reported none. */
-const predictionTokens = `if(${reportsTokens}, toNullable(arraySum(${reportedUsage("total_tokens")})), NULL)`;
+/** The tokens that were used for a prediction; NULL when none were reported. */
+function predictionTokens(p: Parameters, below: ReadonlyMap<string, number> = new Map()): string {
+  const own = "arraySum(`usage.total_tokens`)";
+  const reportsOwn = "notEmpty(`usage.model`)";
+  if (below.size === 0) return `if(${reportsOwn}, toNullable(${own}), NULL)`;
+  const listOf = (type: string, list: ReadonlyArray<string | number>) =>
+    `arrayConcat(${p.lists(type, list).join(", ")})`;
+  const added = `transform(id, ${listOf("String", [...below.keys()])}, ${listOf("UInt64", [...below.values()])}, toUInt64(0))`;
+  return `if(${reportsOwn} OR ${added} > 0, toNullable(${own} + ${added}), NULL)`;
+}
+
+type TrialFields = Pick<ResultsPlan, "runs" | "columns" | "tokensBelow">;
 
 /** SELECT of the trials of runs, with those of their fields that are asked for. */
 export function selectTrialFields(
   scope: CallScope,
   p: Parameters,
-  runs: readonly string[],
-  columns: ReadonlySet<TrialColumn>,
+  { runs, columns, tokensBelow }: TrialFields,
 ): string {
   const trials = { rare: [p.in("parent_id", "String", runs)] };
   const wanted = [...columns];
@@ -67,7 +69,7 @@ export function selectTrialFields(
   if (columns.has("model_latency_seconds") || columns.has("total_tokens")) {
     const predictions = selectPredictions(scope, p, {
       ...trials,
-      columns: ["latency_us AS prediction_us", `${predictionTokens} AS total_tokens`],
+      columns: ["latency_us AS prediction_us", `${predictionTokens(p, tokensBelow)} AS total_tokens`],
       select: ["trial_id AS predicted_in", "prediction_us", "total_tokens"],
     });
     joins.push(`LEFT JOIN (${predictions}) AS predictions ON predicted_in = trial_id`);
@@ -98,7 +100,7 @@ export function selectRows(scope: CallScope, p: Parameters, plan: ResultsPlan): 
     ];
   });
   const trials = `SELECT trial_id, run_id, trial_us, row_digest${listed([...keys, ...tests])}
-    FROM (${selectTrialFields(scope, p, plan.runs, plan.columns)})`;
+    FROM (${selectTrialFields(scope, p, plan)})`;
   const ofRuns = `SELECT row_digest, run_id, groupArray((toInt64(trial_us), trial_id)) AS trials${listed([
     ...plan.filters.map((_, index) => `max(met${index}) AS any_met${index}`),
     ...plan.sort.flatMap((_, index) => [

@@ -1,20 +1,21 @@
 import { jsonType, memberOf, objectEntries } from "@heddle/exact-json";
 import type { JsonText } from "@heddle/exact-json";
-import type { UsageRow } from "@heddle/trace-model";
-import { costOf, totalCost } from "../costs/cost-of.js";
-import type { Costs } from "../costs/costs.js";
 import type { PriceBook } from "../costs/price-book.js";
-import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
 import { at } from "../query/call-query.js";
 import type { LocatedCalls } from "../query/call-query.js";
 import { pageClause } from "../query/page.js";
 import { visibleCalls } from "../visibility/visible-calls.js";
-import type { CallScope } from "../visibility/visible-calls.js";
 import { readRows } from "../tables/rows.js";
+import { usageRows, usageSql } from "../usage/stored-usage.js";
+import type { StoredUsage } from "../usage/stored-usage.js";
 import type { EvaluationResultsQuery, ResultsPlan } from "./results-plan.js";
+import { resultsSettings } from "./results-source.js";
+import type { ResultsSource } from "./results-source.js";
 import { selectRows } from "./results-sql.js";
-import { reportedUsage, selectTrialCalls } from "./trial-sql.js";
+import { selectTrialCalls } from "./trial-sql.js";
+import { costOfUsage, tokensOf, usageBelow, withTokensBelow } from "./usage-below.js";
+import type { UsageBelow } from "./usage-below.js";
 
 /** What runs did with one row of data. */
 export interface ResultsRow {
@@ -46,25 +47,15 @@ export interface ResultsPage {
   missing_rows: string[];
 }
 
-export interface ResultsSource {
-  engine: Engine;
-  scope: () => CallScope;
-  costs: Pick<Costs, "book">;
-  signal: AbortSignal | undefined;
-}
-
 /** Trials whose payloads are read at a time. */
 const readTrials = 500;
-/** Long conditions make long statements. */
-export const resultsSettings = { max_query_size: "16777216" };
-
 /** Rows of a page: the keys first, then the payloads of just their trials. */
 export async function readResults(
   source: ResultsSource,
   plan: ResultsPlan,
   request: EvaluationResultsQuery,
 ): Promise<ResultsPage> {
-  const { keys, total } = await readKeys(source, plan, request);
+  const { keys, total } = await readKeys(source, await withTokensBelow(source, plan), request);
   const order = new Map(plan.runs.map((id, index) => [id, index]));
   const rows: ResultsRow[] = [];
   /** The first trial of a row has what the row shows. */
@@ -92,11 +83,14 @@ export async function readResults(
       readPayloads(source, located, request.include_raw_data_rows === true),
       children || book !== undefined ? readTrialCalls(source, located) : new Map<string, TrialCall[]>(),
     ]);
-    const outputs = await readOutputs(source, [...calls.values()].flat());
+    const [outputs, below] = await Promise.all([
+      readOutputs(source, [...calls.values()].flat()),
+      readUsageBelow(source, [...calls.values()]),
+    ]);
     for (const { id, into, row } of some) {
       const payload = payloads.get(id);
       if (payload === undefined) continue;
-      into.push(trialOf(payload, calls.get(id) ?? [], { book, children, outputs }));
+      into.push(trialOf(payload, calls.get(id) ?? [], { book, children, outputs, below }));
       if (row !== undefined && payload.inputs !== "") row.raw_data_row = memberOf(payload.inputs, "example") ?? "null";
     }
   }
@@ -172,7 +166,7 @@ async function readPayloads(
   return new Map(rows.map((row) => [row.trial_id, row]));
 }
 
-interface TrialCall {
+interface TrialCall extends StoredUsage {
   call_id: string;
   trial_id: string;
   us: string;
@@ -183,8 +177,7 @@ interface TrialCall {
   is_running: boolean;
   call_latency: string | null;
   spans: JsonText;
-  models: string[];
-  counts: Array<[string, string, string, string, string]>;
+  call_trace: string;
 }
 
 /** The calls below trials, in the order in which they began. */
@@ -200,8 +193,8 @@ async function readTrialCalls(
       columns: [
         "latency_us AS call_latency",
         "JSONExtractRaw(attributes, 'weave', 'genai_span_ref') AS spans",
-        `${reportedUsage("model")} AS models`,
-        `arrayZip(${usageCounts.map(reportedUsage).join(", ")}) AS counts`,
+        ...usageSql,
+        "trace_id AS call_trace",
       ],
       select: [
         "call_id",
@@ -216,6 +209,7 @@ async function readTrialCalls(
         "spans",
         "models",
         "counts",
+        "call_trace",
       ],
     });
     return { sql: `${calls} ORDER BY toInt64(us), call_id`, params: p };
@@ -237,26 +231,35 @@ async function readOutputs(source: ResultsSource, calls: readonly TrialCall[]): 
   return await readPayloads(source, located, false);
 }
 
-const usageCounts = [
-  "prompt_tokens",
-  "completion_tokens",
-  "total_tokens",
-  "cache_read_tokens",
-  "cache_creation_tokens",
-] as const;
+/** The call below a trial that is its prediction. */
+function predictionOf(calls: readonly TrialCall[]): TrialCall | undefined {
+  const others = calls.filter(({ is_score }) => !is_score);
+  const least = Math.min(...others.map(({ model_rank }) => model_rank));
+  return others.find(({ model_rank }) => model_rank === least);
+}
+
+/** What calls below the predictions of trials used. */
+async function readUsageBelow(source: ResultsSource, trials: ReadonlyArray<readonly TrialCall[]>): Promise<UsageBelow> {
+  const predictions = trials.flatMap((calls) => predictionOf(calls) ?? []);
+  return await usageBelow(
+    source,
+    predictions.map(({ call_id, call_trace }) => ({ id: call_id, trace: call_trace })),
+  );
+}
+
+interface TrialContext {
+  book: PriceBook | undefined;
+  children: boolean;
+  outputs: ReadonlyMap<string, Payload>;
+  below: UsageBelow;
+}
 
 function trialOf(
   { trial_id, output }: Payload,
   calls: readonly TrialCall[],
-  {
-    book,
-    children,
-    outputs,
-  }: { book: PriceBook | undefined; children: boolean; outputs: ReadonlyMap<string, Payload> },
+  { book, children, outputs, below }: TrialContext,
 ): ResultsTrial {
-  const others = calls.filter(({ is_score }) => !is_score);
-  const least = Math.min(...others.map(({ model_rank }) => model_rank));
-  const prediction = others.find(({ model_rank }) => model_rank === least);
+  const prediction = predictionOf(calls);
   const scores = new Map(objectEntries(memberOf(output, "scores") ?? "{}").map(({ key, value }) => [key, value]));
   const scoreIds = new Map<string, string>();
   const outputOf = (id: string | undefined) => (id === undefined ? undefined : outputs.get(id)?.output) ?? "null";
@@ -265,7 +268,10 @@ function trialOf(
     scoreIds.set(scorer, call_id);
     if (is_added) scores.set(scorer, outputOf(call_id));
   }
-  const usage = prediction === undefined ? [] : usageOfCall(prediction);
+  const used =
+    prediction === undefined
+      ? []
+      : [{ us: BigInt(prediction.us), usage: usageRows(prediction) }, ...(below.get(prediction.call_id) ?? [])];
   const latency = prediction?.call_latency ?? null;
   return {
     trial_id,
@@ -274,35 +280,10 @@ function trialOf(
     scores,
     score_ids: scoreIds,
     model_latency_seconds: latency === null ? ownLatency(output) : Number(latency) / 1e6,
-    total_tokens: usage.length === 0 ? null : usage.reduce((sum, { total_tokens }) => sum + total_tokens, 0),
-    total_cost: book === undefined || prediction === undefined ? null : costOfUsage(book, usage, BigInt(prediction.us)),
+    total_tokens: tokensOf(used),
+    total_cost: book === undefined ? null : costOfUsage(book, used),
     genai_span_ref: prediction?.spans || "null",
   };
-}
-
-function usageOfCall({ models, counts }: TrialCall): UsageRow[] {
-  return models.map((model, index) => {
-    const [prompt = 0, completion = 0, total = 0, cacheRead = 0, cacheCreation = 0] = (counts[index] ?? []).map(Number);
-    return {
-      model,
-      requests: 0,
-      prompt_tokens: prompt,
-      completion_tokens: completion,
-      total_tokens: total,
-      cache_read_tokens: cacheRead,
-      cache_creation_tokens: cacheCreation,
-    };
-  });
-}
-
-/** The sum over models that have a price; null when none has. */
-function costOfUsage(book: PriceBook, usage: readonly UsageRow[], us: bigint): number | null {
-  let cost: number | null = null;
-  for (const row of usage) {
-    const price = book.priceAt(row.model, us);
-    if (price !== undefined) cost = (cost ?? 0) + totalCost(costOf(row, price));
-  }
-  return cost;
 }
 
 /** Seconds that the client measured: a number, or an object with a mean. */

@@ -1,14 +1,16 @@
 import { addCosts, totalCost } from "../costs/cost-of.js";
+import type { PriceBook } from "../costs/price-book.js";
 import { Parameters } from "../engine/parameters.js";
 import { UsageCosts, tokenSums } from "../stats/usage-costs.js";
 import type { TokenSums } from "../stats/usage-costs.js";
 import type { ResultsPlan } from "./results-plan.js";
-import { resultsSettings } from "./results.js";
-import type { ResultsSource } from "./results.js";
+import { resultsSettings } from "./results-source.js";
+import type { ResultsSource } from "./results-source.js";
 import { selectRows, selectTrialFields } from "./results-sql.js";
 import { ScoreSums } from "./score-stats.js";
 import type { ScoreStats } from "./score-stats.js";
-import { reportedUsage, reportsTokens, selectPredictions } from "./trial-sql.js";
+import { selectPredictions } from "./trial-sql.js";
+import { costOfUsage, tokensOf, usageBelowRuns, withTokensBelow } from "./usage-below.js";
 
 /** Sums and means of one run. */
 export interface RunSummary {
@@ -24,16 +26,21 @@ export interface RunSummary {
 /** The number of rows that a plan selects, and sums of their trials for each of its runs. */
 export async function summarizeResults(
   source: ResultsSource,
-  plan: ResultsPlan,
+  request: ResultsPlan,
   withCosts: boolean,
 ): Promise<{ row_count: number; runs: RunSummary[] }> {
-  if (plan.runs.length === 0) return { row_count: 0, runs: [] };
-  const [rowCount, scores, tokens, costs] = await Promise.all([
+  if (request.runs.length === 0) return { row_count: 0, runs: [] };
+  const plan = await withTokensBelow(source, request);
+  const book = withCosts ? await source.costs.book(plan.project_id, source.signal) : undefined;
+  const [rowCount, scores, tokens, costs, below] = await Promise.all([
     countRows(source, plan),
     sumScores(source, plan),
     sumTokens(source, plan),
-    withCosts ? sumCosts(source, plan) : undefined,
+    book === undefined ? undefined : sumCosts(source, plan, book),
+    sumBelow(source, plan, book),
   ]);
+  const sumOf = (run: string, own: ReadonlyMap<string, number> | undefined, more: ReadonlyMap<string, number>) =>
+    own?.has(run) === true || more.has(run) ? (own?.get(run) ?? 0) + (more.get(run) ?? 0) : null;
   const runs = plan.runs.map((id): RunSummary => {
     const { trials = 0, sums = new ScoreSums() } = scores.get(id) ?? {};
     return {
@@ -41,8 +48,8 @@ export async function summarizeResults(
       trial_count: trials,
       scorer_stats: sums.stats(),
       is_cut: sums.isCut,
-      predict_total_tokens: tokens.get(id) ?? null,
-      predict_total_cost: costs?.get(id) ?? null,
+      predict_total_tokens: sumOf(id, tokens, below.tokens),
+      predict_total_cost: sumOf(id, costs, below.costs),
     };
   });
   return { row_count: rowCount, runs };
@@ -69,7 +76,7 @@ async function sumScores(source: ResultsSource, plan: ResultsPlan) {
   const { engine, scope, signal } = source;
   const statement = () => {
     const p = new Parameters();
-    const trials = selectTrialFields(scope(), p, plan.runs, new Set(["scores"]));
+    const trials = selectTrialFields(scope(), p, { runs: plan.runs, columns: new Set(["scores"]) });
     const sql = `SELECT run_id, scores, count() AS trials FROM (${trials})${ofRows(source, p, plan)} GROUP BY run_id, scores`;
     return { sql, params: p };
   };
@@ -84,18 +91,18 @@ async function sumScores(source: ResultsSource, plan: ResultsPlan) {
   return found;
 }
 
-/** Tokens that the predictions of each run used; runs without any are missing. */
+/** Tokens that the predictions of each run used themselves; runs without any are missing. */
 async function sumTokens(source: ResultsSource, plan: ResultsPlan): Promise<Map<string, number>> {
   const { engine, scope, signal } = source;
   const statement = () => {
     const p = new Parameters();
     const predictions = selectPredictions(scope(), p, {
       rare: [p.in("parent_id", "String", plan.runs)],
-      only: [reportsTokens],
-      columns: [`arraySum(${reportedUsage("total_tokens")}) AS tokens`],
-      select: ["run_id", "row_digest", "tokens"],
+      columns: ["notEmpty(`usage.model`) AS has_tokens", "arraySum(`usage.total_tokens`) AS tokens"],
+      select: ["trial_id", "run_id", "row_digest", "has_tokens", "tokens"],
     });
-    const sql = `SELECT run_id, sum(tokens) AS total FROM (${predictions})${ofRows(source, p, plan)} GROUP BY run_id`;
+    const those = `SELECT * FROM (${predictions}) WHERE has_tokens`;
+    const sql = `SELECT run_id, sum(tokens) AS total FROM (${those})${ofRows(source, p, plan)} GROUP BY run_id`;
     return { sql, params: p };
   };
   const rows = await engine.rows<{ run_id: string; total: string }>(statement, { signal, settings: resultsSettings });
@@ -122,10 +129,24 @@ export async function meanOutput({ engine, scope, signal }: ResultsSource, runId
 /** Before every call that can be stored. */
 const firstUs = -2_208_988_800_000_000n;
 
-/** What the predictions of each run cost; runs without a price are missing. */
-async function sumCosts(source: ResultsSource, plan: ResultsPlan): Promise<Map<string, number>> {
+/** What the calls below the predictions of each run used; costs only with a book. */
+async function sumBelow(source: ResultsSource, plan: ResultsPlan, book: PriceBook | undefined) {
+  const [tokens, costs] = [new Map<string, number>(), new Map<string, number>()];
+  const add = (sums: Map<string, number>, run: string, more: number | null) => {
+    if (more !== null) sums.set(run, (sums.get(run) ?? 0) + more);
+  };
+  for await (const predictions of usageBelowRuns(source, plan, (p) => ofRows(source, p, plan))) {
+    for (const { run_id, used } of predictions) {
+      add(tokens, run_id, tokensOf(used));
+      if (book !== undefined) add(costs, run_id, costOfUsage(book, used));
+    }
+  }
+  return { tokens, costs };
+}
+
+/** What the tokens that the predictions of each run used themselves cost; runs without a price are missing. */
+async function sumCosts(source: ResultsSource, plan: ResultsPlan, book: PriceBook): Promise<Map<string, number>> {
   const { engine, scope, signal } = source;
-  const book = await source.costs.book(plan.project_id, signal);
   const costs = new UsageCosts(book, { start: firstUs, end: scope().now });
   const counts = ["prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_creation_tokens"] as const;
   const statement = () => {
@@ -133,12 +154,8 @@ async function sumCosts(source: ResultsSource, plan: ResultsPlan): Promise<Map<s
     const usage = ["models", ...counts.map((name) => `all_${name}`)];
     const predictions = selectPredictions(scope(), p, {
       rare: [p.in("parent_id", "String", plan.runs)],
-      only: [reportsTokens],
-      columns: [
-        `${reportedUsage("model")} AS models`,
-        ...counts.map((name) => `${reportedUsage(name)} AS all_${name}`),
-      ],
-      select: ["run_id", "row_digest", "call_us", ...usage],
+      columns: ["`usage.model` AS models", ...counts.map((name) => `\`usage.${name}\` AS all_${name}`)],
+      select: ["trial_id", "run_id", "row_digest", "call_us", ...usage],
     });
     const sql = `SELECT run_id AS bucket, model_used AS model, ${costs.periodOf(p, "toInt64(call_us)")} AS period, ${tokenSums.join(", ")}
       FROM (SELECT run_id, call_us, ${usage.join(", ")} FROM (${predictions})${ofRows(source, p, plan)})

@@ -1,5 +1,4 @@
 import type { Parameters } from "../engine/parameters.js";
-import type { usageCounts } from "../stored-calls/call-sides.js";
 import { opNamePart } from "../query/call-columns.js";
 import { visibleCalls } from "../visibility/visible-calls.js";
 import type { CallScope, CallSelection } from "../visibility/visible-calls.js";
@@ -136,18 +135,6 @@ export function mayBeAdded(scope: CallScope, p: Parameters, trials: TrialConditi
   if (!scope.inFlight.mayRun(scope.project_id)) return recorded;
   const running = visibleTrials(scope, p, { ...trials, rare: [...(trials.rare ?? []), "isNull(latency_us)"] }, ["id"]);
   return `(${recorded} OR parent_id IN (${running}))`;
-}
-
-/** The condition on calls below trials that they report tokens. */
-export const reportsTokens = "(notEmpty(`usage.model`) OR reported_usage != '')";
-
-/**
- * SQL of a list of what a call reports to have used. With a client that adds children up, that of a prediction includes all
- * that was used for it.
- */
-export function reportedUsage(name: "model" | (typeof usageCounts)[number]): string {
-  const type = name === "model" ? "Array(String)" : "Array(UInt64)";
-  return `if(reported_usage = '', CAST(\`usage.${name}\`, '${type}'), JSONExtract(reported_usage, '${name}', '${type}'))`;
 }
 
 /** SELECT of the prediction of each trial. */

@@ -15,6 +15,8 @@ import { at, compileCalls, planCalls } from "../query/call-query.js";
 import type { CallSelector } from "../query/call-query.js";
 import { visibleCalls } from "../visibility/visible-calls.js";
 import type { CallScope, CallSelection } from "../visibility/visible-calls.js";
+import { usageRows, usageSql } from "./stored-usage.js";
+import type { StoredUsage } from "./stored-usage.js";
 
 export type CallsUsageRequest = ApiSchemas["CallsUsageReq"];
 
@@ -190,21 +192,12 @@ interface UsageCall {
   usage: UsageRow[];
 }
 
-const countNames = [
-  "requests",
-  "prompt_tokens",
-  "completion_tokens",
-  "total_tokens",
-  "cache_read_tokens",
-  "cache_creation_tokens",
-] as const;
-
 /** Calls by trace, in the same order every time. */
 async function* usageCalls(
   { engine, scope, signal }: UsageSource,
   conditions: (p: Parameters) => Omit<CallSelection, "select">,
 ): AsyncGenerator<UsageCall, void, undefined> {
-  const names = ["id", "trace_id", "parent_id", "started_us", "running", "models", ...countNames];
+  const names = ["id", "trace_id", "parent_id", "started_us", "running", "models", "counts"];
   const statement = () => {
     const p = new Parameters();
     const union = visibleCalls(scope(), p, {
@@ -215,38 +208,24 @@ async function* usageCalls(
         "parent_id",
         "toUnixTimestamp64Micro(started_at) AS started_us",
         "isNull(latency_us) AS running",
-        "`usage.model` AS models",
-        ...countNames.map((name) => `\`usage.${name}\` AS ${name}`),
+        ...usageSql,
       ],
     });
     return { sql: `SELECT ${names.join(", ")} FROM (${union}) ORDER BY trace_id, id LIMIT 1 BY id`, params: p };
   };
-  type Row = Record<(typeof countNames)[number], string[]> &
+  type Row = StoredUsage &
     Pick<UsageCall, "id" | "trace_id" | "parent_id"> & {
       started_us: string;
       running: number;
-      models: string[];
     };
-  for await (const { models, ...row } of engine.stream<Row>(statement, { signal })) {
-    const usage = models.map((model, index): UsageRow => {
-      const count = (name: (typeof countNames)[number]) => Number(row[name][index] ?? 0);
-      return {
-        model,
-        requests: count("requests"),
-        prompt_tokens: count("prompt_tokens"),
-        completion_tokens: count("completion_tokens"),
-        total_tokens: count("total_tokens"),
-        cache_read_tokens: count("cache_read_tokens"),
-        cache_creation_tokens: count("cache_creation_tokens"),
-      };
-    });
+  for await (const row of engine.stream<Row>(statement, { signal })) {
     yield {
       id: row.id,
       trace_id: row.trace_id,
       parent_id: row.parent_id,
       started_at: BigInt(row.started_us),
       running: row.running === 1,
-      usage,
+      usage: usageRows(row),
     };
   }
 }

@@ -1,0 +1,14 @@
+import type { Costs } from "../costs/costs.js";
+import type { Engine } from "../engine/engine.js";
+import type { CallScope } from "../visibility/visible-calls.js";
+
+/** What reads of results work on. */
+export interface ResultsSource {
+  engine: Engine;
+  scope: () => CallScope;
+  costs: Pick<Costs, "book">;
+  signal: AbortSignal | undefined;
+}
+
+/** Long conditions make long statements. */
+export const resultsSettings = { max_query_size: "16777216" };

@@ -1,0 +1,67 @@
+import { expect, test } from "vitest";
+import { jsonLines } from "./json-lines.js";
+import { changedParts, lineDiff } from "./line-diff.js";
+import { filterOf, kindOf, refOf, tableOf } from "./kinds.js";
+
+test("JSON is laid out without changing a digit, a key or their order", () => {
+  const text = '{"b":1.0,"a":[107505301260286111,{}, [ ]],"b":"x\\"},{","c":1E300}';
+  const { lines, isComplete } = jsonLines(text);
+  expect(lines).toEqual([
+    "{",
+    '  "b": 1.0,',
+    '  "a": [',
+    "    107505301260286111,",
+    "    {},",
+    "    []",
+    "  ],",
+    '  "b": "x\\"},{",',
+    '  "c": 1E300',
+    "}",
+  ]);
+  expect(isComplete).toBe(true);
+  expect(jsonLines("[".repeat(100_000), 50)).toMatchObject({ isComplete: false });
+});
+
+const marks = { same: " ", removed: "-", added: "+" };
+const shown = (before: string, after: string, most?: number) =>
+  lineDiff([...before], [...after], most).map(({ kind, text }) => marks[kind] + text);
+
+test("a difference has the fewest lines, and makes the one of the other", () => {
+  expect(shown("abc", "abc")).toEqual([" a", " b", " c"]);
+  expect(shown("", "ab")).toEqual(["+a", "+b"]);
+  expect(shown("abcabba", "cbabac").filter((line) => !line.startsWith(" "))).toHaveLength(5);
+  // Of any two texts.
+  let seed = 7;
+  const random = (below: number) => (seed = (seed * 48_271) % 2_147_483_647) % below;
+  for (let round = 0; round < 300; round++) {
+    const [before, after] = [0, 1].map(() => Array.from({ length: random(12) }, () => "abc"[random(3)] ?? ""));
+    const lines = lineDiff(before ?? [], after ?? []);
+    expect(lines.filter(({ kind }) => kind !== "added").map(({ text }) => text)).toEqual(before);
+    expect(lines.filter(({ kind }) => kind !== "removed").map(({ text }) => text)).toEqual(after);
+  }
+});
+
+test("what differs by too much is replaced as a whole", () => {
+  expect(shown("xabcdy", "xefghy", 3)).toEqual([" x", "-a", "-b", "-c", "-d", "+e", "+f", "+g", "+h", " y"]);
+});
+
+test("lines that are alike are left out, some around each change", () => {
+  const lines = lineDiff([..."0123456789abcdef"], [..."0123X56789abcdeY"]);
+  const parts = changedParts(lines, 1).map(({ skipped, lines: part }) => [
+    skipped,
+    part.map(({ kind, text }) => marks[kind] + text).join(""),
+  ]);
+  expect(parts).toEqual([
+    [3, " 3-4+X 5"],
+    [8, " e-f+Y"],
+  ]);
+  expect(changedParts(lineDiff(["a"], ["a"]))).toEqual([]);
+});
+
+test("kinds, and the refs of what they hold", () => {
+  expect([kindOf("ops"), kindOf("<script>"), kindOf(undefined)]).toEqual(["ops", "datasets", "datasets"]);
+  expect(filterOf("objects").exclude_base_object_classes).toContain("Dataset");
+  expect(refOf("a/b", "ops", "f", "1")).toBe("weave:///a/b/op/f:1");
+  expect(tableOf("weave:///a/b/table/xyz")).toBe("xyz");
+  expect([tableOf("weave:///a/b/object/xyz:1"), tableOf(undefined)]).toEqual([undefined, undefined]);
+});

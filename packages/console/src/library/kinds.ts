@@ -23,3 +23,13 @@ export const refOf = (projectId: string, kind: Kind, name: string, digest: strin
 /** The digest of the table that a ref leads to; undefined for other texts. */
 export const tableOf = (ref: string | undefined): string | undefined =>
   /^weave:\/\/\/[^/]+\/[^/]+\/table\/([^/]+)$/.exec(ref ?? "")?.[1];
+
+/** As headings have them. */
+export const titleOf: Record<Kind, string> = {
+  datasets: "Datasets",
+  prompts: "Prompts",
+  ops: "Ops",
+  scorers: "Scorers",
+  models: "Models",
+  objects: "Others",
+};

@@ -2,6 +2,7 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirec
 import { readCallsSearch } from "./calls/calls-search.js";
 import type { CallsSearch } from "./calls/calls-search.js";
 import { HomeScreen } from "./home/home-screen.js";
+import { readLibrarySearch } from "./library/library-search.js";
 import { readSearch, writeSearch } from "./search-params.js";
 import { consoleUrl } from "./session/service-url.js";
 import { NoPage } from "./shell/no-page.js";
@@ -46,8 +47,15 @@ const call = createRoute({
   component: lazyRouteComponent(() => import("./call/call-screen.js"), "CallScreen"),
 });
 
+const library = createRoute({
+  getParentRoute: () => root,
+  path: "/$entity/$project/library/{-$kind}/{-$name}/{-$version}",
+  validateSearch: readLibrarySearch,
+  component: lazyRouteComponent(() => import("./library/library-screen.js"), "LibraryScreen"),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([home, logIn, project, calls, call]),
+  routeTree: root.addChildren([home, logIn, project, calls, call, library]),
   basepath: consoleUrl().pathname,
   defaultPreload: "intent",
   parseSearch: readSearch,

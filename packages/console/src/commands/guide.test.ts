@@ -5,6 +5,7 @@ import { callCommands } from "../call/call-commands.js";
 import { traceCommands } from "../call/trace-commands.js";
 import { callsCommands } from "../calls/calls-commands.js";
 import { homeCommands } from "../home/home-commands.js";
+import { libraryCommands, rowCommands, versionCommands } from "../library/library-commands.js";
 import { shellCommands } from "../shell/shell-commands.js";
 import { partsOf } from "./command.js";
 import type { Commands } from "./command.js";
@@ -15,8 +16,11 @@ const scopes: Record<string, Commands> = {
   Calls: callsCommands,
   Call: callCommands,
   Trace: traceCommands,
+  Library: libraryCommands,
+  Version: versionCommands,
+  Rows: rowCommands,
 };
-const screens = [["Projects"], ["Calls"], ["Call", "Trace"]];
+const screens = [["Projects"], ["Calls"], ["Call", "Trace"], ["Library"], ["Version", "Rows"]];
 
 test.each(screens)("no key of the screen %s does two things", (...names) => {
   const keys = ["Everywhere", ...names].flatMap((name) =>

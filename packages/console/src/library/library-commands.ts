@@ -16,8 +16,17 @@ export const versionCommands = {
   compare: { title: "Compare with the version before, or stop that", keys: ["="] },
   alias: { title: "Give the version an alias", keys: ["a"] },
   tag: { title: "Tag the version", keys: ["t"] },
-  nextRow: { title: "Next row", keys: ["j"] },
-  previousRow: { title: "Previous row", keys: ["k"] },
   curl: { title: "Copy the request for the version as curl", keys: ["Y"] },
   back: { title: "Back to the list", keys: ["Escape"] },
+};
+
+/** While an alias or tag is entered. */
+export const labelCommands = { close: { title: "Close", keys: ["Escape"] } };
+
+/** On the rows of a dataset. */
+export const rowCommands = {
+  next: { title: "Next row", keys: ["j", "ArrowDown"] },
+  previous: { title: "Previous row", keys: ["k", "ArrowUp"] },
+  first: { title: "First row", keys: ["g g", "Home"] },
+  last: { title: "Last row", keys: ["G", "End"] },
 };

@@ -39,7 +39,10 @@ export function NamesList({ projectId, kind }: { projectId: string; kind: Kind }
     void navigate({ search: (given) => ({ ...given, at: name }), replace: true });
   };
   const setFilter = (text: string) =>
-    void navigate({ search: (given) => ({ ...given, q: text === "" ? undefined : text, at: undefined }), replace: true });
+    void navigate({
+      search: (given) => ({ ...given, q: text === "" ? undefined : text, at: undefined }),
+      replace: true,
+    });
   const open = (index: number) => {
     const version = shown[index];
     if (version !== undefined) void navigate(linkToLibrary(projectId, kind, version.object_id, version.digest));
@@ -75,11 +78,7 @@ export function NamesList({ projectId, kind }: { projectId: string; kind: Kind }
       <div className="library-bar">
         <nav className="tabs" aria-label="Kinds">
           {kinds.map((each) => (
-            <Link
-              key={each}
-              {...linkToLibrary(projectId, each)}
-              aria-current={each === kind ? "page" : undefined}
-            >
+            <Link key={each} {...linkToLibrary(projectId, each)} aria-current={each === kind ? "page" : undefined}>
               {titleOf[each]}
             </Link>
           ))}
@@ -183,6 +182,12 @@ function columnsOf(projectId: string, kind: Kind, isNarrow: boolean): Column<Obj
             cell: ({ leaf_object_class }) => leaf_object_class && visibleLine(leaf_object_class),
           },
         ] satisfies Column<ObjSchema>[])),
-    { id: "created", title: "published", width: 108, align: "end", cell: ({ created_at }) => <Ago time={created_at} /> },
+    {
+      id: "created",
+      title: "published",
+      width: 108,
+      align: "end",
+      cell: ({ created_at }) => <Ago time={created_at} />,
+    },
   ];
 }

@@ -58,6 +58,7 @@ export const versionRequest = (projectId: string, name: string, version: string)
   project_id: projectId,
   object_id: name,
   digest: version,
+  include_tags_and_aliases: true,
 });
 
 /** A version with its value as exact text. */

@@ -4,9 +4,27 @@ interface ProjectParams {
   project: string;
 }
 
-/** `acme/demo` → where its page is. */
-export function linkToProject(projectId: string) {
+function paramsOf(projectId: string): ProjectParams {
   const slash = projectId.indexOf("/");
-  const params: ProjectParams = { entity: projectId.slice(0, slash), project: projectId.slice(slash + 1) };
-  return { to: "/$entity/$project/calls", params } as const;
+  return { entity: projectId.slice(0, slash), project: projectId.slice(slash + 1) };
 }
+
+/** `acme/demo` → where its page is. */
+export const linkToProject = (projectId: string) =>
+  ({ to: "/$entity/$project/calls", params: paramsOf(projectId) }) as const;
+
+const paths = {
+  calls: "/$entity/$project/calls",
+  library: "/$entity/$project/library/{-$kind}/{-$name}/{-$version}",
+} as const;
+
+type Screen = keyof typeof paths;
+
+/** The screens that each project has. */
+export const screens: readonly { id: Screen; title: string }[] = [
+  { id: "calls", title: "Calls" },
+  { id: "library", title: "Library" },
+];
+
+export const linkToScreen = (projectId: string, screen: Screen) =>
+  ({ to: paths[screen], params: paramsOf(projectId) }) as const;

@@ -3,11 +3,12 @@ import { useState } from "react";
 import { KeysSheet } from "../commands/keys-sheet.js";
 import { Palette } from "../commands/palette.js";
 import { useCommands } from "../commands/use-commands.js";
-import { linkToProject } from "../project/project-link.js";
+import { linkToProject, linkToScreen } from "../project/project-link.js";
 import { LogInAgain } from "../session/log-in-again.js";
 import { useSession, useSessionState } from "../session/session-context.js";
 import { copyText, useNotice } from "../ui/notice.js";
 import { UserMenu } from "./user-menu.js";
+import { ProjectNav } from "./project-nav.js";
 import { shellCommands } from "./shell-commands.js";
 import "./shell.css";
 
@@ -25,6 +26,7 @@ export function Shell() {
   useCommands({ scope: "Everywhere" }, shellCommands, {
     home: () => void navigate({ to: "/" }),
     project: projectId === undefined ? undefined : () => void navigate(linkToProject(projectId)),
+    library: projectId === undefined ? undefined : () => void navigate(linkToScreen(projectId, "library")),
     link: () => copyText(location.href, "the address"),
     palette: () => setOpen("palette"),
     keys: () => setOpen("keys"),
@@ -37,11 +39,7 @@ export function Shell() {
           <Link to="/" className="brand">
             Heddle
           </Link>
-          {projectId !== undefined && (
-            <Link {...linkToProject(projectId)} className="given cut" title={projectId}>
-              {projectId}
-            </Link>
-          )}
+          {projectId !== undefined && <ProjectNav projectId={projectId} />}
         </nav>
         <p className="top-note quiet" role="status">
           {notice}

@@ -1,0 +1,204 @@
+import { useMemo } from "react";
+import { Failure } from "../ui/failure.js";
+import { counted, formatCount } from "../ui/format.js";
+import { visibleLine } from "../ui/visible-text.js";
+import { Waiting } from "../ui/waiting.js";
+import { jsonLines } from "./json-lines.js";
+import { filesOf, stringMember } from "./members.js";
+import { tableOf } from "./kinds.js";
+import { changedParts, lineDiff } from "./line-diff.js";
+import type { DiffLine } from "./line-diff.js";
+import { useFile } from "./use-file.js";
+import { useVersion } from "./use-library.js";
+import { pageRows, useRowCount, useRows } from "./use-rows.js";
+import type { Version } from "./version-head.js";
+
+interface Props {
+  projectId: string;
+  name: string;
+  after: Version;
+  /** The version that it is compared with. */
+  vs: string;
+  onClose: () => void;
+}
+
+/** What changed from one version to another: of its value, its files and its rows. */
+export function Comparison({ projectId, name, after, vs, onClose }: Props) {
+  const { data: before, error, refetch } = useVersion(projectId, name, vs);
+  if (error !== null)
+    return <Failure what="The other version cannot be read." error={error} onRetry={() => void refetch()} />;
+  if (before === undefined) return <Waiting what="Loading the other version" />;
+  const [old, now] = [before.val.text, after.val.text];
+  const [oldFiles, nowFiles] = [new Map(filesOf(old)), new Map(filesOf(now))];
+  const files = [...new Set([...oldFiles.keys(), ...nowFiles.keys()])].filter(
+    (file) => oldFiles.get(file) !== nowFiles.get(file),
+  );
+  const [oldTable, nowTable] = [old, now].map((text) => tableOf(stringMember(text, "rows")));
+  return (
+    <>
+      <p className="comparison-head">
+        <strong>
+          v{before.version_index} → v{after.version_index}
+        </strong>
+        <button className="plain" onClick={onClose}>
+          Show the version <kbd>=</kbd>
+        </button>
+      </p>
+      {files.map((file) => (
+        <FileChange
+          key={file}
+          projectId={projectId}
+          name={file}
+          before={oldFiles.get(file)}
+          after={nowFiles.get(file)}
+        />
+      ))}
+      {oldTable !== nowTable && <RowsChange projectId={projectId} before={oldTable} after={nowTable} />}
+      <ValueChange before={old} after={now} />
+    </>
+  );
+}
+
+function ValueChange({ before, after }: { before: string; after: string }) {
+  const [old, now] = useMemo(() => [jsonLines(before), jsonLines(after)] as const, [before, after]);
+  return (
+    <Changes
+      title="value"
+      before={old.lines}
+      after={now.lines}
+      note={old.isComplete && now.isComplete ? undefined : `Only the first ${formatCount(now.lines.length)} lines.`}
+    />
+  );
+}
+
+function FileChange({
+  projectId,
+  name,
+  before,
+  after,
+}: {
+  projectId: string;
+  name: string;
+  before: string | undefined;
+  after: string | undefined;
+}) {
+  const old = useFile(projectId, before);
+  const now = useFile(projectId, after);
+  const error = old.error ?? now.error;
+  if (error !== null) return <Failure what={`${visibleLine(name)} cannot be read.`} error={error} />;
+  if ((before !== undefined && old.data === undefined) || (after !== undefined && now.data === undefined))
+    return <Waiting what="Loading the files" />;
+  return <Changes title={visibleLine(name)} before={linesOf(old.data)} after={linesOf(now.data)} />;
+}
+
+const linesOf = (file: { text: string } | { bytes: number } | undefined): string[] =>
+  file === undefined
+    ? []
+    : "text" in file
+      ? file.text.split("\n")
+      : [`${formatCount(file.bytes)} bytes that are not shown as text`];
+
+/** Rows of each table that are compared. */
+const comparedPages = 10;
+const noPages: readonly number[] = [];
+
+function RowsChange({
+  projectId,
+  before,
+  after,
+}: {
+  projectId: string;
+  before: string | undefined;
+  after: string | undefined;
+}) {
+  const old = useTable(projectId, before);
+  const now = useTable(projectId, after);
+  const error = old.error ?? now.error;
+  if (error !== null) return <Failure what="Rows cannot be read." error={error} />;
+  if (old.lines === undefined || now.lines === undefined) return <Waiting what="Loading rows" />;
+  const most = comparedPages * pageRows;
+  return (
+    <Changes
+      title="rows"
+      before={old.lines}
+      after={now.lines}
+      note={
+        old.total > most || now.total > most
+          ? `Compared are the first ${formatCount(most)} of ${formatCount(old.total)} and ${formatCount(now.total)}.`
+          : undefined
+      }
+    />
+  );
+}
+
+/** The first rows of a table, a line each; of none none. */
+function useTable(projectId: string, digest: string | undefined) {
+  const count = useRowCount(projectId, digest);
+  const pages = useMemo(
+    () =>
+      count.data === undefined
+        ? noPages
+        : Array.from({ length: Math.min(comparedPages, Math.ceil(count.data / pageRows)) }, (_, index) => index),
+    [count.data],
+  );
+  const { rows, error } = useRows(projectId, digest ?? "", pages);
+  const isComplete = digest === undefined || (count.data !== undefined && rows.size === pages.length);
+  return {
+    total: count.data ?? 0,
+    error: count.error ?? error,
+    lines: isComplete ? pages.flatMap((page) => rows.get(page) ?? []) : undefined,
+  };
+}
+
+const marks: Record<DiffLine["kind"], string> = { same: " ", removed: "−", added: "+" };
+const spoken: Record<DiffLine["kind"], string> = { same: "", removed: "removed: ", added: "added: " };
+/** Characters of a line that are shown. */
+const lineCharacters = 2000;
+
+interface ChangesProps {
+  title: string;
+  before: readonly string[];
+  after: readonly string[];
+  note?: string | undefined;
+}
+
+function Changes({ title, before, after, note }: ChangesProps) {
+  const lines = useMemo(() => lineDiff(before, after), [before, after]);
+  const parts = useMemo(() => changedParts(lines), [lines]);
+  const count = (kind: DiffLine["kind"]) => lines.filter((line) => line.kind === kind).length;
+  return (
+    <section className="version-part" aria-label={`Changes of ${title}`}>
+      <header>
+        <h2 className="given">{title}</h2>
+        <span className="quiet">
+          {parts.length === 0
+            ? `no change in ${counted(lines.length, "line")}`
+            : `+${formatCount(count("added"))} −${formatCount(count("removed"))} of ${counted(after.length, "line")}`}
+          {note !== undefined && ` · ${note}`}
+        </span>
+      </header>
+      {parts.map((part, index) => (
+        // They never move.
+        // oxlint-disable-next-line react/no-array-index-key
+        <div key={index}>
+          {part.skipped > 0 && <p className="diff-skipped quiet">{counted(part.skipped, "line")} alike</p>}
+          <ol className="diff">
+            {part.lines.map(({ kind, text }, line) => (
+              // oxlint-disable-next-line react/no-array-index-key
+              <li key={line} className={`is-${kind}`}>
+                <span aria-hidden>{marks[kind]}</span>
+                <span className="unseen">{spoken[kind]}</span>
+                <code className="given">
+                  {visibleLine(text.slice(0, lineCharacters))}
+                  {text.length > lineCharacters && (
+                    <span className="quiet">… {formatCount(text.length)} characters</span>
+                  )}
+                </code>
+              </li>
+            ))}
+          </ol>
+        </div>
+      ))}
+    </section>
+  );
+}

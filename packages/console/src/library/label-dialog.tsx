@@ -30,6 +30,10 @@ export function LabelDialog({ what, projectId, version, onChanged, onClose }: Pr
   const [state, setState] = useState<{ error?: unknown; isSending?: true }>({});
   useEffect(() => dialog.current?.showModal(), []);
   useCommands({ scope: "Label", modal: true }, labelCommands, { close: onClose });
+  const done = () => {
+    onChanged();
+    onClose();
+  };
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const of = { object_id: version.object_id, digest: version.digest, project_id: projectId };
@@ -39,13 +43,7 @@ export function LabelDialog({ what, projectId, version, onChanged, onClose }: Pr
       what === "alias"
         ? objSetAliases(session.connection, { ...of, aliases: [label] })
         : objAddTags(session.connection, { ...of, tags: [label] });
-    set.then(
-      () => {
-        onChanged();
-        onClose();
-      },
-      (error: unknown) => setState({ error }),
-    );
+    set.then(done, (error: unknown) => setState({ error }));
   };
   return (
     <dialog ref={dialog} aria-labelledby={`${id}-title`} onClose={onClose}>

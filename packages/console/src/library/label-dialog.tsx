@@ -30,7 +30,7 @@ export function LabelDialog({ what, projectId, version, onChanged, onClose }: Pr
   const [state, setState] = useState<{ error?: unknown; isSending?: true }>({});
   useEffect(() => dialog.current?.showModal(), []);
   useCommands({ scope: "Label", modal: true }, labelCommands, { close: onClose });
-  const done = () => {
+  const finish = () => {
     onChanged();
     onClose();
   };
@@ -43,7 +43,7 @@ export function LabelDialog({ what, projectId, version, onChanged, onClose }: Pr
       what === "alias"
         ? objSetAliases(session.connection, { ...of, aliases: [label] })
         : objAddTags(session.connection, { ...of, tags: [label] });
-    set.then(done, (error: unknown) => setState({ error }));
+    set.then(finish, (error: unknown) => setState({ error }));
   };
   return (
     <dialog ref={dialog} aria-labelledby={`${id}-title`} onClose={onClose}>

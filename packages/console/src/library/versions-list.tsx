@@ -44,10 +44,10 @@ export function VersionsList({ projectId, kind, name, versions, error, current, 
                 <button
                   className="plain"
                   aria-pressed={digest === vs}
-                  aria-label={`Compare with v${version_index}`}
+                  aria-label={`compare with v${version_index}`}
                   onClick={() => onCompare(digest === vs ? undefined : digest)}
                 >
-                  {digest === vs ? "compared" : "compare"}
+                  compare
                 </button>
               )}
             </span>

@@ -24,7 +24,7 @@ test("JSON is laid out without changing a digit, a key or their order", () => {
 
 const marks = { same: " ", removed: "-", added: "+" };
 const shown = (before: string, after: string, most?: number) =>
-  lineDiff([...before], [...after], most).map(({ kind, text }) => marks[kind] + text);
+  lineDiff(Array.from(before), Array.from(after), most).map(({ kind, text }) => marks[kind] + text);
 
 test("a difference has the fewest lines, and makes the one of the other", () => {
   expect(shown("abc", "abc")).toEqual([" a", " b", " c"]);
@@ -46,7 +46,7 @@ test("what differs by too much is replaced as a whole", () => {
 });
 
 test("lines that are alike are left out, some around each change", () => {
-  const lines = lineDiff([..."0123456789abcdef"], [..."0123X56789abcdeY"]);
+  const lines = lineDiff(Array.from("0123456789abcdef"), Array.from("0123X56789abcdeY"));
   const parts = changedParts(lines, 1).map(({ skipped, lines: part }) => [
     skipped,
     part.map(({ kind, text }) => marks[kind] + text).join(""),

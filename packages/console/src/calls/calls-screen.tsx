@@ -8,6 +8,7 @@ import { serviceUrl } from "../session/service-url.js";
 import { Failure } from "../ui/failure.js";
 import { counted, formatCount, formatMoment } from "../ui/format.js";
 import { copyText } from "../ui/notice.js";
+import { useIsVisible } from "../ui/use-is-visible.js";
 import { useMedia } from "../ui/use-media.js";
 import { Waiting } from "../ui/waiting.js";
 import { columnPaths, conditionsOf } from "./calls-search.js";
@@ -16,6 +17,7 @@ import { ColumnsDialog } from "./columns-dialog.js";
 import { callColumns } from "./columns.js";
 import { Conditions, describeConditions } from "./conditions.js";
 import { tableRequest, useCallPages } from "./use-call-pages.js";
+import { CallsHistogram } from "./histogram/histogram.js";
 import { useNewerCalls } from "./use-newer-calls.js";
 import type { PagesState } from "./call-pages.js";
 import { callsCommands } from "./calls-commands.js";
@@ -30,7 +32,7 @@ export function CallsScreen() {
   const { at, ...search } = useSearch({ from: "/$entity/$project/calls" });
   const projectId = `${entity}/${project}`;
   const navigate = useNavigate({ from: "/$entity/$project/calls" });
-  const { pages, state } = useCallPages(projectId, search);
+  const { pages, openedAt, state } = useCallPages(projectId, search);
   const [isLive, setLive] = useState(true);
   const [atEnd, setAtEnd] = useState(false);
   const [choosing, setChoosing] = useState(false);
@@ -71,7 +73,7 @@ export function CallsScreen() {
     drop: last && (() => change({ [last]: undefined })),
     order: () => change({ sort: search.sort === undefined ? "latency" : undefined }),
     curl: () =>
-      copyText(asCurl(serviceUrl(), "/calls/page", tableRequest(projectId, search, Date.now())), "the request as curl"),
+      copyText(asCurl(serviceUrl(), "/calls/page", tableRequest(projectId, search, openedAt)), "the request as curl"),
     columns: () => setChoosing(true),
     live: search.sort === undefined ? () => setLive(!isLive) : undefined,
   });
@@ -79,6 +81,7 @@ export function CallsScreen() {
   const paths = columnPaths(search);
   // Of whose day the date is left out.
   const [now] = useState(() => Date.now());
+  const isVisible = useIsVisible();
   const isNarrow = useMedia("(max-width: 640px)");
   const pathKey = paths.join(",");
   const columns = useMemo(
@@ -95,6 +98,13 @@ export function CallsScreen() {
         <Conditions search={search} onChange={change} names={namesOf(pages)} textField={textField} />
         <Summary state={state} isLive={isLive && search.sort === undefined} search={search} />
       </div>
+      <CallsHistogram
+        projectId={projectId}
+        search={search}
+        openedAt={openedAt}
+        isLive={isLive && isVisible}
+        onChange={change}
+      />
       {state.newer > 0 && (
         <button className="calls-newer" onClick={() => jump("first")}>
           {formatCount(state.newer)}

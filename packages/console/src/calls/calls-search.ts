@@ -11,6 +11,8 @@ export interface CallsSearch {
   status?: (typeof statuses)[number];
   /** How far back. */
   since?: keyof typeof periods;
+  /** From when until when, as `<start>/<end>`: times with a zone, or `..` for none. */
+  between?: string;
   /** `root`: only calls without a parent. */
   only?: "root";
   /** Words that all occur, in any text of a call. */
@@ -28,12 +30,32 @@ const oneOf = <Value extends string>(values: readonly Value[], given: unknown): 
 const textOf = (given: unknown): string | undefined =>
   typeof given === "string" && given !== "" ? given.slice(0, 4000) : undefined;
 
+/** A range of time in milliseconds, its end excluded. */
+export interface TimeRange {
+  from?: number;
+  until?: number;
+}
+
+export function readBetween(between = ""): TimeRange {
+  const [from = Number.NaN, until = Number.NaN] = between.split("/").map((time) => Date.parse(time));
+  return { ...(!Number.isNaN(from) && { from }), ...(!Number.isNaN(until) && { until }) };
+}
+
+/** The text that {@link readBetween} reads; undefined for all of time. */
+export function writeBetween({ from, until }: TimeRange): string | undefined {
+  if (from === undefined && until === undefined) return undefined;
+  return [from, until].map((time) => (time === undefined ? ".." : new Date(time).toISOString())).join("/");
+}
+
+const betweenOf = (given: unknown): string | undefined => writeBetween(readBetween(textOf(given)));
+
 /** What an address says; what it does not say well is left out. */
 export function readCallsSearch(given: Record<string, unknown>): CallsSearch {
   return defined({
     op: textOf(given["op"]),
     status: oneOf(statuses, given["status"]),
     since: oneOf(Object.keys(periods) as (keyof typeof periods)[], given["since"]),
+    between: betweenOf(given["between"]),
     only: oneOf(["root"], given["only"]),
     text: textOf(given["text"]),
     thread: textOf(given["thread"]),
@@ -46,7 +68,7 @@ const defined = (search: CallsSearch): CallsSearch =>
   Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined));
 
 /** The conditions among it, by which calls can be fewer than all. */
-const conditions = ["op", "status", "since", "only", "text", "thread"] as const;
+const conditions = ["op", "status", "since", "between", "only", "text", "thread"] as const;
 export type Condition = (typeof conditions)[number];
 
 export const conditionsOf = (search: CallsSearch): Condition[] =>
@@ -66,8 +88,18 @@ export interface CallSelection {
 const field = (name: string) => ({ $getField: name });
 const literal = (value: string | number) => ({ $literal: value });
 
+/** The range of time that the conditions mean. */
+export function timeRangeOf({ since, between }: CallsSearch, now: number): TimeRange {
+  const range = readBetween(between);
+  if (since === undefined) return range;
+  const from = now - 1000 * periods[since];
+  return { ...range, from: Math.max(from, range.from ?? from) };
+}
+
 /** The selection of the API. `now` is the time that periods are counted from, in milliseconds. */
-export function selectionOf({ op, status, since, only, text, thread }: CallsSearch, now: number): CallSelection {
+export function selectionOf(search: CallsSearch, now: number): CallSelection {
+  const { op, status, only, text, thread } = search;
+  const { from, until } = timeRangeOf(search, now);
   const filter: CallsFilter = {
     ...(op !== undefined && { op_names: [op] }),
     ...(only === "root" && { trace_roots_only: true }),
@@ -75,7 +107,8 @@ export function selectionOf({ op, status, since, only, text, thread }: CallsSear
   };
   const all = [
     ...(status === undefined ? [] : [{ $eq: [field("summary.weave.status"), literal(status)] }]),
-    ...(since === undefined ? [] : [{ $gte: [field("started_at"), literal(now / 1000 - periods[since])] }]),
+    ...(from === undefined ? [] : [{ $gte: [field("started_at"), literal(from / 1000)] }]),
+    ...(until === undefined ? [] : [{ $lt: [field("started_at"), literal(until / 1000)] }]),
   ];
   return {
     ...(Object.keys(filter).length > 0 && { filter }),

@@ -1,6 +1,7 @@
 import { useId, useRef, useState } from "react";
 import type { RefObject } from "react";
-import { conditionsOf, statuses } from "./calls-search.js";
+import { formatMoment } from "../ui/format.js";
+import { conditionsOf, readBetween, statuses } from "./calls-search.js";
 import type { CallsSearch, Condition, periods } from "./calls-search.js";
 import "./conditions.css";
 
@@ -17,6 +18,14 @@ const periodWords: Record<keyof typeof periods, string> = {
   "7d": "the last 7 days",
   "30d": "the last 30 days",
 };
+
+/** In the time zone of the reader, with the date of both ends. */
+function timeWords({ between }: CallsSearch): string {
+  const { from, until } = readBetween(between);
+  const words = (time: number) => formatMoment(time, 0);
+  if (from === undefined) return `before ${words(until ?? 0)}`;
+  return until === undefined ? `since ${words(from)}` : `${words(from)} to ${words(until)}`;
+}
 
 interface Props {
   search: CallsSearch;
@@ -71,10 +80,13 @@ export function Conditions({ search, onChange, names, textField }: Props) {
       <span>in</span>
       <select
         aria-label="Time"
-        value={search.since ?? ""}
-        onChange={({ target }) => onChange({ since: (target.value || undefined) as CallsSearch["since"] })}
+        value={search.between ?? search.since ?? ""}
+        onChange={({ target }) =>
+          onChange({ since: (target.value || undefined) as CallsSearch["since"], between: undefined })
+        }
       >
         <option value="">all time</option>
+        {search.between !== undefined && <option value={search.between}>{timeWords(search)}</option>}
         {Object.entries(periodWords).map(([period, words]) => (
           <option key={period} value={period}>
             {words}
@@ -148,6 +160,7 @@ const conditionWords: Record<Condition, (search: CallsSearch) => string> = {
   op: ({ op }) => `of ${op}`,
   status: ({ status = "success" }) => `that ${statusWords[status]}`,
   since: ({ since = "1h" }) => `in ${periodWords[since]}`,
+  between: (search) => `in ${timeWords(search)}`,
   only: () => "that begin traces",
   text: ({ text }) => `containing “${text}”`,
   thread: ({ thread }) => `of thread ${thread}`,

@@ -24,10 +24,16 @@ export const tableRequest = (projectId: string, search: CallsSearch, now: number
   include: ["costs" as const],
 });
 
-function open(session: BrowserSession, projectId: string, search: CallsSearch): CallPages<TableRow> {
-  // Cursors are those of one selection: a period begins when the table was opened.
-  const request = tableRequest(projectId, search, Date.now());
-  return new CallPages((start, signal) =>
+interface OpenTable {
+  pages: CallPages<TableRow>;
+  /** Cursors are those of one selection: a period is counted from when the table was opened. */
+  openedAt: number;
+}
+
+function open(session: BrowserSession, projectId: string, search: CallsSearch): OpenTable {
+  const openedAt = Date.now();
+  const request = tableRequest(projectId, search, openedAt);
+  const pages = new CallPages<TableRow>((start, signal) =>
     callsPage(
       session.connection,
       {
@@ -39,12 +45,13 @@ function open(session: BrowserSession, projectId: string, search: CallsSearch): 
       { signal, raw: true },
     ),
   );
+  return { pages, openedAt };
 }
 
-/** The pages of a table, those that another screen has loaded included. */
-function pagesOf(client: QueryClient, session: BrowserSession, projectId: string, search: CallsSearch) {
+/** A table with its pages, those that another screen has loaded included. */
+function tableOf(client: QueryClient, session: BrowserSession, projectId: string, search: CallsSearch): OpenTable {
   const key = ["call-pages", projectId, search];
-  const known = client.getQueryData<CallPages<TableRow>>(key);
+  const known = client.getQueryData<OpenTable>(key);
   if (known !== undefined) return known;
   const made = open(session, projectId, search);
   client.setQueryData(key, made);
@@ -52,16 +59,13 @@ function pagesOf(client: QueryClient, session: BrowserSession, projectId: string
 }
 
 /** The calls that an address selects. */
-export function useCallPages(
-  projectId: string,
-  search: CallsSearch,
-): { pages: CallPages<TableRow>; state: PagesState } {
+export function useCallPages(projectId: string, search: CallsSearch): OpenTable & { state: PagesState } {
   const client = useQueryClient();
   const session = useSession();
   const { logIns, isReachable } = useSessionState();
   const key = JSON.stringify(search);
-  const pages = useMemo(
-    () => pagesOf(client, session, projectId, JSON.parse(key) as CallsSearch),
+  const { pages, openedAt } = useMemo(
+    () => tableOf(client, session, projectId, JSON.parse(key) as CallsSearch),
     [client, session, projectId, key],
   );
   const state = useSyncExternalStore(pages.subscribe, pages.state);
@@ -69,5 +73,5 @@ export function useCallPages(
   useEffect(() => {
     if (isReachable && pages.state().error !== undefined) pages.retry();
   }, [pages, logIns, isReachable]);
-  return { pages, state };
+  return { pages, openedAt, state };
 }

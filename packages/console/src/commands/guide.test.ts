@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { callCommands } from "../call/call-commands.js";
 import { traceCommands } from "../call/trace-commands.js";
 import { callsCommands } from "../calls/calls-commands.js";
+import { histogramCommands } from "../calls/histogram/histogram-commands.js";
 import { homeCommands } from "../home/home-commands.js";
 import { libraryCommands, rowCommands, versionCommands } from "../library/library-commands.js";
 import { shellCommands } from "../shell/shell-commands.js";
@@ -14,13 +15,14 @@ const scopes: Record<string, Commands> = {
   Everywhere: shellCommands,
   Projects: homeCommands,
   Calls: callsCommands,
+  Histogram: histogramCommands,
   Call: callCommands,
   Trace: traceCommands,
   Library: libraryCommands,
   Version: versionCommands,
   Rows: rowCommands,
 };
-const screens = [["Projects"], ["Calls"], ["Call", "Trace"], ["Library"], ["Version", "Rows"]];
+const screens = [["Projects"], ["Calls"], ["Histogram"], ["Call", "Trace"], ["Library"], ["Version", "Rows"]];
 
 test.each(screens)("no key of the screen %s does two things", (...names) => {
   const keys = ["Everywhere", ...names].flatMap((name) =>

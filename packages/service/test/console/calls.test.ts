@@ -6,6 +6,8 @@ import type { TestService } from "../test-service.js";
 import { axeFindings, chromiumPath, launch, visit } from "./browser.js";
 import type { Visit } from "./browser.js";
 import { buildConsole } from "./build-console.js";
+import { writeCalls } from "./write-calls.js";
+import type { NewCall } from "./write-calls.js";
 
 describe.skipIf(chromiumPath === undefined)("calls in the console", () => {
   let browser: Browser;
@@ -24,41 +26,7 @@ describe.skipIf(chromiumPath === undefined)("calls in the console", () => {
     rmSync(consoleDir, { recursive: true, force: true });
   });
 
-  interface NewCall {
-    id?: string;
-    name?: string;
-    trace?: string;
-    parent?: string;
-    at?: number;
-    ms?: number;
-    inputs?: string;
-    output?: string;
-    exception?: string;
-  }
-
-  /** Writes calls as text, so that numbers are what the test says. One without `ms` runs. */
-  async function write(projectId: string, calls: NewCall[]): Promise<void> {
-    const started = Date.now() - 60_000;
-    const items = calls.flatMap(
-      ({ id = crypto.randomUUID(), name = "greet", trace = id, parent, at = 0, ms, ...call }) => {
-        const common = `"project_id":${JSON.stringify(projectId)},"id":${JSON.stringify(id)}`;
-        const time = (after: number) => JSON.stringify(new Date(started + after).toISOString());
-        const above = parent === undefined ? "" : `,"parent_id":${JSON.stringify(parent)}`;
-        const { inputs = "{}", output = "null", exception } = call;
-        const failed = exception === undefined ? "" : `,"exception":${JSON.stringify(exception)}`;
-        const start = `{"mode":"start","req":{"start":{${common},"trace_id":${JSON.stringify(trace)}${above},"op_name":${JSON.stringify(name)},"started_at":${time(at)},"attributes":{},"inputs":${inputs}}}}`;
-        if (ms === undefined) return [start];
-        const end = `{"mode":"end","req":{"end":{${common},"ended_at":${time(at + ms)},"output":${output},"summary":{}${failed}}}}`;
-        return [start, end];
-      },
-    );
-    const response = await service.fetch("http://in-process/call/upsert_batch", {
-      method: "POST",
-      headers: { authorization: `Bearer ${ownerKey}`, "content-type": "application/json" },
-      body: `{"batch":[${items.join(",")}]}`,
-    });
-    expect([response.status, response.ok ? "" : await response.text()]).toEqual([200, ""]);
-  }
+  const write = (projectId: string, calls: NewCall[]) => writeCalls(service, projectId, calls);
 
   async function open(path: string): Promise<Visit> {
     const visited = await visit(browser, `${url}/console/${path}`);

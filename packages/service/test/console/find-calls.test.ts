@@ -7,7 +7,6 @@ import { writeCalls } from "./write-calls.js";
 
 describe.skipIf(chromiumPath === undefined)("finding calls in the console", { timeout: 90_000 }, () => {
   const tested = openConsole();
-  const rows = (page: Page) => page.locator(".grid-body [role=row]");
   const search = (page: Page) => new URL(page.url()).searchParams;
 
   test("the histogram has exactly the calls of the table, and bars that are marked are the time shown", async () => {

@@ -129,9 +129,7 @@ export function CallsHistogram({ projectId, search, openedAt, isLive, onChange }
             )}
           </>
         )}
-        {data?.since !== undefined && (
-          <span>≈ only calls since {formatMoment(Date.parse(data.since), Date.now())}</span>
-        )}
+        {data?.since !== undefined && <span>≈ only calls since {formatMoment(Date.parse(data.since), openedAt)}</span>}
         {error !== null && <span className="is-error">✗ not up to date: {error.message}</span>}
       </p>
     </div>

@@ -1,7 +1,7 @@
 import type { CallsAggregateRes } from "@heddle/client/tracing";
 
 /** From the bottom to the top of a bar. */
-export const barStatuses = ["success", "running", "descendant_error", "error"] as const;
+const barStatuses = ["success", "running", "descendant_error", "error"] as const;
 type BarStatus = (typeof barStatuses)[number];
 
 /** A part of time, in milliseconds, and the calls that began in it. */

@@ -8,6 +8,8 @@ export const callsCommands = {
   first: { title: "First call, new ones included", keys: ["g g", "Home"] },
   last: { title: "Last call", keys: ["G", "End"] },
   text: { title: "Search a text", keys: ["/"] },
+  condition: { title: "Add a condition", keys: ["+"] },
+  facets: { title: "Show or hide the facets", keys: ["b"] },
   drop: { title: "Drop the last condition", keys: ["Backspace"] },
   order: { title: "Newest or longest first", keys: ["o"] },
   curl: { title: "Copy the request as curl", keys: ["Y"] },

@@ -11,12 +11,14 @@ import { copyText } from "../ui/notice.js";
 import { useIsVisible } from "../ui/use-is-visible.js";
 import { useMedia } from "../ui/use-media.js";
 import { Waiting } from "../ui/waiting.js";
-import { columnPaths, conditionsOf } from "./calls-search.js";
+import { columnPaths } from "./calls-search.js";
 import type { CallsSearch } from "./calls-search.js";
 import { ColumnsDialog } from "./columns-dialog.js";
 import { callColumns } from "./columns.js";
 import { Conditions, describeConditions } from "./conditions.js";
 import { tableRequest, useCallPages } from "./use-call-pages.js";
+import { Facets } from "./facets/facets.js";
+import { ConditionDialog } from "./condition-dialog.js";
 import { CallsHistogram } from "./histogram/histogram.js";
 import { useNewerCalls } from "./use-newer-calls.js";
 import type { PagesState } from "./call-pages.js";
@@ -35,7 +37,7 @@ export function CallsScreen() {
   const { pages, openedAt, state } = useCallPages(projectId, search);
   const [isLive, setLive] = useState(true);
   const [atEnd, setAtEnd] = useState(false);
-  const [choosing, setChoosing] = useState(false);
+  const [dialog, setDialog] = useState<"columns" | "condition">();
   const textField = useRef<HTMLInputElement>(null);
   // Under another order than time, new calls have no place at its beginning.
   useNewerCalls({ pages, projectId, search }, isLive && search.sort === undefined);
@@ -48,6 +50,9 @@ export function CallsScreen() {
   const change = (by: Partial<CallsSearch>) => {
     void navigate({ search: (given) => ({ ...given, ...by, at: undefined }) });
   };
+  const show = (by: Partial<CallsSearch>) => {
+    void navigate({ search: (given) => ({ ...given, ...by }) });
+  };
   const open = (index: number) => {
     const call = pages.row(index);
     if (call !== undefined) {
@@ -59,7 +64,7 @@ export function CallsScreen() {
     void navigate({ search: (given) => ({ ...given, at: undefined }), replace: true });
     void pages.jump(to).then(() => to === "last" && setCurrent(pages.state().count - 1));
   };
-  const last = conditionsOf(search).at(-1);
+  const last = describeConditions(search).at(-1);
   const hasRows = state.count > 0;
   useCommands({ scope: "Calls" }, callsCommands, {
     next: hasRows ? () => setCurrent(current + 1) : undefined,
@@ -70,11 +75,13 @@ export function CallsScreen() {
     first: () => jump("first"),
     last: hasRows ? () => jump("last") : undefined,
     text: () => textField.current?.focus(),
-    drop: last && (() => change({ [last]: undefined })),
+    condition: () => setDialog("condition"),
+    facets: () => show({ panel: search.panel === undefined ? "facets" : undefined }),
+    drop: last && (() => change(last.without)),
     order: () => change({ sort: search.sort === undefined ? "latency" : undefined }),
     curl: () =>
       copyText(asCurl(serviceUrl(), "/calls/page", tableRequest(projectId, search, openedAt)), "the request as curl"),
-    columns: () => setChoosing(true),
+    columns: () => setDialog("columns"),
     live: search.sort === undefined ? () => setLive(!isLive) : undefined,
   });
 
@@ -95,8 +102,19 @@ export function CallsScreen() {
     <main className="calls">
       <h1 className="unseen">Calls of {projectId}</h1>
       <div className="calls-bar">
-        <Conditions search={search} onChange={change} names={namesOf(pages)} textField={textField} />
-        <Summary state={state} isLive={isLive && search.sort === undefined} search={search} />
+        <Conditions
+          search={search}
+          onChange={change}
+          names={namesOf(pages)}
+          textField={textField}
+          onAdd={() => setDialog("condition")}
+        />
+        <Summary
+          onFacets={() => show({ panel: search.panel === undefined ? "facets" : undefined })}
+          state={state}
+          isLive={isLive && search.sort === undefined}
+          search={search}
+        />
       </div>
       <CallsHistogram
         projectId={projectId}
@@ -122,30 +140,50 @@ export function CallsScreen() {
           found. <button onClick={() => pages.goOn()}>Look further</button>
         </p>
       )}
-      {isEmpty ? (
-        <Empty projectId={projectId} search={search} onChange={change} />
-      ) : (
-        <VirtualGrid
-          label="Calls"
-          columns={columns}
-          count={state.count}
-          row={row}
-          onWant={want}
-          current={current}
-          onCurrent={setCurrent}
-          onOpen={open}
-          prepended={state.prepended}
-          generation={state.generation}
-          atEnd={atEnd}
-          total={state.total?.exact === true ? state.total.value : undefined}
+      <div className="calls-body">
+        {search.panel === "facets" && (
+          <Facets
+            projectId={projectId}
+            search={search}
+            openedAt={openedAt}
+            onChange={change}
+            onClose={() => show({ panel: undefined })}
+          />
+        )}
+        {isEmpty ? (
+          <Empty projectId={projectId} search={search} onChange={change} />
+        ) : (
+          <VirtualGrid
+            label="Calls"
+            columns={columns}
+            count={state.count}
+            row={row}
+            onWant={want}
+            current={current}
+            onCurrent={setCurrent}
+            onOpen={open}
+            prepended={state.prepended}
+            generation={state.generation}
+            atEnd={atEnd}
+            total={state.total?.exact === true ? state.total.value : undefined}
+          />
+        )}
+      </div>
+      {!hasRows && state.loading && <Waiting what="Loading calls" />}
+      {dialog === "condition" && (
+        <ConditionDialog
+          projectId={projectId}
+          search={search}
+          openedAt={openedAt}
+          onChange={change}
+          onClose={() => setDialog(undefined)}
         />
       )}
-      {!hasRows && state.loading && <Waiting what="Loading calls" />}
-      {choosing && (
+      {dialog === "columns" && (
         <ColumnsDialog
           paths={paths}
           onChange={(chosen) => change({ cols: chosen.join(",") || "," })}
-          onClose={() => setChoosing(false)}
+          onClose={() => setDialog(undefined)}
         />
       )}
     </main>
@@ -153,10 +191,12 @@ export function CallsScreen() {
 }
 
 function Summary({
+  onFacets,
   state: { total, count, hasBefore, hasAfter },
   isLive,
   search,
 }: {
+  onFacets: () => void;
   state: PagesState;
   isLive: boolean;
   search: CallsSearch;
@@ -172,6 +212,9 @@ function Summary({
       )}
       <span className="quiet">{search.sort === undefined ? "newest first" : "longest first"}</span>
       {isLive ? <span className="is-running">● live</span> : <span className="quiet">○ not live</span>}
+      <button className="plain" aria-pressed={search.panel === "facets"} onClick={onFacets}>
+        Facets <kbd>b</kbd>
+      </button>
     </p>
   );
 }
@@ -202,9 +245,9 @@ function Empty({
     <div className="calls-empty">
       <p>There are no such calls. Drop a condition:</p>
       <ul>
-        {given.map(({ name, words }, index) => (
-          <li key={name}>
-            <button onClick={() => onChange({ [name]: undefined })}>
+        {given.map(({ words, without }, index) => (
+          <li key={words}>
+            <button onClick={() => onChange(without)}>
               <span className="given">{words}</span>
             </button>{" "}
             {index === given.length - 1 && <kbd>Backspace</kbd>}

@@ -1,8 +1,11 @@
 import type { CallSearch, CallsFilter, Query } from "@heddle/client/tracing";
+import { expressionOf, readWhere, writeWhere } from "./where.js";
+import type { Expression } from "./where.js";
 
 export const statuses = ["success", "error", "running", "descendant_error"] as const;
 export const periods = { "15m": 900, "1h": 3600, "24h": 86_400, "7d": 604_800, "30d": 2_592_000 } as const;
 const orders = ["latency"] as const;
+const panels = ["facets"] as const;
 
 /** Which calls are shown and how: the address of the page has all of it. */
 export interface CallsSearch {
@@ -19,6 +22,10 @@ export interface CallsSearch {
   text?: string;
   /** Id of a conversation. */
   thread?: string;
+  /** Conditions on any fields, as `readWhere` reads them. */
+  where?: string;
+  /** What is open next to the table. */
+  panel?: (typeof panels)[number];
   /** `latency`: longest first. Absent is newest first. */
   sort?: (typeof orders)[number];
   /** Paths of further columns, separated by commas. */
@@ -59,6 +66,8 @@ export function readCallsSearch(given: Record<string, unknown>): CallsSearch {
     only: oneOf(["root"], given["only"]),
     text: textOf(given["text"]),
     thread: textOf(given["thread"]),
+    where: writeWhere(readWhere(textOf(given["where"]))),
+    panel: oneOf(panels, given["panel"]),
     sort: oneOf(orders, given["sort"]),
     cols: textOf(given["cols"]),
   });
@@ -68,7 +77,7 @@ const defined = (search: CallsSearch): CallsSearch =>
   Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined));
 
 /** The conditions among it, by which calls can be fewer than all. */
-const conditions = ["op", "status", "since", "between", "only", "text", "thread"] as const;
+const conditions = ["op", "status", "since", "between", "only", "text", "thread", "where"] as const;
 export type Condition = (typeof conditions)[number];
 
 export const conditionsOf = (search: CallsSearch): Condition[] =>
@@ -105,7 +114,8 @@ export function selectionOf(search: CallsSearch, now: number): CallSelection {
     ...(only === "root" && { trace_roots_only: true }),
     ...(thread !== undefined && { thread_ids: [thread] }),
   };
-  const all = [
+  const all: Expression[] = [
+    ...readWhere(search.where).map(expressionOf),
     ...(status === undefined ? [] : [{ $eq: [field("summary.weave.status"), literal(status)] }]),
     ...(from === undefined ? [] : [{ $gte: [field("started_at"), literal(from / 1000)] }]),
     ...(until === undefined ? [] : [{ $lt: [field("started_at"), literal(until / 1000)] }]),
@@ -113,7 +123,7 @@ export function selectionOf(search: CallsSearch, now: number): CallSelection {
   return {
     ...(Object.keys(filter).length > 0 && { filter }),
     ...(text !== undefined && { search: { text: text.slice(0, 1000) } }),
-    ...(all.length > 0 && { query: { $expr: all.length === 1 ? all[0] : { $and: all } } as Query }),
+    ...(all.length > 0 && { query: { $expr: all.length === 1 && all[0] !== undefined ? all[0] : { $and: all } } }),
   };
 }
 

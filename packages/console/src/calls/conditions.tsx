@@ -1,6 +1,8 @@
 import { useId, useRef, useState } from "react";
 import type { RefObject } from "react";
 import { formatMoment } from "../ui/format.js";
+import { visibleLine } from "../ui/visible-text.js";
+import { readWhere, whereWords, withoutCondition } from "./where.js";
 import { conditionsOf, readBetween, statuses } from "./calls-search.js";
 import type { CallsSearch, Condition, periods } from "./calls-search.js";
 import "./conditions.css";
@@ -34,10 +36,11 @@ interface Props {
   names: readonly string[];
   /** What `/` leads to. */
   textField: RefObject<HTMLInputElement | null>;
+  onAdd: () => void;
 }
 
 /** Which calls are shown, as a sentence: each word can be changed. */
-export function Conditions({ search, onChange, names, textField }: Props) {
+export function Conditions({ search, onChange, names, textField, onAdd }: Props) {
   const id = useId();
   return (
     <div className="conditions" role="group" aria-label="Which calls are shown">
@@ -101,6 +104,21 @@ export function Conditions({ search, onChange, names, textField }: Props) {
         onChange={(text) => onChange({ text })}
         field={textField}
       />
+      {readWhere(search.where).map((condition, index) => (
+        <span key={whereWords(condition)} className="condition">
+          {index === 0 ? "whose" : "and"}{" "}
+          <span className="mono given" title={whereWords(condition)}>
+            {visibleLine(whereWords(condition))}
+          </span>
+          <button
+            className="plain"
+            onClick={() => onChange({ where: withoutCondition(search.where, index) })}
+            aria-label={`Drop the condition ${visibleLine(whereWords(condition))}`}
+          >
+            ×
+          </button>
+        </span>
+      ))}
       {search.thread !== undefined && (
         <span>
           of thread <span className="mono given">{search.thread}</span>{" "}
@@ -113,6 +131,9 @@ export function Conditions({ search, onChange, names, textField }: Props) {
           </button>
         </span>
       )}
+      <button onClick={onAdd}>
+        + condition <kbd>+</kbd>
+      </button>
     </div>
   );
 }
@@ -156,7 +177,7 @@ function Field({ label, value = "", placeholder, onChange, list, field }: FieldP
   );
 }
 
-const conditionWords: Record<Condition, (search: CallsSearch) => string> = {
+const conditionWords: Record<Exclude<Condition, "where">, (search: CallsSearch) => string> = {
   op: ({ op }) => `of ${op}`,
   status: ({ status = "success" }) => `that ${statusWords[status]}`,
   since: ({ since = "1h" }) => `in ${periodWords[since]}`,
@@ -167,5 +188,12 @@ const conditionWords: Record<Condition, (search: CallsSearch) => string> = {
 };
 
 /** The conditions in words, each with what drops it. */
-export const describeConditions = (search: CallsSearch): { name: Condition; words: string }[] =>
-  conditionsOf(search).map((name) => ({ name, words: conditionWords[name](search) }));
+export function describeConditions(search: CallsSearch): { words: string; without: Partial<CallsSearch> }[] {
+  return conditionsOf(search).flatMap((name): { words: string; without: Partial<CallsSearch> }[] => {
+    if (name !== "where") return [{ words: conditionWords[name](search), without: { [name]: undefined } }];
+    return readWhere(search.where).map((condition, index) => ({
+      words: `whose ${whereWords(condition)}`,
+      without: { where: withoutCondition(search.where, index) },
+    }));
+  });
+}

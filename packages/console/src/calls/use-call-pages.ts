@@ -63,7 +63,8 @@ export function useCallPages(projectId: string, search: CallsSearch): OpenTable 
   const client = useQueryClient();
   const session = useSession();
   const { logIns, isReachable } = useSessionState();
-  const key = JSON.stringify(search);
+  // What is open next to a table makes no other one of it.
+  const key = JSON.stringify({ ...search, panel: undefined });
   const { pages, openedAt } = useMemo(
     () => tableOf(client, session, projectId, JSON.parse(key) as CallsSearch),
     [client, session, projectId, key],

@@ -1,0 +1,56 @@
+import { callsAggregate, callsFields } from "@heddle/client/tracing";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useSession } from "../../session/session-context.js";
+import { selectionOf } from "../calls-search.js";
+import type { CallsSearch } from "../calls-search.js";
+
+/** What calls are counted by, always. */
+export const facets = ["status", "op", "kind", "user"] as const;
+export type Facet = (typeof facets)[number];
+
+/** The fields that conditions on a facet name, where it is not a condition of its own. */
+export const facetPaths = { kind: "summary.weave.kind", user: "wb_user_id" } as const;
+
+interface Table {
+  projectId: string;
+  search: CallsSearch;
+  openedAt: number;
+}
+
+const shownGroups = 10;
+/** Calls whose fields are looked at: the newest ones, which takes the engine little. */
+const sample = 2000;
+
+/** The groups of the calls with most calls. A condition on the facet itself does not count: others can be chosen instead. */
+export function useFacet({ projectId, search, openedAt }: Table, facet: Facet) {
+  const session = useSession();
+  const selection = selectionOf(facet in search ? { ...search, [facet]: undefined } : search, openedAt);
+  return useQuery({
+    queryKey: ["calls-facet", projectId, facet, selection],
+    queryFn: ({ signal }) =>
+      callsAggregate(
+        session.connection,
+        { project_id: projectId, ...selection, group_by: [facet], metrics: ["count"], top: shownGroups },
+        { signal },
+      ),
+    placeholderData: keepPreviousData,
+    staleTime: 30_000,
+  });
+}
+
+/** Which members the documents of the newest of these calls have, and with which values. */
+export function useFields({ projectId, search, openedAt }: Table, under?: string) {
+  const session = useSession();
+  const selection = selectionOf(search, openedAt);
+  return useQuery({
+    queryKey: ["calls-fields", projectId, under, selection],
+    queryFn: ({ signal }) =>
+      callsFields(
+        session.connection,
+        { project_id: projectId, ...selection, sample, ...(under !== undefined && { under }) },
+        { signal },
+      ),
+    placeholderData: keepPreviousData,
+    staleTime: 30_000,
+  });
+}

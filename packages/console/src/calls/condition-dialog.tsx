@@ -55,17 +55,15 @@ export function ConditionDialog({ projectId, search, openedAt, onChange, onClose
             </option>
           ))}
         </datalist>
-        <label>
-          is{" "}
-          <select
-            value={operator}
-            onChange={({ target }) => setOperator(operators.find((name) => name === target.value) ?? "=")}
-          >
-            {operators.map((name) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        </label>
+        <select
+          aria-label="Comparison"
+          value={operator}
+          onChange={({ target }) => setOperator(operators.find((name) => name === target.value) ?? "=")}
+        >
+          {operators.map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
         <label>
           value{" "}
           <input

@@ -56,4 +56,71 @@ describe.skipIf(chromiumPath === undefined)("finding calls in the console", { ti
     await page.getByText("30 calls", { exact: true }).waitFor();
     expect(problems).toEqual([]);
   });
+
+  test("facets count the values of the calls of the table, and a click makes one a condition or leaves it out", async () => {
+    const projectId = newProject();
+    const of = (user: string, count: number) =>
+      Array.from({ length: count }, (_, index) => ({
+        name: index % 2 === 0 ? "answer" : "search",
+        ms: 1,
+        inputs: JSON.stringify({ user, n: index }),
+      }));
+    await writeCalls(tested.service, projectId, [...of("ada", 6), ...of('bob "<b>"', 4)]);
+    const visited = await tested.open(`${projectId}/calls`);
+    const { page, problems } = visited;
+    await page.getByText("10 calls", { exact: true }).waitFor();
+    await page.keyboard.press("b");
+    const facets = page.getByRole("complementary", { name: "Facets" });
+    await facets.getByRole("button", { name: "answer 5" }).click();
+    await page.getByText("5 calls", { exact: true }).waitFor();
+    // Those that could be chosen instead are still there.
+    await facets.getByRole("button", { name: "search 5" }).waitFor();
+    await facets.getByRole("button", { name: "inputs.user" }).click();
+    await facets.getByRole("button", { name: "ada 3", exact: true }).waitFor();
+    await facets.getByRole("button", { name: 'bob "<b>" 2' }).click();
+    await page.getByText("2 calls", { exact: true }).waitFor();
+    expect(search(page).get("where")).toBe(JSON.stringify([["inputs.user", "=", 'bob "<b>"']]));
+    expect(await axeInBothSchemes(visited)).toEqual([]);
+    await page.goBack();
+    await page.getByText("5 calls", { exact: true }).waitFor();
+    await facets.getByRole("button", { name: 'Leave out bob "<b>"' }).click();
+    await page.getByText("3 calls", { exact: true }).waitFor();
+    await page.reload();
+    await page.getByText("3 calls", { exact: true }).waitFor();
+    await page.getByRole("button", { name: /^Drop the condition inputs.user/ }).click();
+    await page.getByText("5 calls", { exact: true }).waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  test("a condition on any field is added by its key, and one that leaves nothing can be dropped", async () => {
+    const projectId = newProject();
+    await writeCalls(
+      tested.service,
+      projectId,
+      ["1.0", "2", "107505301260286111"].map((n) => ({ ms: 1, output: `{"n":${n}}` })),
+    );
+    const { page, problems } = await tested.open(`${projectId}/calls`);
+    await page.getByText("3 calls", { exact: true }).waitFor();
+    const add = async (operator: string, value: string) => {
+      await page.keyboard.press("+");
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("field").fill("output.n");
+      await dialog.getByLabel("Comparison").selectOption(operator);
+      await dialog.getByLabel("value").fill(value);
+      await page.keyboard.press("Enter");
+      await dialog.waitFor({ state: "detached" });
+    };
+    await add("=", "1.0");
+    await page.getByText("1 call", { exact: true }).waitFor();
+    expect(await page.locator(".grid-body [role=row]").innerText()).toContain('{"n":1.0}');
+    await page.goBack();
+    await page.getByText("3 calls", { exact: true }).waitFor();
+    await add("=", "107505301260286111");
+    await page.getByText("1 call", { exact: true }).waitFor();
+    await add(">", "1e30");
+    await page.getByText("There are no such calls").waitFor();
+    await page.getByRole("button", { name: "whose output.n > 1e30" }).click();
+    await page.getByText("1 call", { exact: true }).waitFor();
+    expect(problems).toEqual([]);
+  });
 });

@@ -8,7 +8,7 @@ import { statuses } from "../calls-search.js";
 import type { CallsSearch } from "../calls-search.js";
 import { withCondition } from "../where.js";
 import type { Operator } from "../where.js";
-import { facetPaths, facets, useFacet, useFields } from "./use-facets.js";
+import { facetPaths, facets, isUnseen, useFacet, useFields } from "./use-facets.js";
 import type { Facet } from "./use-facets.js";
 import "./facets.css";
 
@@ -21,7 +21,12 @@ interface Props {
 }
 
 /** What the calls of the table have in common: each value shows how many, and makes them a condition. */
-export function Facets({ onClose, ...table }: Props) {
+export function Facets({ onClose, ...props }: Props) {
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const onOpen = (path: string, isOpen: boolean) => {
+    setOpen(new Set(isOpen ? [...open, path] : [...open].filter((other) => other !== path)));
+  };
+  const table = { ...props, open, onOpen };
   return (
     <aside className="facets" aria-label="Facets">
       <p className="facets-head">
@@ -33,13 +38,19 @@ export function Facets({ onClose, ...table }: Props) {
       {facets.map((facet) => (
         <FacetGroups key={facet} facet={facet} {...table} />
       ))}
-      <h2>Fields</h2>
-      <Fields {...table} />
+      <section aria-label="fields">
+        <h2>fields</h2>
+        <Fields {...table} />
+      </section>
     </aside>
   );
 }
 
-type TableProps = Omit<Props, "onClose">;
+interface TableProps extends Omit<Props, "onClose"> {
+  /** The fields whose values are shown, also while other calls are looked at. */
+  open: ReadonlySet<string>;
+  onOpen: (path: string, isOpen: boolean) => void;
+}
 
 function FacetGroups({ facet, ...table }: TableProps & { facet: Facet }) {
   const { data, error, refetch, isPlaceholderData } = useFacet(table, facet);
@@ -84,12 +95,13 @@ function Fields({ under, ...table }: TableProps & { under?: string }) {
   if (error !== null && data === undefined)
     return <Failure what="The fields cannot be read." error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Waiting what="Looking at the newest calls" />;
+  if (isUnseen(data)) return <Waiting what="The service is busy: looking again" />;
   if (data.fields.length === 0) return <p className="quiet">No fields.</p>;
   return (
     <>
       {under === undefined && (
         <p className="quiet">
-          of the newest {formatCount(data.sampled)} calls{!data.complete && ", time was too short for more"}
+          of {data.sampled >= data.of.value ? "all" : "the newest"} {formatCount(data.sampled)} calls
         </p>
       )}
       {data.fields.map((field) => (
@@ -100,9 +112,9 @@ function Fields({ under, ...table }: TableProps & { under?: string }) {
 }
 
 function Field({ field, sampled, ...table }: TableProps & { field: CallField; sampled: number }) {
-  const [isOpen, setOpen] = useState(false);
   const { path, present, top, types } = field;
-  const { search, onChange } = table;
+  const { search, onChange, open, onOpen } = table;
+  const isOpen = open.has(path);
   const choose = (value: string, operator: "=" | "≠") => {
     // Of a longer text there is the beginning alone.
     const condition = value.length < cutAt ? { path, operator, value } : { path, operator: "contains" as const, value };
@@ -111,7 +123,7 @@ function Field({ field, sampled, ...table }: TableProps & { field: CallField; sa
   const values = types.includes("object") ? [] : top;
   return (
     <div className="facets-field">
-      <button className="plain" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+      <button className="plain" aria-expanded={isOpen} onClick={() => onOpen(path, !isOpen)}>
         <span className="given cut">
           {isOpen ? "▾" : "▸"} {visibleLine(path)}
         </span>

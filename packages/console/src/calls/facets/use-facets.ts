@@ -1,4 +1,5 @@
 import { callsAggregate, callsFields } from "@heddle/client/tracing";
+import type { CallsFieldsRes } from "@heddle/client/tracing";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useSession } from "../../session/session-context.js";
 import { selectionOf } from "../calls-search.js";
@@ -20,6 +21,7 @@ interface Table {
 const shownGroups = 10;
 /** Calls whose fields are looked at: the newest ones, which takes the engine little. */
 const sample = 2000;
+const lookAgainMs = 2000;
 
 /** The groups of the calls with most calls. A condition on the facet itself does not count: others can be chosen instead. */
 export function useFacet({ projectId, search, openedAt }: Table, facet: Facet) {
@@ -38,6 +40,10 @@ export function useFacet({ projectId, search, openedAt }: Table, facet: Facet) {
   });
 }
 
+/** The time for it was over before one call was looked at. */
+export const isUnseen = ({ sampled, complete, of }: CallsFieldsRes): boolean =>
+  sampled === 0 && !complete && of.value > 0;
+
 /** Which members the documents of the newest of these calls have, and with which values. */
 export function useFields({ projectId, search, openedAt }: Table, under?: string) {
   const session = useSession();
@@ -52,5 +58,6 @@ export function useFields({ projectId, search, openedAt }: Table, under?: string
       ),
     placeholderData: keepPreviousData,
     staleTime: 30_000,
+    refetchInterval: ({ state: { data } }) => (data !== undefined && isUnseen(data) ? lookAgainMs : false),
   });
 }

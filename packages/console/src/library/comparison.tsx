@@ -4,7 +4,7 @@ import { counted, formatCount } from "../ui/format.js";
 import { visibleLine } from "../ui/visible-text.js";
 import { Waiting } from "../ui/waiting.js";
 import { jsonLines } from "./json-lines.js";
-import { filesOf, stringMember } from "./members.js";
+import { filesOf, stringMember } from "../json/members.js";
 import { tableOf } from "./kinds.js";
 import { changedParts, lineDiff } from "./line-diff.js";
 import type { DiffLine } from "./line-diff.js";

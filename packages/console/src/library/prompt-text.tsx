@@ -1,5 +1,5 @@
 import { visibleLine, visibleText } from "../ui/visible-text.js";
-import { messagesOf } from "./members.js";
+import { messagesOf } from "../json/members.js";
 
 /** A prompt as the model reads it. */
 export function PromptText({ text }: { text: string }) {

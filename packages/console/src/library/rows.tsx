@@ -11,7 +11,7 @@ import { visibleLine } from "../ui/visible-text.js";
 import { Waiting } from "../ui/waiting.js";
 import { rowCommands } from "./library-commands.js";
 import { libraryRoute } from "./library-link.js";
-import { asText, membersOf } from "./members.js";
+import { asText, membersOf } from "../json/members.js";
 import { pageRows, useRowCount, useRows } from "./use-rows.js";
 
 interface Row {

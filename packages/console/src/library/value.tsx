@@ -6,7 +6,7 @@ import { tableOf } from "./kinds.js";
 import { PromptText } from "./prompt-text.js";
 import { Rows } from "./rows.js";
 import { Source } from "./source.js";
-import { filesOf, stringMember } from "./members.js";
+import { filesOf, stringMember } from "../json/members.js";
 import type { Version } from "./version-head.js";
 
 /** The value of a version; of an op its source, of a dataset its rows. */

@@ -1,5 +1,5 @@
 import { jsonType } from "@heddle/exact-json";
-import { jsonChildren, stringAt } from "../json/json-children.js";
+import { jsonChildren, stringAt } from "./json-children.js";
 
 /** The members of an object that are read at most: others are too many for a table or a list of files. */
 const mostMembers = 200;

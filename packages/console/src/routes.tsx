@@ -7,6 +7,7 @@ import { readSearch, writeSearch } from "./search-params.js";
 import { consoleUrl } from "./session/service-url.js";
 import { NoPage } from "./shell/no-page.js";
 import { Shell } from "./shell/shell.js";
+import { readThreadsSearch } from "./threads/threads-search.js";
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NoPage });
 const home = createRoute({ getParentRoute: () => root, path: "/", component: HomeScreen });
@@ -54,8 +55,21 @@ const library = createRoute({
   component: lazyRouteComponent(() => import("./library/library-screen.js"), "LibraryScreen"),
 });
 
+const threads = createRoute({
+  getParentRoute: () => root,
+  path: "/$entity/$project/threads",
+  validateSearch: readThreadsSearch,
+  component: lazyRouteComponent(() => import("./threads/threads-screen.js"), "ThreadsScreen"),
+});
+const thread = createRoute({
+  getParentRoute: () => root,
+  path: "/$entity/$project/threads/$threadId",
+  validateSearch: ({ turn }: Record<string, unknown>): { turn?: string } => (typeof turn === "string" ? { turn } : {}),
+  component: lazyRouteComponent(() => import("./threads/thread-screen.js"), "ThreadScreen"),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([home, logIn, project, calls, call, library]),
+  routeTree: root.addChildren([home, logIn, project, calls, call, library, threads, thread]),
   basepath: consoleUrl().pathname,
   defaultPreload: "intent",
   parseSearch: readSearch,

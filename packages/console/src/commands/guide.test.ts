@@ -8,6 +8,7 @@ import { histogramCommands } from "../calls/histogram/histogram-commands.js";
 import { homeCommands } from "../home/home-commands.js";
 import { libraryCommands, rowCommands, versionCommands } from "../library/library-commands.js";
 import { shellCommands } from "../shell/shell-commands.js";
+import { threadCommands, threadsCommands } from "../threads/threads-commands.js";
 import { partsOf } from "./command.js";
 import type { Commands } from "./command.js";
 
@@ -18,11 +19,22 @@ const scopes: Record<string, Commands> = {
   Histogram: histogramCommands,
   Call: callCommands,
   Trace: traceCommands,
+  Threads: threadsCommands,
+  Thread: threadCommands,
   Library: libraryCommands,
   Version: versionCommands,
   Rows: rowCommands,
 };
-const screens = [["Projects"], ["Calls"], ["Histogram"], ["Call", "Trace"], ["Library"], ["Version", "Rows"]];
+const screens = [
+  ["Projects"],
+  ["Calls"],
+  ["Histogram"],
+  ["Call", "Trace"],
+  ["Threads"],
+  ["Thread"],
+  ["Library"],
+  ["Version", "Rows"],
+];
 
 test.each(screens)("no key of the screen %s does two things", (...names) => {
   const keys = ["Everywhere", ...names].flatMap((name) =>

@@ -15,6 +15,7 @@ export const linkToProject = (projectId: string) =>
 
 const paths = {
   calls: "/$entity/$project/calls",
+  threads: "/$entity/$project/threads",
   library: "/$entity/$project/library/{-$kind}/{-$name}/{-$version}",
 } as const;
 
@@ -23,6 +24,7 @@ type Screen = keyof typeof paths;
 /** The screens that each project has. */
 export const screens: readonly { id: Screen; title: string }[] = [
   { id: "calls", title: "Calls" },
+  { id: "threads", title: "Threads" },
   { id: "library", title: "Library" },
 ];
 

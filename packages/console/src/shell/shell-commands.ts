@@ -2,6 +2,7 @@
 export const shellCommands = {
   home: { title: "Go to the projects", keys: ["g h"] },
   project: { title: "Go to the project", keys: ["g p"] },
+  threads: { title: "Go to the threads of the project", keys: ["g t"] },
   library: { title: "Go to the library of the project", keys: ["g l"] },
   link: { title: "Copy the address of the page", keys: ["y"] },
   palette: { title: "Find a command", keys: ["Ctrl+k"] },

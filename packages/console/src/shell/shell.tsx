@@ -26,6 +26,7 @@ export function Shell() {
   useCommands({ scope: "Everywhere" }, shellCommands, {
     home: () => void navigate({ to: "/" }),
     project: projectId === undefined ? undefined : () => void navigate(linkToProject(projectId)),
+    threads: projectId === undefined ? undefined : () => void navigate(linkToScreen(projectId, "threads")),
     library: projectId === undefined ? undefined : () => void navigate(linkToScreen(projectId, "library")),
     link: () => copyText(location.href, "the address"),
     palette: () => setOpen("palette"),

@@ -13,8 +13,8 @@ import { useMedia } from "../ui/use-media.js";
 import { visibleLine } from "../ui/visible-text.js";
 import { Waiting } from "../ui/waiting.js";
 import { threadsCommands } from "./threads-commands.js";
-import { threadOrders, threadPeriods } from "./threads-search.js";
-import type { Thread, ThreadOrder, ThreadsSearch } from "./threads-search.js";
+import { threadOrders } from "./threads-search.js";
+import type { Thread, ThreadOrder, threadPeriods, ThreadsSearch } from "./threads-search.js";
 import { mostThreads, threadsRequest, useThreads } from "./use-threads.js";
 import "./threads.css";
 
@@ -82,7 +82,9 @@ export function ThreadsScreen() {
           <select
             aria-label="Time"
             value={since ?? ""}
-            onChange={({ target }) => change({ since: target.value === "" ? undefined : target.value } as ThreadsSearch)}
+            onChange={({ target }) =>
+              change({ since: target.value === "" ? undefined : target.value } as ThreadsSearch)
+            }
           >
             <option value="">of all time</option>
             {Object.entries(periodTitles).map(([period, title]) => (
@@ -106,7 +108,8 @@ export function ThreadsScreen() {
           ))}
         </select>
         <span className="quiet" role="status">
-          {threads !== undefined && (count === mostThreads ? `the first ${counted(count, "thread")}` : counted(count, "thread"))}
+          {threads !== undefined &&
+            (count === mostThreads ? `the first ${counted(count, "thread")}` : counted(count, "thread"))}
           {!isOrdered && " · adding up costs…"}
         </span>
       </div>
@@ -153,8 +156,8 @@ function Empty({ projectId, hasPeriod }: { projectId: string; hasPeriod: boolean
       </p>
       <p>
         A thread is a conversation: calls with one <code>thread_id</code>, of which each turn has its own id as{" "}
-        <code>turn_id</code>. In Python <code>with weave.thread():</code> around the turns does that. It is listed once a
-        turn has ended. <a href={`${serviceUrl()}/docs/guides/threads/`}>How to record threads</a>
+        <code>turn_id</code>. In Python <code>with weave.thread():</code> around the turns does that. It is listed once
+        a turn has ended. <a href={`${serviceUrl()}/docs/guides/threads/`}>How to record threads</a>
       </p>
     </div>
   );
@@ -168,7 +171,8 @@ function columnsOf(entity: string, project: string, isNarrow: boolean): Column<T
     align: "end",
     cell,
   });
-  const duration = (ms: number | null | undefined) => (ms === null || ms === undefined ? undefined : formatDuration(ms));
+  const duration = (ms: number | null | undefined) =>
+    ms === null || ms === undefined ? undefined : formatDuration(ms);
   return [
     {
       id: "thread",
@@ -204,9 +208,13 @@ function columnsOf(entity: string, project: string, isNarrow: boolean): Column<T
     ),
     ...(isNarrow
       ? []
-      : [figure("tokens", "tokens", 88, ({ figures }) => (figures?.tokens == null ? undefined : formatCount(figures.tokens)))]),
+      : [
+          figure("tokens", "tokens", 88, ({ figures }) =>
+            figures?.tokens === undefined ? undefined : formatCount(figures.tokens),
+          ),
+        ]),
     figure("cost", "cost", 80, ({ figures }) =>
-      figures?.cost == null ? undefined : <span title={String(figures.cost)}>{formatCost(figures.cost)}</span>,
+      figures?.cost === undefined ? undefined : <span title={String(figures.cost)}>{formatCost(figures.cost)}</span>,
     ),
   ];
 }

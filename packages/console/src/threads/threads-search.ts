@@ -36,8 +36,8 @@ export const fieldOf = (order: ThreadOrder = "newest"): string => fields[order];
 export interface ThreadFigures {
   calls: number;
   errors: number;
-  tokens: number | null;
-  cost: number | null;
+  tokens?: number | undefined;
+  cost?: number | undefined;
 }
 
 export type Thread = ThreadSchema & { figures?: ThreadFigures };

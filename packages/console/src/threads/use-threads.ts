@@ -42,15 +42,15 @@ export function useThreads(projectId: string, search: ThreadsSearch) {
     ids.slice(index * figuresStep, (index + 1) * figuresStep),
   );
   const figures = useQueries({
-    queries: steps.map((thread_ids) => ({
-      queryKey: ["thread-figures", projectId, since, thread_ids],
+    queries: steps.map((some) => ({
+      queryKey: ["thread-figures", projectId, since, some],
       queryFn: async ({ signal }: { signal: AbortSignal }) => {
         const now = Date.now();
         const { groups } = await callsAggregate(
           session.connection,
           {
             project_id: projectId,
-            filter: { thread_ids },
+            filter: { thread_ids: some },
             ...(since !== undefined && {
               query: {
                 $expr: {
@@ -69,8 +69,8 @@ export function useThreads(projectId: string, search: ThreadsSearch) {
           {
             calls: values["count"] ?? 0,
             errors: values["errors"] ?? 0,
-            tokens: values["tokens_total"] ?? null,
-            cost: values["cost"] ?? null,
+            tokens: values["tokens_total"] ?? undefined,
+            cost: values["cost"] ?? undefined,
           },
         ]);
       },
@@ -78,7 +78,7 @@ export function useThreads(projectId: string, search: ThreadsSearch) {
     })),
     combine: (results) => ({
       byId: new Map(results.flatMap(({ data }) => data ?? [])),
-      error: results.find(({ error }) => error !== null)?.error ?? null,
+      error: results.find(({ error }) => error !== null)?.error ?? undefined,
       isComplete: results.every(({ data }) => data !== undefined),
     }),
   });

@@ -1,0 +1,97 @@
+import { callsAggregate, callsPage } from "@heddle/client/tracing";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useSession } from "../session/session-context.js";
+
+const pageTurns = 20;
+/** Characters of what was said that are shown: the call of the turn has all. */
+const previewChars = 10_000;
+const refreshMs = 5000;
+
+/** A turn is a call whose turn is itself. */
+const isTurn = { $expr: { $eq: [{ $getField: "turn_id" }, { $getField: "id" }] } };
+
+/** What the turns of a thread are asked for by, besides their cursor. */
+export const turnsRequest = (projectId: string, threadId: string) => ({
+  project_id: projectId,
+  filter: { thread_ids: [threadId] },
+  query: isTurn,
+  sort_by: [{ field: "started_at", direction: "asc" as const }],
+  select: ["trace_id", "name", "status", "ended_at", "latency_ms", "exception", "inputs", "output"],
+  preview_chars: previewChars,
+  limit: pageTurns,
+});
+
+/** The turns of a thread, oldest first, as they go on. */
+export function useTurns(projectId: string, threadId: string) {
+  const session = useSession();
+  return useInfiniteQuery({
+    queryKey: ["turns", projectId, threadId],
+    queryFn: ({ signal, pageParam }) =>
+      callsPage(
+        session.connection,
+        { ...turnsRequest(projectId, threadId), ...(pageParam !== "" && { after: pageParam }) },
+        { signal, raw: true },
+      ),
+    initialPageParam: "",
+    getNextPageParam: ({ has_more, next }) => (has_more ? next : undefined),
+    refetchInterval: refreshMs,
+    structuralSharing: false,
+  });
+}
+
+/** Figures of the calls of one turn, and which ops they are of. */
+export interface TurnFigures {
+  calls: number;
+  errors: number;
+  tokens?: number | undefined;
+  cost?: number | undefined;
+  ops: { name: string; calls: number; errors: number }[];
+}
+
+const mostGroups = 100;
+const figure = (values: Readonly<Record<string, number | null>>, name: string): number => values[name] ?? 0;
+
+/** What happened below the turns: each turn's calls are those that have its id. */
+export function useTurnFigures(projectId: string, turnIds: readonly string[]) {
+  const session = useSession();
+  return useQuery({
+    queryKey: ["turn-figures", projectId, turnIds],
+    queryFn: async ({ signal }) => {
+      const figures = new Map<string, TurnFigures>();
+      // The API has at most so many groups in a response, of two keys as of one.
+      for (let from = 0; from < turnIds.length; from += pageTurns) {
+        const some = turnIds.slice(from, from + pageTurns);
+        const common = { project_id: projectId, filter: { turn_ids: some }, top: mostGroups };
+        const [byTurn, byOp] = await Promise.all([
+          callsAggregate(
+            session.connection,
+            { ...common, group_by: ["turn_id"], metrics: ["count", "errors", "tokens_total", "cost"] },
+            { signal },
+          ),
+          callsAggregate(
+            session.connection,
+            { ...common, group_by: ["turn_id", "op"], metrics: ["count", "errors"] },
+            { signal },
+          ),
+        ]);
+        for (const { key, values } of byTurn.groups) {
+          figures.set(key[0] ?? "", {
+            calls: figure(values, "count"),
+            errors: figure(values, "errors"),
+            tokens: values["tokens_total"] ?? undefined,
+            cost: values["cost"] ?? undefined,
+            ops: [],
+          });
+        }
+        for (const { key, values } of byOp.groups) {
+          const [turn, name] = key;
+          const op = { name: name ?? "", calls: figure(values, "count"), errors: figure(values, "errors") };
+          figures.get(turn ?? "")?.ops.push(op);
+        }
+      }
+      return figures;
+    },
+    refetchInterval: refreshMs,
+    placeholderData: (before) => before,
+  });
+}

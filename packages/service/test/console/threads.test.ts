@@ -30,7 +30,7 @@ describe.skipIf(chromiumPath === undefined)("threads in the console", () => {
               project_id: projectId,
               id: callId,
               trace_id: `trace-${id}`,
-              parent_id: parentId,
+              ...(parentId !== undefined && { parent_id: parentId }),
               thread_id: thread,
               turn_id: id,
               op_name: name,
@@ -43,7 +43,10 @@ describe.skipIf(chromiumPath === undefined)("threads in the console", () => {
         const usage = {
           "gpt-4o-mini": { prompt_tokens: tokens, completion_tokens: 0, total_tokens: tokens, requests: 1 },
         };
-        const end = (callId: string, rest: { output?: unknown; exception?: string | undefined; summary?: object }) => ({
+        const end = (
+          callId: string,
+          rest: { output?: unknown; exception?: string; summary?: Record<string, unknown> },
+        ) => ({
           mode: "end" as const,
           req: { end: { project_id: projectId, id: callId, ended_at: at(2000), summary: {}, ...rest } },
         });
@@ -52,7 +55,7 @@ describe.skipIf(chromiumPath === undefined)("threads in the console", () => {
           call("chat", `${id}-chat`, id),
           call("orders.get", `${id}-tool`, id),
           end(`${id}-chat`, { summary: { usage } }),
-          end(`${id}-tool`, { exception }),
+          end(`${id}-tool`, exception === undefined ? {} : { exception }),
           end(id, { output: answer }),
         ];
       }),

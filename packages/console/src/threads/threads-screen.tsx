@@ -13,7 +13,7 @@ import { useMedia } from "../ui/use-media.js";
 import { visibleLine } from "../ui/visible-text.js";
 import { Waiting } from "../ui/waiting.js";
 import { threadsCommands } from "./threads-commands.js";
-import { threadOrders } from "./threads-search.js";
+import { readThreadsSearch, threadOrders } from "./threads-search.js";
 import type { Thread, ThreadOrder, threadPeriods, ThreadsSearch } from "./threads-search.js";
 import { mostThreads, threadsRequest, useThreads } from "./use-threads.js";
 import "./threads.css";
@@ -45,8 +45,7 @@ export function ThreadsScreen() {
     const id = threads?.[Math.max(0, Math.min(count - 1, index))]?.thread_id;
     void navigate({ search: (given) => ({ ...given, at: id }), replace: true });
   };
-  const change = (by: ThreadsSearch) =>
-    void navigate({ search: (given) => ({ ...given, ...by, at: undefined }) as ThreadsSearch });
+  const change = (by: ThreadsSearch) => void navigate({ search: (given) => ({ ...given, ...by, at: undefined }) });
   const open = (index: number) => {
     const id = threads?.[index]?.thread_id;
     if (id !== undefined)
@@ -62,7 +61,7 @@ export function ThreadsScreen() {
     open: any ? () => open(current) : undefined,
     order: () => {
       const next = threadOrders[(threadOrders.indexOf(sort) + 1) % threadOrders.length];
-      change({ sort: next === "newest" ? undefined : next } as ThreadsSearch);
+      change({ sort: next === "newest" ? undefined : next });
     },
     curl: () =>
       copyText(
@@ -82,9 +81,7 @@ export function ThreadsScreen() {
           <select
             aria-label="Time"
             value={since ?? ""}
-            onChange={({ target }) =>
-              change({ since: target.value === "" ? undefined : target.value } as ThreadsSearch)
-            }
+            onChange={({ target }) => change({ since: undefined, ...readThreadsSearch({ since: target.value }) })}
           >
             <option value="">of all time</option>
             {Object.entries(periodTitles).map(([period, title]) => (
@@ -97,9 +94,7 @@ export function ThreadsScreen() {
         <select
           aria-label="Order"
           value={sort}
-          onChange={({ target }) =>
-            change({ sort: target.value === "newest" ? undefined : target.value } as ThreadsSearch)
-          }
+          onChange={({ target }) => change({ sort: undefined, ...readThreadsSearch({ sort: target.value }) })}
         >
           {threadOrders.map((order) => (
             <option key={order} value={order}>

@@ -12,7 +12,7 @@ import { saidByAssistant, saidByUser } from "./turn-texts.js";
 import type { Said } from "./turn-texts.js";
 import type { TurnFigures } from "./use-turns.js";
 
-export type TurnCall = CallsPageRawResult["calls"][number];
+type TurnCall = CallsPageRawResult["calls"][number];
 
 interface Props {
   projectId: string;

@@ -1,5 +1,5 @@
 import type { Caller, ControlPlane } from "@heddle/control-plane";
-import type { Interceptor } from "@heddle/server-stub";
+import type { HttpResponse, Interceptor, RequestContext } from "@heddle/server-stub";
 import { splitProject } from "./project-id.js";
 
 /**
@@ -7,12 +7,17 @@ import { splitProject } from "./project-id.js";
  * looks like that of any other project, and the name may be misspelt. Callers without the right get 403 before.
  */
 export function reportUnknownProject({ projects }: Pick<ControlPlane, "projects">): Interceptor<Caller> {
-  return (next) => async (request, context) => {
-    const response = await next(request, context);
-    const { access } = context;
-    if (access?.right !== "read" || typeof access.project === "string" || response.status >= 500) return response;
+  return (next) => (request, context) => {
+    const responding = next(request, context);
+    return context.operation?.access?.right === "read"
+      ? responding.then((response) => report(response, context))
+      : responding;
+  };
+
+  async function report(response: HttpResponse, { access, caller }: RequestContext<Caller>): Promise<HttpResponse> {
+    if (access === undefined || typeof access.project === "string" || response.status >= 500) return response;
     const { id, ofCaller } = access.project;
-    const projectId = ofCaller === true ? `${context.caller?.entity}/${id}` : id;
+    const projectId = ofCaller === true ? `${caller?.entity}/${id}` : id;
     const name = splitProject(projectId);
     if (name === undefined || response.status === 403) return response;
     // The response is as it is: what cannot be looked up is not reported.
@@ -22,5 +27,5 @@ export function reportUnknownProject({ projects }: Pick<ControlPlane, "projects"
     );
     if (isKnown) return response;
     return { ...response, headers: { ...response.headers, "x-heddle-unknown-project": encodeURI(projectId) } };
-  };
+  }
 }

@@ -6,12 +6,12 @@ const namedParameters = 10;
 const namedCharacters = 64;
 
 /** Reports the parameters that an operation does not read; routes beside the spec read none. */
-export const reportUnknownParameters: Interceptor<Caller> = (next) => async (request, context) => {
-  const response = await next(request, context);
+export const reportUnknownParameters: Interceptor<Caller> = (next) => (request, context) => {
   const { operation } = context;
-  if (operation === undefined) return response;
+  const responding = next(request, context);
+  if (operation === undefined || !request.target.includes("?")) return responding;
   const known = (operation.query?.entries ?? []).map(({ name }) => name);
-  return withUnknownParameters(request, response, known);
+  return responding.then((response) => withUnknownParameters(request, response, known));
 };
 
 /**

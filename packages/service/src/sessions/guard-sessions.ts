@@ -9,9 +9,10 @@ import { sessionHeader } from "./session-cookie.js";
  * (CORS) may not use sessions.
  */
 export function guardSessions(next: HttpServer, publicUrls: readonly string[]): HttpServer {
-  return async (request) => {
-    if (request.header(sessionHeader) === undefined && !isAboutSessions(request.target)) return await next(request);
-    return refusalOf(request, publicUrls) ?? (await next(request));
+  return (request) => {
+    if (request.header(sessionHeader) === undefined && !isAboutSessions(request.target)) return next(request);
+    const refused = refusalOf(request, publicUrls);
+    return refused === undefined ? next(request) : Promise.resolve(refused);
   };
 }
 

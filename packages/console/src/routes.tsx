@@ -5,6 +5,7 @@ import { HomeScreen } from "./home/home-screen.js";
 import { readLibrarySearch } from "./library/library-search.js";
 import { readSearch, writeSearch } from "./search-params.js";
 import { consoleUrl } from "./session/service-url.js";
+import { readUsageSearch } from "./settings/usage-search.js";
 import { NoPage } from "./shell/no-page.js";
 import { Shell } from "./shell/shell.js";
 import { readThreadsSearch } from "./threads/threads-search.js";
@@ -68,8 +69,31 @@ const thread = createRoute({
   component: lazyRouteComponent(() => import("./threads/thread-screen.js"), "ThreadScreen"),
 });
 
+const projectSettings = createRoute({
+  getParentRoute: () => root,
+  path: "/$entity/$project/settings/{-$part}",
+  validateSearch: readUsageSearch,
+  component: lazyRouteComponent(() => import("./settings/project-settings-screen.js"), "ProjectSettingsScreen"),
+});
+const serviceSettings = createRoute({
+  getParentRoute: () => root,
+  path: "/settings/{-$part}",
+  component: lazyRouteComponent(() => import("./settings/service-settings-screen.js"), "ServiceSettingsScreen"),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([home, logIn, project, calls, call, library, threads, thread]),
+  routeTree: root.addChildren([
+    home,
+    logIn,
+    project,
+    calls,
+    call,
+    library,
+    threads,
+    thread,
+    projectSettings,
+    serviceSettings,
+  ]),
   basepath: consoleUrl().pathname,
   defaultPreload: "intent",
   parseSearch: readSearch,

@@ -7,6 +7,7 @@ import { callsCommands } from "../calls/calls-commands.js";
 import { histogramCommands } from "../calls/histogram/histogram-commands.js";
 import { homeCommands } from "../home/home-commands.js";
 import { libraryCommands, rowCommands, versionCommands } from "../library/library-commands.js";
+import { keysCommands, settingsCommands, usageCommands } from "../settings/settings-commands.js";
 import { shellCommands } from "../shell/shell-commands.js";
 import { threadCommands, threadsCommands } from "../threads/threads-commands.js";
 import { partsOf } from "./command.js";
@@ -24,6 +25,9 @@ const scopes: Record<string, Commands> = {
   Library: libraryCommands,
   Version: versionCommands,
   Rows: rowCommands,
+  Settings: settingsCommands,
+  "Usage and costs": usageCommands,
+  Keys: keysCommands,
 };
 const screens = [
   ["Projects"],
@@ -34,6 +38,8 @@ const screens = [
   ["Thread"],
   ["Library"],
   ["Version", "Rows"],
+  ["Settings", "Usage and costs"],
+  ["Settings", "Keys"],
 ];
 
 test.each(screens)("no key of the screen %s does two things", (...names) => {

@@ -17,6 +17,7 @@ const paths = {
   calls: "/$entity/$project/calls",
   threads: "/$entity/$project/threads",
   library: "/$entity/$project/library/{-$kind}/{-$name}/{-$version}",
+  settings: "/$entity/$project/settings/{-$part}",
 } as const;
 
 type Screen = keyof typeof paths;
@@ -26,6 +27,7 @@ export const screens: readonly { id: Screen; title: string }[] = [
   { id: "calls", title: "Calls" },
   { id: "threads", title: "Threads" },
   { id: "library", title: "Library" },
+  { id: "settings", title: "Settings" },
 ];
 
 export const linkToScreen = (projectId: string, screen: Screen) =>

@@ -1,5 +1,6 @@
 import { connectTracing, readRoot, sessionCreate, sessionEnd, sessionsEnd } from "@heddle/client/tracing";
-import type { Connection, SessionCreateReq } from "@heddle/client/tracing";
+import type { ClientOptions, Connection, SessionCreateReq } from "@heddle/client/tracing";
+import { connectTraining } from "@heddle/client/training";
 import { limitInFlight } from "./limit-in-flight.js";
 import { consoleUrl, serviceUrl } from "./service-url.js";
 
@@ -54,6 +55,11 @@ export class BrowserSession {
   /** What requests are sent by. Changes with the session. */
   get connection(): Connection<"tracing"> {
     return this.#connection;
+  }
+
+  /** The same for the training interface. */
+  get training(): Connection<"training"> {
+    return connectTraining(this.#options());
   }
 
   readonly state = (): SessionState => this.#state;
@@ -116,8 +122,12 @@ export class BrowserSession {
     }, wait);
   }
 
-  #connect(session = this.#token ?? noSession): Connection<"tracing"> {
-    return connectTracing({ baseUrl: serviceUrl(), session, fetch: this.#fetch, retries: 2 });
+  #connect(session?: string): Connection<"tracing"> {
+    return connectTracing(this.#options(session));
+  }
+
+  #options(session = this.#token ?? noSession): ClientOptions {
+    return { baseUrl: serviceUrl(), session, fetch: this.#fetch, retries: 2 };
   }
 
   // A browser may refuse its storage: the session then lasts as long as the page.

@@ -28,6 +28,10 @@ export function Shell() {
     project: projectId === undefined ? undefined : () => void navigate(linkToProject(projectId)),
     threads: projectId === undefined ? undefined : () => void navigate(linkToScreen(projectId, "threads")),
     library: projectId === undefined ? undefined : () => void navigate(linkToScreen(projectId, "library")),
+    settings: () =>
+      void (projectId === undefined
+        ? navigate({ to: "/settings/{-$part}" })
+        : navigate(linkToScreen(projectId, "settings"))),
     link: () => copyText(location.href, "the address"),
     palette: () => setOpen("palette"),
     keys: () => setOpen("keys"),

@@ -1,3 +1,4 @@
+import { Link } from "@tanstack/react-router";
 import { useMe } from "../data/use-me.js";
 import { useSession } from "../session/session-context.js";
 
@@ -21,6 +22,7 @@ export function UserMenu() {
           {me.owner === true ? "The owner key" : <KeyName {...me.key} />} {roles[me.role]}
           {me.projects !== undefined && ` in ${me.projects.join(", ")}`}.
         </p>
+        <Link to="/settings/{-$part}">Keys and system check</Link>
         <button onClick={() => void session.logOut("here")}>Log out</button>
         <button className="plain" onClick={() => void session.logOut("everywhere")}>
           Log out everywhere

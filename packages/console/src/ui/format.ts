@@ -38,7 +38,7 @@ export function formatAgo(time: number, now: number): string {
 const twoDigits = (value: number): string => String(value).padStart(2, "0");
 
 /** The day in the time zone of the reader: `2026-03-01`. */
-function formatDate(time: number): string {
+export function formatDate(time: number): string {
   const date = new Date(time);
   return `${date.getFullYear()}-${twoDigits(date.getMonth() + 1)}-${twoDigits(date.getDate())}`;
 }

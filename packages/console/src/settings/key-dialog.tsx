@@ -31,7 +31,10 @@ export function KeyDialog({ asked, onChanged, onClose }: Props) {
   useEffect(() => dialog.current?.showModal(), []);
   useCommands({ scope: "Key", modal: true }, dialogCommands, { close: onClose });
   const send = async (form: FormData): Promise<string | undefined> => {
-    const text = (name: string) => String(form.get(name) ?? "").trim();
+    const text = (name: string) => {
+      const value = form.get(name);
+      return typeof value === "string" ? value.trim() : "";
+    };
     if (asked.what === "rename") {
       await keyUpdate(session.connection, { key_id: asked.key.id, name: text("name") });
       return undefined;

@@ -1,6 +1,8 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { readCallsSearch } from "./calls/calls-search.js";
 import type { CallsSearch } from "./calls/calls-search.js";
+import { readCallsView } from "./calls/calls-view.js";
+import type { CallsView } from "./calls/calls-view.js";
 import { HomeScreen } from "./home/home-screen.js";
 import { readLibrarySearch } from "./library/library-search.js";
 import { readSearch, writeSearch } from "./search-params.js";
@@ -32,9 +34,9 @@ const project = createRoute({
 const calls = createRoute({
   getParentRoute: () => root,
   path: "/$entity/$project/calls",
-  validateSearch: (given: Record<string, unknown>): CallsSearch & { at?: string } => ({
+  validateSearch: (given: Record<string, unknown>): CallsSearch & CallsView => ({
     ...readCallsSearch(given),
-    ...(typeof given["at"] === "string" && { at: given["at"] }),
+    ...readCallsView(given),
   }),
   component: lazyRouteComponent(() => import("./calls/calls-screen.js"), "CallsScreen"),
 });

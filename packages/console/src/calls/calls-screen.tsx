@@ -2,19 +2,18 @@ import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useCallback, useMemo, useRef, useState } from "react";
 import { useCommands } from "../commands/use-commands.js";
 import { asCurl } from "../data/as-curl.js";
-import { FirstTrace } from "../first-trace/first-trace.js";
 import { VirtualGrid } from "../grid/virtual-grid.js";
 import { serviceUrl } from "../session/service-url.js";
 import { Failure } from "../ui/failure.js";
-import { counted, formatCount, formatMoment } from "../ui/format.js";
-import { copyText } from "../ui/notice.js";
+import { formatCount, formatMoment } from "../ui/format.js";
+import { copyText, showNotice } from "../ui/notice.js";
 import { useIsVisible } from "../ui/use-is-visible.js";
 import { useMedia } from "../ui/use-media.js";
 import { Waiting } from "../ui/waiting.js";
-import { columnPaths } from "./calls-search.js";
+import { columnPaths, orderOf } from "./calls-search.js";
 import type { CallsSearch } from "./calls-search.js";
 import { ColumnsDialog } from "./columns-dialog.js";
-import { callColumns } from "./columns.js";
+import { callColumns, markColumn } from "./columns.js";
 import { Conditions, describeConditions } from "./conditions.js";
 import { tableRequest, useCallPages } from "./use-call-pages.js";
 import { Facets } from "./facets/facets.js";
@@ -22,6 +21,13 @@ import { ConditionDialog } from "./condition-dialog.js";
 import { CallsHistogram } from "./histogram/histogram.js";
 import { useNewerCalls } from "./use-newer-calls.js";
 import type { PagesState } from "./call-pages.js";
+import { CallsSummary } from "./calls-summary.js";
+import { NoCalls } from "./no-calls.js";
+import { ActionDialog } from "./actions/action-dialog.js";
+import { isChosen, readChosen, chosenSelection, toggled, writeChosen } from "./actions/chosen.js";
+import type { Action, Chosen } from "./actions/chosen.js";
+import { ChosenBar } from "./actions/chosen-bar.js";
+import { useQueryClient } from "@tanstack/react-query";
 import { callsCommands } from "./calls-commands.js";
 import "./calls-screen.css";
 
@@ -31,7 +37,7 @@ const pageStep = 20;
 /** The calls of a project: a table of any length, by conditions that the address has. */
 export function CallsScreen() {
   const { entity, project } = useParams({ from: "/$entity/$project/calls" });
-  const { at, ...search } = useSearch({ from: "/$entity/$project/calls" });
+  const { at, chosen: chosenText, act, ...search } = useSearch({ from: "/$entity/$project/calls" });
   const projectId = `${entity}/${project}`;
   const navigate = useNavigate({ from: "/$entity/$project/calls" });
   const { pages, openedAt, state } = useCallPages(projectId, search);
@@ -48,8 +54,25 @@ export function CallsScreen() {
     if (call !== undefined) void navigate({ search: (given) => ({ ...given, at: call.id }), replace: true });
   };
   const change = (by: Partial<CallsSearch>) => {
-    void navigate({ search: (given) => ({ ...given, ...by, at: undefined }) });
+    void navigate({ search: (given) => ({ ...given, ...by, at: undefined, chosen: undefined, act: undefined }) });
   };
+  const chosen = useMemo(() => readChosen(chosenText), [chosenText]);
+  const choose = useCallback(
+    (now: Chosen) => {
+      void navigate({ search: (given) => ({ ...given, chosen: writeChosen(now), act: undefined }), replace: true });
+    },
+    [navigate],
+  );
+  const toggle = useCallback(
+    (id: string) => {
+      const now = toggled(chosen, id);
+      if (now === undefined) showNotice("A hundred calls are chosen: * chooses all that match");
+      else choose(now);
+    },
+    [chosen, choose],
+  );
+  const hasChosen = chosen === "all" || chosen.length > 0;
+  const client = useQueryClient();
   const show = (by: Partial<CallsSearch>) => {
     void navigate({ search: (given) => ({ ...given, ...by }) });
   };
@@ -59,6 +82,14 @@ export function CallsScreen() {
       void navigate({ to: "/$entity/$project/calls/$callId", params: { entity, project, callId: call.id }, search });
     }
   };
+  /** Without chosen calls, the one under the cursor is. */
+  const begin = (action: Action) => {
+    const id = pages.row(current)?.id;
+    if (!hasChosen && id === undefined) return;
+    const now = hasChosen ? chosen : [id ?? ""];
+    void navigate({ search: (given) => ({ ...given, chosen: writeChosen(now), act: action }) });
+  };
+  const endAction = () => void navigate({ search: (given) => ({ ...given, act: undefined }), replace: true });
   const jump = (to: "first" | "last") => {
     setAtEnd(to === "last");
     void navigate({ search: (given) => ({ ...given, at: undefined }), replace: true });
@@ -79,6 +110,13 @@ export function CallsScreen() {
     facets: () => show({ panel: search.panel === undefined ? "facets" : undefined }),
     drop: last && (() => change(last.without)),
     order: () => change({ sort: search.sort === undefined ? "latency" : undefined }),
+    choose: current < 0 ? undefined : () => toggle(pages.row(current)?.id ?? ""),
+    chooseAll: hasRows ? () => choose("all") : undefined,
+    chooseNone: hasChosen ? () => choose([]) : undefined,
+    dataset: hasRows ? () => begin("dataset") : undefined,
+    queue: hasRows ? () => begin("queue") : undefined,
+    feedback: hasRows ? () => begin("feedback") : undefined,
+    delete: hasRows ? () => begin("delete") : undefined,
     curl: () =>
       copyText(asCurl(serviceUrl(), "/calls/page", tableRequest(projectId, search, openedAt)), "the request as curl"),
     columns: () => setDialog("columns"),
@@ -92,8 +130,11 @@ export function CallsScreen() {
   const isNarrow = useMedia("(max-width: 640px)");
   const pathKey = paths.join(",");
   const columns = useMemo(
-    () => callColumns(pathKey.split(",").filter(Boolean), { now, isNarrow }),
-    [pathKey, now, isNarrow],
+    () => [
+      markColumn((id) => isChosen(chosen, id), toggle),
+      ...callColumns(pathKey.split(",").filter(Boolean), { now, isNarrow }),
+    ],
+    [pathKey, now, isNarrow, chosen, toggle],
   );
   const want = useCallback((first: number, end: number) => pages.want(first, end), [pages]);
   const row = useCallback((index: number) => pages.row(index), [pages]);
@@ -109,7 +150,7 @@ export function CallsScreen() {
           textField={textField}
           onAdd={() => setDialog("condition")}
         />
-        <Summary
+        <CallsSummary
           onFacets={() => show({ panel: search.panel === undefined ? "facets" : undefined })}
           state={state}
           isLive={isLive && search.sort === undefined}
@@ -123,6 +164,7 @@ export function CallsScreen() {
         isLive={isLive && isVisible}
         onChange={change}
       />
+      {hasChosen && <ChosenBar chosen={chosen} onAct={begin} onAll={() => choose("all")} onClear={() => choose([])} />}
       {state.newer > 0 && (
         <button className="calls-newer" onClick={() => jump("first")}>
           {formatCount(state.newer)}
@@ -151,7 +193,7 @@ export function CallsScreen() {
           />
         )}
         {isEmpty ? (
-          <Empty projectId={projectId} search={search} onChange={change} />
+          <NoCalls projectId={projectId} search={search} onChange={change} />
         ) : (
           <VirtualGrid
             label="Calls"
@@ -170,6 +212,21 @@ export function CallsScreen() {
         )}
       </div>
       {!hasRows && state.loading && <Waiting what="Loading calls" />}
+      {act !== undefined && hasChosen && (
+        <ActionDialog
+          key={act}
+          action={act}
+          projectId={projectId}
+          selection={chosenSelection(chosen, search, openedAt)}
+          order={orderOf(search)}
+          paths={paths}
+          onDone={() => {
+            if (act === "delete") void pages.jump("first");
+            void client.invalidateQueries({ predicate: ({ queryKey: [name] }) => String(name).startsWith("calls-") });
+          }}
+          onClose={endAction}
+        />
+      )}
       {dialog === "condition" && (
         <ConditionDialog
           projectId={projectId}
@@ -187,74 +244,6 @@ export function CallsScreen() {
         />
       )}
     </main>
-  );
-}
-
-function Summary({
-  onFacets,
-  state: { total, count, hasBefore, hasAfter },
-  isLive,
-  search,
-}: {
-  onFacets: () => void;
-  state: PagesState;
-  isLive: boolean;
-  search: CallsSearch;
-}) {
-  const known = hasBefore || hasAfter ? total : { value: count, exact: true };
-  return (
-    <p className="calls-summary">
-      {known !== undefined && (
-        <span title={known.exact ? "Counted" : "Estimated from the newest calls"}>
-          {known.exact ? "" : "≈ "}
-          {counted(known.value, "call")}
-        </span>
-      )}
-      <span className="quiet">{search.sort === undefined ? "newest first" : "longest first"}</span>
-      {isLive ? <span className="is-running">● live</span> : <span className="quiet">○ not live</span>}
-      <button className="plain" aria-pressed={search.panel === "facets"} onClick={onFacets}>
-        Facets <kbd>b</kbd>
-      </button>
-    </p>
-  );
-}
-
-/** Which condition removes all calls, and what drops it. In a project without calls, how to send one. */
-function Empty({
-  projectId,
-  search,
-  onChange,
-}: {
-  projectId: string;
-  search: CallsSearch;
-  onChange: (change: CallsSearch) => void;
-}) {
-  const given = describeConditions(search);
-  if (given.length === 0) {
-    return (
-      <div className="calls-empty">
-        <p className="prose">
-          <span className="mono given">{projectId}</span> has no calls that your key may read. The first one appears
-          here by itself.
-        </p>
-        <FirstTrace projectId={projectId} />
-      </div>
-    );
-  }
-  return (
-    <div className="calls-empty">
-      <p>There are no such calls. Drop a condition:</p>
-      <ul>
-        {given.map(({ words, without }, index) => (
-          <li key={words}>
-            <button onClick={() => onChange(without)}>
-              <span className="given">{words}</span>
-            </button>{" "}
-            {index === given.length - 1 && <kbd>Backspace</kbd>}
-          </li>
-        ))}
-      </ul>
-    </div>
   );
 }
 

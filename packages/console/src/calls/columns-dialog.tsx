@@ -1,5 +1,6 @@
 import { useEffect, useId, useRef, useState } from "react";
 import type { FormEvent } from "react";
+import { pathsIn } from "./paths-in.js";
 import { useCommands } from "../commands/use-commands.js";
 
 const dialogCommands = { close: { title: "Close", keys: ["Escape"] } };
@@ -19,8 +20,7 @@ export function ColumnsDialog({ paths, onChange, onClose }: Props) {
   useCommands({ scope: "Columns", modal: true }, dialogCommands, { close: onClose });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const entered = draft.split(/[\n,]/).map((path) => path.trim());
-    onChange([...new Set(entered.filter(Boolean))]);
+    onChange(pathsIn(draft));
     onClose();
   };
   return (

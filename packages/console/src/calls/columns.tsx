@@ -18,6 +18,28 @@ export const selectedProperties = [
   "tokens",
 ];
 
+/** Which calls are chosen; by the pointer, too. For the keyboard the grid is one stop. */
+export const markColumn = (isChosen: (id: string) => boolean, onToggle: (id: string) => void): Column<TableRow> => ({
+  id: "chosen",
+  title: <span className="unseen">chosen</span>,
+  width: 48,
+  cell: ({ id }) => (
+    <button
+      className="chosen-mark"
+      tabIndex={-1}
+      aria-pressed={isChosen(id)}
+      aria-label="Choose"
+      onClick={(event) => {
+        event.stopPropagation();
+        onToggle(id);
+      }}
+      onDoubleClick={(event) => event.stopPropagation()}
+    >
+      {isChosen(id) ? "✓" : ""}
+    </button>
+  ),
+});
+
 /** The columns that every table has, and one for each path. */
 export function callColumns(
   paths: readonly string[],

@@ -11,7 +11,7 @@ function set(text: string | undefined): void {
 }
 
 /** Says for two seconds that something was done which is not seen otherwise. */
-function showNotice(text: string): void {
+export function showNotice(text: string): void {
   clearTimeout(timer);
   set(text);
   timer = setTimeout(() => set(undefined), shownMs);

@@ -1,0 +1,42 @@
+import { FirstTrace } from "../first-trace/first-trace.js";
+import type { CallsSearch } from "./calls-search.js";
+import { describeConditions } from "./conditions.js";
+
+/** Which condition removes all calls, and what drops it. In a project without calls, how to send one. */
+export function NoCalls({
+  projectId,
+  search,
+  onChange,
+}: {
+  projectId: string;
+  search: CallsSearch;
+  onChange: (change: CallsSearch) => void;
+}) {
+  const given = describeConditions(search);
+  if (given.length === 0) {
+    return (
+      <div className="calls-empty">
+        <p className="prose">
+          <span className="mono given">{projectId}</span> has no calls that your key may read. The first one appears
+          here by itself.
+        </p>
+        <FirstTrace projectId={projectId} />
+      </div>
+    );
+  }
+  return (
+    <div className="calls-empty">
+      <p>There are no such calls. Drop a condition:</p>
+      <ul>
+        {given.map(({ words, without }, index) => (
+          <li key={words}>
+            <button onClick={() => onChange(without)}>
+              <span className="given">{words}</span>
+            </button>{" "}
+            {index === given.length - 1 && <kbd>Backspace</kbd>}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

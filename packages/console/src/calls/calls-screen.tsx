@@ -97,6 +97,7 @@ export function CallsScreen() {
   };
   const last = describeConditions(search).at(-1);
   const hasRows = state.count > 0;
+  const canAct = hasRows || hasChosen;
   useCommands({ scope: "Calls" }, callsCommands, {
     next: hasRows ? () => setCurrent(current + 1) : undefined,
     previous: hasRows ? () => setCurrent(current - 1) : undefined,
@@ -113,10 +114,10 @@ export function CallsScreen() {
     choose: current < 0 ? undefined : () => toggle(pages.row(current)?.id ?? ""),
     chooseAll: hasRows ? () => choose("all") : undefined,
     chooseNone: hasChosen ? () => choose([]) : undefined,
-    dataset: hasRows ? () => begin("dataset") : undefined,
-    queue: hasRows ? () => begin("queue") : undefined,
-    feedback: hasRows ? () => begin("feedback") : undefined,
-    delete: hasRows ? () => begin("delete") : undefined,
+    dataset: canAct ? () => begin("dataset") : undefined,
+    queue: canAct ? () => begin("queue") : undefined,
+    feedback: canAct ? () => begin("feedback") : undefined,
+    delete: canAct ? () => begin("delete") : undefined,
     curl: () =>
       copyText(asCurl(serviceUrl(), "/calls/page", tableRequest(projectId, search, openedAt)), "the request as curl"),
     columns: () => setDialog("columns"),

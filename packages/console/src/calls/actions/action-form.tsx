@@ -50,10 +50,10 @@ export function ActionForm<Res extends Response>({
   const [state, setState] = useState<{ isSending?: true; error?: unknown; done?: Res }>({});
   const of = Math.min(count.data ?? 0, mostAtOnce);
   const words = counted(of, "call");
-  const send = async (expected_count: number) => {
+  const send = async (expected: number) => {
     setState({ isSending: true });
     try {
-      setState({ done: await act({ ...selection, sort_by: order, expected_count, limit: mostAtOnce }) });
+      setState({ done: await act({ ...selection, sort_by: order, expected_count: expected, limit: mostAtOnce }) });
       onDone();
     } catch (error) {
       setState({ error });

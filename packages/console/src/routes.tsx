@@ -3,6 +3,7 @@ import { readCallsSearch } from "./calls/calls-search.js";
 import type { CallsSearch } from "./calls/calls-search.js";
 import { readCallsView } from "./calls/calls-view.js";
 import type { CallsView } from "./calls/calls-view.js";
+import { readHomeSearch } from "./home/home-search.js";
 import { HomeScreen } from "./home/home-screen.js";
 import { readLibrarySearch } from "./library/library-search.js";
 import { readSearch, writeSearch } from "./search-params.js";
@@ -13,7 +14,12 @@ import { Shell } from "./shell/shell.js";
 import { readThreadsSearch } from "./threads/threads-search.js";
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NoPage });
-const home = createRoute({ getParentRoute: () => root, path: "/", component: HomeScreen });
+const home = createRoute({
+  getParentRoute: () => root,
+  path: "/",
+  validateSearch: readHomeSearch,
+  component: HomeScreen,
+});
 const logIn = createRoute({
   getParentRoute: () => root,
   path: "/login",

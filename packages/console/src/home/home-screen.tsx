@@ -9,6 +9,7 @@ import { useSession } from "../session/session-context.js";
 import { Failure } from "../ui/failure.js";
 import { Waiting } from "../ui/waiting.js";
 import { ProjectsTable } from "./projects-table.js";
+import { RunningNow } from "./running-now.js";
 import "./home-screen.css";
 
 /** The projects of the key; until there is a call, how to send one. The first call that arrives is opened. */
@@ -39,7 +40,15 @@ export function HomeScreen() {
   return (
     <main className="home">
       {data === undefined && error === null && <Waiting what="Loading projects" />}
-      {data !== undefined && (first === undefined ? <Newcomer /> : <ProjectsTable projects={data} />)}
+      {data !== undefined &&
+        (first === undefined ? (
+          <Newcomer />
+        ) : (
+          <>
+            <ProjectsTable projects={data} />
+            <RunningNow projects={data} />
+          </>
+        ))}
       {error !== null && (
         <Failure
           what={data === undefined ? "The projects cannot be read." : "The list is old."}

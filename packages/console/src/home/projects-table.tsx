@@ -1,20 +1,24 @@
 import type { ProjectSummary } from "@heddle/client/tracing";
-import { Link, useNavigate } from "@tanstack/react-router";
-import { useRef, useState } from "react";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useRef } from "react";
 import { useCommands } from "../commands/use-commands.js";
 import { linkToProject } from "../project/project-link.js";
 import { Ago } from "../ui/ago.js";
-import { counted, formatCount } from "../ui/format.js";
+import { counted, formatCost, formatCount } from "../ui/format.js";
 import { homeCommands } from "./home-commands.js";
+import { useLastDay } from "./use-last-day.js";
+import type { LastDay } from "./use-last-day.js";
 import "./projects-table.css";
 
 /** The projects, the row under the cursor on the thread. */
 export function ProjectsTable({ projects }: { projects: readonly ProjectSummary[] }) {
-  const [filter, setFilter] = useState("");
-  // By name: the order changes while calls arrive.
-  const [cursor, setCursor] = useState<string>();
+  // The cursor is at a name: the order changes while calls arrive.
+  const { q: filter = "", at: cursor } = useSearch({ from: "/" });
   const field = useRef<HTMLInputElement>(null);
-  const navigate = useNavigate();
+  const navigate = useNavigate({ from: "/" });
+  const lastDay = useLastDay(projects);
+  const setFilter = (text: string) => void navigate({ search: text === "" ? {} : { q: text }, replace: true });
+  const setCursor = (at: string | undefined) => void navigate({ search: (given) => ({ ...given, at }), replace: true });
   const shown = projects.filter(({ project_id }) => project_id.toLowerCase().includes(filter.toLowerCase()));
   const found = shown.findIndex(({ project_id }) => project_id === cursor);
   const at = found < 0 ? 0 : found;
@@ -69,6 +73,12 @@ export function ProjectsTable({ projects }: { projects: readonly ProjectSummary[
               <th scope="col" className="figure">
                 running
               </th>
+              <th scope="col" className="figure" title="Calls of the last 24 hours that failed">
+                failed, 24 h
+              </th>
+              <th scope="col" className="figure wide" title="Cost of the calls of the last 24 hours">
+                cost, 24 h
+              </th>
               <th scope="col" className="figure">
                 last call
               </th>
@@ -79,7 +89,12 @@ export function ProjectsTable({ projects }: { projects: readonly ProjectSummary[
           </thead>
           <tbody>
             {shown.map((project, index) => (
-              <ProjectRow key={project.project_id} project={project} isCurrent={index === at} />
+              <ProjectRow
+                key={project.project_id}
+                project={project}
+                lastDay={lastDay.get(project.project_id)}
+                isCurrent={index === at}
+              />
             ))}
           </tbody>
         </table>
@@ -93,9 +108,11 @@ const keepInView = (row: HTMLElement | null) => row?.scrollIntoView({ block: "ne
 
 function ProjectRow({
   project: { project_id, call_count, running, last_started_at, created_at },
+  lastDay,
   isCurrent,
 }: {
   project: ProjectSummary;
+  lastDay: LastDay | undefined;
   isCurrent: boolean;
 }) {
   return (
@@ -107,6 +124,17 @@ function ProjectRow({
       </th>
       <td className="figure">{formatCount(call_count)}</td>
       <td className="figure">{running > 0 && <span className="is-running">● {formatCount(running)}</span>}</td>
+      <td className="figure">
+        {lastDay !== undefined && lastDay.errors > 0 && (
+          <Link {...linkToProject(project_id)} search={{ status: "error", since: "24h" }} className="is-error">
+            ✗ {formatCount(lastDay.errors)}
+            {lastDay.since !== undefined && "+"}
+          </Link>
+        )}
+      </td>
+      <td className="figure wide">
+        {lastDay?.cost !== undefined && <span title={String(lastDay.cost)}>{formatCost(lastDay.cost)}</span>}
+      </td>
       <td className="figure quiet">{last_started_at === undefined ? "none" : <Ago time={last_started_at} />}</td>
       <td className="figure quiet wide">
         <Ago time={created_at} />

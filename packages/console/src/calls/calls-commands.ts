@@ -21,5 +21,6 @@ export const callsCommands = {
   delete: { title: "Delete the chosen calls, once confirmed", keys: ["Delete"] },
   curl: { title: "Copy the request as curl", keys: ["Y"] },
   columns: { title: "Choose columns", keys: ["c"] },
+  views: { title: "Open or save a view", keys: ["v"] },
   live: { title: "Look for new calls, or stop that", keys: ["."] },
 };

@@ -19,6 +19,7 @@ import { tableRequest, useCallPages } from "./use-call-pages.js";
 import { Facets } from "./facets/facets.js";
 import { ConditionDialog } from "./condition-dialog.js";
 import { CallsHistogram } from "./histogram/histogram.js";
+import { ViewsDialog } from "./views/views-dialog.js";
 import { useNewerCalls } from "./use-newer-calls.js";
 import type { PagesState } from "./call-pages.js";
 import { CallsSummary } from "./calls-summary.js";
@@ -43,7 +44,7 @@ export function CallsScreen() {
   const { pages, openedAt, state } = useCallPages(projectId, search);
   const [isLive, setLive] = useState(true);
   const [atEnd, setAtEnd] = useState(false);
-  const [dialog, setDialog] = useState<"columns" | "condition">();
+  const [dialog, setDialog] = useState<"columns" | "condition" | "views">();
   const textField = useRef<HTMLInputElement>(null);
   // Under another order than time, new calls have no place at its beginning.
   useNewerCalls({ pages, projectId, search }, isLive && search.sort === undefined);
@@ -121,6 +122,7 @@ export function CallsScreen() {
     curl: () =>
       copyText(asCurl(serviceUrl(), "/calls/page", tableRequest(projectId, search, openedAt)), "the request as curl"),
     columns: () => setDialog("columns"),
+    views: () => setDialog("views"),
     live: search.sort === undefined ? () => setLive(!isLive) : undefined,
   });
 
@@ -152,6 +154,7 @@ export function CallsScreen() {
           onAdd={() => setDialog("condition")}
         />
         <CallsSummary
+          onViews={() => setDialog("views")}
           onFacets={() => show({ panel: search.panel === undefined ? "facets" : undefined })}
           state={state}
           isLive={isLive && search.sort === undefined}
@@ -237,8 +240,22 @@ export function CallsScreen() {
           onClose={() => setDialog(undefined)}
         />
       )}
+      {dialog === "views" && (
+        <ViewsDialog
+          projectId={projectId}
+          search={search}
+          onOpen={(view) => {
+            setDialog(undefined);
+            void navigate({ search: view });
+          }}
+          onClose={() => setDialog(undefined)}
+        />
+      )}
       {dialog === "columns" && (
         <ColumnsDialog
+          projectId={projectId}
+          search={search}
+          openedAt={openedAt}
           paths={paths}
           onChange={(chosen) => change({ cols: chosen.join(",") || "," })}
           onClose={() => setDialog(undefined)}

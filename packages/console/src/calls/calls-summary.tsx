@@ -5,11 +5,13 @@ import type { CallsSearch } from "./calls-search.js";
 /** How many calls there are, in which order, and whether new ones are looked for. */
 export function CallsSummary({
   onFacets,
+  onViews,
   state: { total, count, hasBefore, hasAfter },
   isLive,
   search,
 }: {
   onFacets: () => void;
+  onViews: () => void;
   state: PagesState;
   isLive: boolean;
   search: CallsSearch;
@@ -25,6 +27,9 @@ export function CallsSummary({
       )}
       <span className="quiet">{search.sort === undefined ? "newest first" : "longest first"}</span>
       {isLive ? <span className="is-running">● live</span> : <span className="quiet">○ not live</span>}
+      <button className="plain" onClick={onViews}>
+        Views <kbd>v</kbd>
+      </button>
       <button className="plain" aria-pressed={search.panel === "facets"} onClick={onFacets}>
         Facets <kbd>b</kbd>
       </button>

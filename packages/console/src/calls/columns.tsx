@@ -22,7 +22,7 @@ export const selectedProperties = [
 export const markColumn = (isChosen: (id: string) => boolean, onToggle: (id: string) => void): Column<TableRow> => ({
   id: "chosen",
   title: <span className="unseen">chosen</span>,
-  width: 48,
+  width: 56,
   cell: ({ id }) => (
     <button
       className="chosen-mark"

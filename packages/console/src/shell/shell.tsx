@@ -56,8 +56,9 @@ export function Shell() {
         )}
         <div className="top-end">
           <a href="../docs/">Docs</a>
-          <button className="plain" onClick={() => setOpen("keys")}>
-            Keys <kbd>?</kbd>
+          <button className="plain" aria-label="Keys" onClick={() => setOpen("keys")}>
+            <span className="top-word">Keys </span>
+            <kbd>?</kbd>
           </button>
           <UserMenu />
         </div>

@@ -22,6 +22,7 @@ export function UserMenu() {
           {me.owner === true ? "The owner key" : <KeyName {...me.key} />} {roles[me.role]}
           {me.projects !== undefined && ` in ${me.projects.join(", ")}`}.
         </p>
+        <a href="../docs/">Documentation</a>
         <Link to="/settings/{-$part}">Keys and system check</Link>
         <button onClick={() => void session.logOut("here")}>Log out</button>
         <button className="plain" onClick={() => void session.logOut("everywhere")}>

@@ -123,4 +123,36 @@ describe.skipIf(chromiumPath === undefined)("finding calls in the console", { ti
     await page.getByText("1 call", { exact: true }).waitFor();
     expect(problems).toEqual([]);
   });
+
+  test("columns are chosen from the fields that calls have, and a view keeps them with the conditions", async () => {
+    const projectId = newProject();
+    await writeCalls(tested.service, projectId, [
+      { name: "answer", ms: 1, inputs: '{"question":"why","n":1.0}' },
+      { name: "other", ms: 1 },
+    ]);
+    const visited = await tested.open(`${projectId}/calls?op=answer`);
+    const { page, problems } = visited;
+    await page.getByText("1 call", { exact: true }).waitFor();
+    await page.keyboard.press("c");
+    await page.getByRole("button", { name: "+ inputs.n" }).click();
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.getByRole("columnheader", { name: "inputs.n" }).waitFor();
+    await page.keyboard.press("v");
+    const dialog = page.getByRole("dialog", { name: "Views" });
+    await dialog.getByLabel("Save what the table shows as").fill("Späte <b>");
+    await page.keyboard.press("Enter");
+    await dialog.getByText("Späte <b>").waitFor();
+    expect(await axeInBothSchemes(visited)).toEqual([]);
+    await page.goto(`${tested.url}/console/${projectId}/calls`);
+    await page.getByText("2 calls", { exact: true }).waitFor();
+    await page.keyboard.press("v");
+    await dialog.getByText("Späte <b>").click();
+    await page.getByText("1 call", { exact: true }).waitFor();
+    await page.getByRole("columnheader", { name: "inputs.n" }).waitFor();
+    expect(search(page).get("op")).toBe("answer");
+    await page.keyboard.press("v");
+    await dialog.getByRole("button", { name: /^Delete the view/ }).click();
+    await dialog.getByText("There are none.").waitFor();
+    expect(problems).toEqual([]);
+  });
 });

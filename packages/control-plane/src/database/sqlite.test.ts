@@ -15,6 +15,7 @@ import { trackingRunCases } from "../../test/tracking-run-cases.js";
 import { trainingJobCases } from "../../test/training-job-cases.js";
 import { trainingModelCases } from "../../test/training-model-cases.js";
 import { openControlPlane } from "../index.js";
+import type { Statements } from "./database.js";
 import { openSqlite } from "./sqlite.js";
 
 const made: string[] = [];
@@ -89,6 +90,29 @@ test("a write waits for another connection's transaction instead of failing", as
   expect(await second.rows("SELECT id FROM notes ORDER BY id")).toEqual([{ id: "patient" }, { id: "slow" }]);
   await Promise.all([first.close(), second.close()]);
 });
+
+test.each(["in a transaction", "one after the other"])(
+  "many statements let others work in between: %s",
+  async (how) => {
+    const database = openSqlite(await path());
+    await database.run("CREATE TABLE notes (id TEXT)");
+    let turns = 0;
+    const timer = setInterval(() => turns++, 0);
+    let read: Promise<unknown> | undefined;
+    const write = async (statements: Statements) => {
+      for (const began = performance.now(); performance.now() - began < 200;) {
+        await statements.run("INSERT INTO notes (id) VALUES ($1)", ["x".repeat(1000)]);
+        read ??= database.rows("SELECT count(*) > 1 AS all_of_them FROM notes");
+      }
+    };
+    await (how === "in a transaction" ? database.transaction(write) : write(database));
+    clearInterval(timer);
+    expect(turns).toBeGreaterThan(3);
+    // Nobody sees a transaction before its end.
+    expect(await read).toEqual([{ all_of_them: how === "in a transaction" ? 1n : 0n }]);
+    await database.close();
+  },
+);
 
 test("a full disk asks for another try, reads go on, and writes work when there is space again", async () => {
   const database = openSqlite(await path());

@@ -1,4 +1,4 @@
-import { setTimeout } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 import { mutex } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
 import Libsql from "libsql";
@@ -7,15 +7,35 @@ import type { Database, Row, SqlValue, Statements } from "./database.js";
 /** Statements with a filter or an order differ in their text: there are more than are worth to be kept. */
 const maxPrepared = 500;
 
+/** Milliseconds of statements after which the event loop turns, also inside of a transaction. */
+const mostAtOnceMs = 8;
+
 /**
  * The SQLite driver: one connection, durable at every commit. Calls of the library are synchronous and take
- * microseconds; a write waits up to 5 s for another writer and then fails as `busy`.
+ * microseconds; a write waits up to 5 s for another writer and then fails as `busy`. However many statements follow each
+ * other, the thread is not held for longer than one of them and some milliseconds.
  */
 export function openSqlite(path: string): Database {
   const connection = connect(path);
   const prepared = new Map<string, ReturnType<typeof connection.prepare>>();
 
+  let heldMs = 0;
+  const turn = async (): Promise<void> => {
+    if (heldMs < mostAtOnceMs) return;
+    heldMs = 0;
+    await setImmediate();
+  };
+
   const execute = (sql: string, params: readonly SqlValue[] = []): Row[] => {
+    const began = performance.now();
+    try {
+      return executeNow(sql, params);
+    } finally {
+      heldMs += performance.now() - began;
+    }
+  };
+
+  const executeNow = (sql: string, params: readonly SqlValue[]): Row[] => {
     let statement = prepared.get(sql);
     if (statement === undefined) {
       if (prepared.size >= maxPrepared) prepared.clear();
@@ -28,14 +48,23 @@ export function openSqlite(path: string): Database {
     return [];
   };
   const direct: Statements = {
-    rows: async (sql, params) => execute(sql, params),
-    run: async (sql, params) => void execute(sql, params),
+    async rows(sql, params) {
+      await turn();
+      return execute(sql, params);
+    },
+    async run(sql, params) {
+      await turn();
+      execute(sql, params);
+    },
   };
 
   // There is one connection: every other statement waits for the end of an open transaction.
   const runExclusive = mutex();
   const queued = async <T>(work: () => Promise<T>): Promise<T> =>
-    await runExclusive(work).catch((error: unknown) => {
+    await runExclusive(async () => {
+      await turn();
+      return await work();
+    }).catch((error: unknown) => {
       throw sqliteFailure(error, path);
     });
 

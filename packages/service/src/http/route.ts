@@ -7,14 +7,15 @@ interface RouteRequest {
   http: HttpRequest;
   /** Of the path. */
   params: Readonly<Record<string, string>>;
+  /**
+   * Waits for the turn of the key, which ends with the handler: few requests work at the same time. Throws 429 and 503.
+   */
+  turn: () => Promise<void>;
 }
 
 export interface KeyedRequest extends RouteRequest {
   caller: Caller;
-  /**
-   * Reads the body as JSON, and waits for the turn of the key: few requests work at the same time. Throws 400, 413, 415,
-   * 429 and 503.
-   */
+  /** Reads the body as JSON, and waits for the turn. Throws 400, 413, 415, 429 and 503. */
   json: (limits: JsonBodyLimits) => Promise<unknown>;
 }
 

@@ -1,3 +1,4 @@
+import { FairShare } from "@heddle/concurrency";
 import type { Caller } from "@heddle/control-plane";
 import { ClientDisconnected, Problem } from "@heddle/server-stub";
 import type { HttpRequest, HttpServer } from "@heddle/server-stub";
@@ -115,4 +116,27 @@ test("errors are in the form of the route; a client that has left is none", asyn
   thrown = new Problem(403, "no");
   const put = { method: "PUT", target: "/rest/a", header: () => undefined } as unknown as HttpRequest;
   expect(await server(put)).toMatchObject({ drain: true, headers: { connection: "close" } });
+});
+
+test("a handler takes its turn once, whatever the access of its route, and gives it back when it fails", async () => {
+  const turns = new FairShare({ capacity: 1, messages: { key: "key", entity: "entity", all: "all" } });
+  const begun: string[] = [];
+  const ends: Array<() => void> = [];
+  const working: OpenedRoute["handle"] = async ({ turn, params }) => {
+    await turn();
+    await turn();
+    begun.push(params["b"] ?? "");
+    await new Promise<void>((resolve) => ends.push(resolve));
+    throw new Problem(400, "failed");
+  };
+  const route = { ...common, id: "rest", paths: ["/rest/{b*}"], access: "signed" } as const;
+  const options = { turns, authenticate: async () => reader, onError: (error: unknown) => error as Problem };
+  const fetch = toFetch(serveRoutes([{ route, handle: working }], options, next));
+  const [one, other] = ["one", "other"].map((name) => fetch(new Request(`http://in-process/rest/${name}`)));
+  await expect.poll(() => begun).toEqual(["one"]);
+  ends[0]?.();
+  expect((await one)?.status).toBe(400);
+  await expect.poll(() => begun).toEqual(["one", "other"]);
+  ends[1]?.();
+  expect((await other)?.status).toBe(400);
 });

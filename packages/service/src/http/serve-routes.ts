@@ -75,9 +75,11 @@ async function respond(
   request: HttpRequest,
   { authenticate, onError, turns, checkProject }: RouteOptions,
 ): Promise<HttpResponse | undefined> {
-  let turn: Release | undefined;
-  const json = async (limits: JsonBodyLimits): Promise<unknown> =>
-    await readJsonBody(request, limits, async () => (turn = await turns.acquire(currentSharer(), 1, request.signal)));
+  let release: Release | undefined;
+  const turn = async (): Promise<void> => {
+    release ??= await turns.acquire(currentSharer(), 1, request.signal);
+  };
+  const json = async (limits: JsonBodyLimits): Promise<unknown> => await readJsonBody(request, limits, turn);
   try {
     const params = firstOf(patterns, (pattern) => pattern(path));
     if (params === undefined) return undefined;
@@ -89,14 +91,14 @@ async function respond(
       checkAccess(route.id, access, params, caller as Caller);
       if (access.project === "path") checkProject?.(`${params["entity"]}/${params["project"]}`);
     }
-    const response = await handle({ http: request, params, caller: caller as Caller, json });
+    const response = await handle({ http: request, params, caller: caller as Caller, turn, json });
     return withoutBody(request, { ...response, headers: { ...securityHeaders, ...response.headers } });
   } catch (error) {
     const problem = error instanceof ClientDisconnected ? disconnected : (onError(error) ?? unexpected);
     const unread = route.streamed === true && request.method !== "GET" && request.method !== "HEAD";
     return withoutBody(request, errorResponse(problem, errorForms[route.errors](problem), { unread }));
   } finally {
-    turn?.();
+    release?.();
   }
 }
 

@@ -6,6 +6,7 @@ import { readContent } from "../artifacts/read-content.js";
 import { storeContent } from "../artifacts/store-content.js";
 import { filesOf } from "../artifacts/write-directory.js";
 import type { OpenRoute } from "../http/route.js";
+import { currentScope } from "../limits/request-scope.js";
 import { writeAll } from "../http/write-all.js";
 import type { WandbServices } from "./wandb-services.js";
 import { manifestOf } from "./manifest.js";
@@ -26,17 +27,25 @@ export const signedUrlRoute: OpenRoute<{ services: WandbServices }> = {
   streamed: true,
   open:
     ({ services }) =>
-    async ({ http, params: { token = "" } }) => {
+    async ({ http, params: { token = "" }, turn }) => {
       const grant = await readGrant(services.control, token);
-      return http.method === "PUT" ? await receive(services, grant, http) : await send(services, grant, http);
+      return http.method === "PUT" ? await receive(services, grant, http, turn) : await send(services, grant, http);
     },
 };
 
-async function receive(services: WandbServices, grant: Grant, request: HttpRequest): Promise<HttpResponse> {
+async function receive(
+  services: WandbServices,
+  grant: Grant,
+  request: HttpRequest,
+  turn: () => Promise<void>,
+): Promise<HttpResponse> {
   if (grant.kind === "content") {
     await storeContent(services, grant.project_id, openBody(request, maxContentBytes), { md5: grant.md5 });
   } else if (grant.kind === "manifest") {
-    const text = decodeText(await readBody(request, maxManifestBytes));
+    const bytes = await readBody(request, maxManifestBytes);
+    await turn();
+    await currentScope()?.hold(bytes.length);
+    const text = decodeText(bytes);
     await services.control.artifacts.drafts.setManifest(grant.draft_id, text);
   } else throw new HeddleError("forbidden", "the URL is for reading");
   return { status: 200, headers: jsonType, body: "{}" };

@@ -12,6 +12,7 @@ import { toFetch } from "@heddle/server-stub/fetch";
 import { BodiesInFlight, listen } from "@heddle/server-stub/node";
 import { testDatabase } from "@heddle/trace-store/testing";
 import { watchKeys } from "../src/access/watch-keys.js";
+import { behindProxies } from "../src/http/behind-proxies.js";
 import { createApp } from "../src/boot/app.js";
 import { openCompletions } from "../src/chat-completions/open-completions.js";
 import { controlPlaneUrl, readConfig } from "../src/config/config.js";
@@ -122,11 +123,12 @@ export async function openTestService(
   });
   const { limits } = config;
   const keyWatch = watchKeys(control, 200);
-  const app = withScope(server, {
+  const scoped = withScope(server, {
     memory: openWorkingMemory(limits),
     maxBytes: limits.maxResponseBytes,
     observers: [keyWatch],
   });
+  const app = behindProxies(scoped, config.trustedProxies);
   const serve = toFetch(app);
   const fetch = (input: Request | string | URL, init?: RequestInit) => serve(new Request(input, init));
   const closing: (() => unknown)[] = [() => keyWatch.stop()];

@@ -10,6 +10,7 @@ import { BodiesInFlight } from "@heddle/server-stub/node";
 import { openTraceStore } from "@heddle/trace-store";
 import type { TraceStore } from "@heddle/trace-store";
 import { watchKeys } from "../access/watch-keys.js";
+import { behindProxies } from "../http/behind-proxies.js";
 import { createApp } from "./app.js";
 import { endComputing } from "../computing/computing.js";
 import { scheduleBlobCollection } from "../operations/blobs/collect-blobs.js";
@@ -201,7 +202,8 @@ export async function startService(
     const keys = watchKeys(control);
     closing.push(() => keys.stop());
     const observers = [keys, ...observability.requests];
-    const served = withScope(app.server, { memory, maxBytes: config.limits.maxResponseBytes, observers });
+    const scoped = withScope(app.server, { memory, maxBytes: config.limits.maxResponseBytes, observers });
+    const served = behindProxies(scoped, config.trustedProxies);
     const bodies = new BodiesInFlight({
       maxBodyBytesInFlight: config.bodyMemoryBytes,
       bodyStallMs: config.bodyTimeoutMs,

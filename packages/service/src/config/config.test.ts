@@ -8,6 +8,7 @@ test("defaults work without any variable", () => {
     port: 4680,
     publicUrl: undefined,
     publicUrls: [],
+    trustedProxies: ["127.0.0.0/8", "::1"],
     dataDir: "/home/me/.heddle",
     modelsDir: "/home/me/.heddle/models",
     textIndex: "bloom",
@@ -124,6 +125,22 @@ test("an empty variable means unset", () => {
 test("the engine's memory is given with its unit", () => {
   expect(readConfig({ HEDDLE_ENGINE_MEMORY: "1.5GB" }).engineMemoryBytes).toBe(1_500_000_000);
   expect(readConfig({ HEDDLE_ENGINE_MEMORY: "1024 MiB" }).engineMemoryBytes).toBe(2 ** 30);
+});
+
+test("trusted proxies are addresses and networks", () => {
+  const given = (text: string) => readConfig({ HEDDLE_TRUSTED_PROXIES: text }).trustedProxies;
+  expect(given("10.0.0.5, 172.16.0.0/12,fd00::/8")).toEqual(["10.0.0.5", "172.16.0.0/12", "fd00::/8"]);
+  expect(given("none")).toEqual([]);
+  for (const wrong of [
+    "proxy.example",
+    "10.0.0.0/33",
+    "10.0.0.0/",
+    "10.0.0.0/8/8",
+    "::1/129",
+    "fe80::1%eth0",
+    "10.0.0.5:80",
+  ])
+    expect(() => given(wrong), wrong).toThrow("HEDDLE_TRUSTED_PROXIES");
 });
 
 test("origins of pages are separated by commas", () => {

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import type { RemoteModel } from "@heddle/remote-engine";
 import { ConfigError } from "./config-error.js";
+import { parseNetwork } from "./network.js";
 import type { Provider } from "./provider-settings.js";
 import { readProviders, readProvidersFile } from "./read-providers.js";
 import { readRemoteModels } from "./read-remote-models.js";
@@ -99,6 +100,16 @@ function publicUrl(given: string): string | undefined {
   if (url === undefined || url.href !== url.origin + url.pathname || /[?#]/.test(given)) return undefined;
   return url.href.replace(/(?<!\/)\/+$/, "");
 }
+
+/** Addresses and networks. */
+export const networks: Kind<string[]> = {
+  rule: "addresses and networks such as 10.0.0.5,172.16.0.0/12,::1, or none",
+  parse(given) {
+    if (given.trim() === "none") return [];
+    const found = given.split(",").map((network) => network.trim());
+    return found.every((network) => parseNetwork(network) !== undefined) ? found : undefined;
+  },
+};
 
 /** A wildcard is not an origin: every page that a user of the service opens could then use it. */
 export const origins: Kind<string[]> = {

@@ -8,6 +8,7 @@ import {
   httpUrl,
   matching,
   metricsPort,
+  networks,
   numberFrom,
   oneOf,
   onOrOff,
@@ -45,6 +46,13 @@ export const settings = {
     unset: "what the header Host of each request says",
     meaning:
       "where clients reach the service, as https://heddle.example.com or https://example.com/heddle: the URLs that it gives begin so. Several are separated by commas, the first is given; browsers log in under these names, addresses and names of this machine only",
+  },
+  trustedProxies: {
+    name: "HEDDLE_TRUSTED_PROXIES",
+    kind: networks,
+    default: "127.0.0.0/8,::1",
+    meaning:
+      "addresses and networks of the proxies in front of the service, separated by commas: their X-Forwarded-For and X-Forwarded-Proto are believed, those of others are not; none for no proxy",
   },
   dataDir: {
     name: "HEDDLE_DATA_DIR",

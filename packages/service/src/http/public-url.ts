@@ -10,7 +10,7 @@ const hostPattern = /^(?:[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::\
  */
 export function publicUrl(config: Pick<Config, "publicUrl">, request: HttpRequest): string {
   if (config.publicUrl !== undefined) return config.publicUrl;
-  // A proxy that ends TLS says so, since the service itself speaks plain HTTP.
+  // A proxy that ends TLS says so, since the service itself speaks plain HTTP. Of peers that are not trusted it is not there.
   const protocol = request.header("x-forwarded-proto") === "https" ? "https" : "http";
   const host = request.header("host") ?? "localhost";
   if (hostPattern.test(host)) return `${protocol}://${host}`;

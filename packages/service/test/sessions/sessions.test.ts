@@ -193,6 +193,25 @@ test("a thousand wrong log-ins get ten responses about the key, and the rest has
   }
 });
 
+test("behind a proxy, wrong log-ins of one client do not keep the others from logging in", async () => {
+  const guarded = await openTestService();
+  try {
+    const baseUrl = await guarded.listen();
+    const logInFrom = async (client: string, key: string) => {
+      const headers = { "x-forwarded-for": `198.51.100.1, ${client}` };
+      const init = { method: "POST", headers, body: JSON.stringify({ api_key: key }) };
+      return (await fetch(`${baseUrl}/sessions`, init)).status;
+    };
+    for (let attempt = 0; attempt < 10; attempt++) {
+      expect(await logInFrom("203.0.113.9", "x".repeat(40))).toBe(401);
+    }
+    expect(await logInFrom("203.0.113.9", guarded.owner_key)).toBe(429);
+    expect(await logInFrom("203.0.113.10", guarded.owner_key)).toBe(200);
+  } finally {
+    await guarded.close();
+  }
+});
+
 test("the client sends the token of a session, over a socket, with the cookie that the browser has", async () => {
   const baseUrl = await service.listen();
   const key = await service.key({ role: "read" });

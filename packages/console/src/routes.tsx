@@ -50,9 +50,10 @@ const calls = createRoute({
 const call = createRoute({
   getParentRoute: () => root,
   path: "/$entity/$project/calls/$callId",
-  validateSearch: (given: Record<string, unknown>): CallsSearch & { span?: string } => ({
+  validateSearch: (given: Record<string, unknown>): CallsSearch & { span?: string; show?: "json" } => ({
     ...readCallsSearch(given),
     ...(typeof given["span"] === "string" && { span: given["span"] }),
+    ...(given["show"] === "json" && { show: "json" as const }),
   }),
   component: lazyRouteComponent(() => import("./call/call-screen.js"), "CallScreen"),
 });

@@ -18,7 +18,7 @@ import "./call-screen.css";
 export function CallScreen() {
   const from = "/$entity/$project/calls/$callId";
   const { entity, project, callId } = useParams({ from });
-  const { span, ...search } = useSearch({ from });
+  const { span, show, ...search } = useSearch({ from });
   const projectId = `${entity}/${project}`;
   const navigate = useNavigate({ from });
   const { pages, state } = useCallPages(projectId, search);
@@ -83,6 +83,13 @@ export function CallScreen() {
           traceId={call.data.trace_id}
           selected={span ?? callId}
           onSelect={select}
+          show={show ?? "messages"}
+          onShow={(now) =>
+            void navigate({
+              search: (given) => ({ ...given, show: now === "messages" ? undefined : now }),
+              replace: true,
+            })
+          }
         />
       )}
     </main>

@@ -1,3 +1,13 @@
+import { useMemo } from "react";
+import { useCommands } from "../commands/use-commands.js";
+import { serviceUrl } from "../session/service-url.js";
+import { copyText } from "../ui/notice.js";
+import { Conversation } from "./conversation/conversation.js";
+import { messagesOf } from "./conversation/messages.js";
+import { Cost } from "./cost/cost.js";
+import { Feedback } from "./feedback/feedback.js";
+import { chatRequestOf, replayAsCurl, replayAsTypeScript } from "./replay/replay.js";
+import { spanCommands } from "./span-commands.js";
 import { JsonView } from "../json/json-view.js";
 import { Status } from "../call-parts/status.js";
 import { CopyButton } from "../ui/copy-button.js";
@@ -10,27 +20,67 @@ import type { CallFacts } from "./call-facts.js";
 import { useCall } from "./use-call.js";
 import "./span-details.css";
 
+/** A call of a model is shown as its messages, unless the reader wants the JSON. */
+export type Shown = "messages" | "json";
+
+interface Props {
+  projectId: string;
+  id: string;
+  show: Shown;
+  onShow: (show: Shown) => void;
+}
+
 /** A call with everything that was recorded of it, as it was sent. */
-export function SpanDetails({ projectId, id }: { projectId: string; id: string }) {
+export function SpanDetails({ projectId, id, show, onShow }: Props) {
   const { data: call, error, refetch } = useCall(projectId, id);
   return (
     <section className="span" aria-label="Call">
       {error !== null && <Failure what="The call cannot be read." error={error} onRetry={() => void refetch()} />}
       {call === undefined && error === null && <Waiting what="Loading the call" />}
       {call === null && <p>The call was deleted.</p>}
-      {call !== undefined && call !== null && <Details call={call} />}
+      {call !== undefined && call !== null && (
+        <>
+          <Details key={call.id} call={call} show={show} onShow={onShow} />
+          <Cost projectId={projectId} callId={id} />
+          <Feedback key={`feedback ${call.id}`} projectId={projectId} callId={id} />
+          <Facts call={call} />
+        </>
+      )}
     </section>
   );
 }
 
-function Details({ call }: { call: CallFacts }) {
-  const { op_name, thread_id, exception, started_at, ended_at } = call;
+function Details({ call, show, onShow }: { call: CallFacts } & Pick<Props, "show" | "onShow">) {
+  const { exception, started_at, ended_at, inputs, output } = call;
+  const messages = useMemo(() => messagesOf({ inputs: inputs.text, output: output?.text }), [inputs, output]);
+  const request = useMemo(() => chatRequestOf(inputs.text), [inputs]);
+  const isConversation = messages.length > 0 && show === "messages";
+  useCommands({ scope: "Span" }, spanCommands, {
+    show: messages.length === 0 ? undefined : () => onShow(isConversation ? "json" : "messages"),
+    replay:
+      request === undefined ? undefined : () => copyText(replayAsCurl(serviceUrl(), request), "the replay as curl"),
+    replayTypeScript:
+      request === undefined
+        ? undefined
+        : () => copyText(replayAsTypeScript(serviceUrl(), request), "the replay as TypeScript"),
+  });
   return (
     <>
       <header className="span-head">
         <h2 className="given">{visibleLine(nameOfCall(call))}</h2>
         <Status status={statusOf(call)} />
         {ended_at !== undefined && <span>{formatDuration(Date.parse(ended_at) - Date.parse(started_at))}</span>}
+        {messages.length > 0 && (
+          <button className="plain" onClick={() => onShow(isConversation ? "json" : "messages")}>
+            {isConversation ? "As JSON" : "As messages"} <kbd>m</kbd>
+          </button>
+        )}
+        {request !== undefined && (
+          <span>
+            <CopyButton text={() => replayAsCurl(serviceUrl(), request)} label="Replay as curl" />{" "}
+            <CopyButton text={() => replayAsTypeScript(serviceUrl(), request)} label="as TypeScript" />
+          </span>
+        )}
       </header>
       {exception !== undefined && (
         <div className="span-part">
@@ -38,24 +88,36 @@ function Details({ call }: { call: CallFacts }) {
           <pre className="span-text is-error given">{visibleText(exception)}</pre>
         </div>
       )}
-      <Part name="inputs" text={call.inputs.text} />
-      <Part
-        name="output"
-        text={ended_at === undefined && call.output?.text === "null" ? undefined : call.output?.text}
-        missing={ended_at === undefined ? "Not there yet: the call runs." : "None."}
-      />
-      <Part name="summary" text={call.summary?.text} missing="None." />
-      <Part name="attributes" text={call.attributes.text} />
-      <dl className="span-facts">
-        <Fact name="id" value={call.id} />
-        <Fact name="trace" value={call.trace_id} />
-        {call.parent_id !== undefined && <Fact name="parent" value={call.parent_id} />}
-        {thread_id !== undefined && <Fact name="thread" value={thread_id} />}
-        {op_name !== undefined && <Fact name="op" value={op_name} />}
-        <Fact name="started" value={started_at} />
-        {ended_at !== undefined && <Fact name="ended" value={ended_at} />}
-      </dl>
+      {isConversation ? (
+        <Conversation messages={messages} />
+      ) : (
+        <>
+          <Part name="inputs" text={inputs.text} />
+          <Part
+            name="output"
+            text={ended_at === undefined && output?.text === "null" ? undefined : output?.text}
+            missing={ended_at === undefined ? "Not there yet: the call runs." : "None."}
+          />
+          <Part name="summary" text={call.summary?.text} missing="None." />
+          <Part name="attributes" text={call.attributes.text} />
+        </>
+      )}
     </>
+  );
+}
+
+function Facts({ call }: { call: CallFacts }) {
+  const { op_name, thread_id, started_at, ended_at } = call;
+  return (
+    <dl className="span-facts">
+      <Fact name="id" value={call.id} />
+      <Fact name="trace" value={call.trace_id} />
+      {call.parent_id !== undefined && <Fact name="parent" value={call.parent_id} />}
+      {thread_id !== undefined && <Fact name="thread" value={thread_id} />}
+      {op_name !== undefined && <Fact name="op" value={op_name} />}
+      <Fact name="started" value={started_at} />
+      {ended_at !== undefined && <Fact name="ended" value={ended_at} />}
+    </dl>
   );
 }
 

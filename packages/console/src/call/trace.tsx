@@ -8,6 +8,7 @@ import { Waiting } from "../ui/waiting.js";
 import { useOutline } from "./use-call.js";
 import type { Folding, OutlineRow } from "./outline.js";
 import { SpanDetails } from "./span-details.js";
+import type { Shown } from "./span-details.js";
 import { TraceTree, treeRowHeight } from "./trace-tree.js";
 import { traceCommands } from "./trace-commands.js";
 
@@ -17,10 +18,12 @@ interface Props {
   /** Id of the call whose details are shown. */
   selected: string;
   onSelect: (id: string) => void;
+  show: Shown;
+  onShow: (show: Shown) => void;
 }
 
 /** The tree of a trace with its times, and the call under the cursor. */
-export function Trace({ projectId, traceId, selected, onSelect }: Props) {
+export function Trace({ projectId, traceId, selected, onSelect, show, onShow }: Props) {
   const { data: outline, error, refetch } = useOutline(projectId, traceId);
   const [folding, setFolding] = useState<Folding>({ closed: new Set(), unfolded: new Set() });
   /** A row that is no call: a fold, a missing parent. */
@@ -106,7 +109,7 @@ export function Trace({ projectId, traceId, selected, onSelect }: Props) {
           </>
         )}
       </section>
-      <SpanDetails projectId={projectId} id={selected} />
+      <SpanDetails projectId={projectId} id={selected} show={show} onShow={onShow} />
     </div>
   );
 }

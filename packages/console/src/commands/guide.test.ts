@@ -2,6 +2,8 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { callCommands } from "../call/call-commands.js";
+import { feedbackCommands } from "../call/feedback/feedback-commands.js";
+import { spanCommands } from "../call/span-commands.js";
 import { traceCommands } from "../call/trace-commands.js";
 import { callsCommands } from "../calls/calls-commands.js";
 import { histogramCommands } from "../calls/histogram/histogram-commands.js";
@@ -20,6 +22,8 @@ const scopes: Record<string, Commands> = {
   Histogram: histogramCommands,
   Call: callCommands,
   Trace: traceCommands,
+  Span: spanCommands,
+  Feedback: feedbackCommands,
   Threads: threadsCommands,
   Thread: threadCommands,
   Library: libraryCommands,
@@ -33,7 +37,7 @@ const screens = [
   ["Projects"],
   ["Calls"],
   ["Histogram"],
-  ["Call", "Trace"],
+  ["Call", "Trace", "Span", "Feedback"],
   ["Threads"],
   ["Thread"],
   ["Library"],

@@ -7,8 +7,8 @@ export interface NewFeedback {
 /** What keys 1 to 5 give. */
 export const emojis = ["👍", "👎", "🎉", "❤️", "❓"] as const;
 
-const reactionType = "wandb.reaction.1";
-const noteType = "wandb.note.1";
+export const reactionType = "wandb.reaction.1";
+export const noteType = "wandb.note.1";
 /** Characters of a note. */
 export const longestNote = 1024;
 

@@ -1,0 +1,132 @@
+import { jsonType } from "@heddle/exact-json";
+import { useState } from "react";
+import { JsonView } from "../../json/json-view.js";
+import { asText } from "../../json/members.js";
+import { formatBytes, formatCount } from "../../ui/format.js";
+import { visibleLine, visibleText } from "../../ui/visible-text.js";
+import { isOwnImage } from "./messages.js";
+import type { Message, MessagePart } from "./messages.js";
+import "./conversation.css";
+
+/** Messages that are shown at first: the last ones, with the answer. */
+const shownMessages = 40;
+
+/** The messages of a call, in their order. */
+export function Conversation({ messages }: { messages: readonly Message[] }) {
+  const [shown, setShown] = useState(shownMessages);
+  const hidden = Math.max(0, messages.length - shown);
+  return (
+    <div className="conversation" role="group" aria-label="Messages">
+      {hidden > 0 && (
+        <button className="plain" onClick={() => setShown(shown + 200)}>
+          {formatCount(hidden)} earlier: show more
+        </button>
+      )}
+      {messages.slice(hidden).map((message, index) => (
+        <section key={hidden + index} className={message.isOutput ? "message is-output" : "message"}>
+          <h3>
+            {visibleLine(message.role)}
+            {message.isOutput && <span className="quiet"> made by this call</span>}
+          </h3>
+          {message.parts.map((part, place) => (
+            // Messages and parts do not change their places.
+            // oxlint-disable-next-line react/no-array-index-key
+            <Part key={place} part={part} />
+          ))}
+          {message.parts.length === 0 && <p className="quiet">Nothing.</p>}
+        </section>
+      ))}
+    </div>
+  );
+}
+
+function Part({ part }: { part: MessagePart }) {
+  switch (part.kind) {
+    case "text":
+      return <Text text={part.text} />;
+    case "reasoning":
+      return (
+        <details className="message-aside">
+          <summary>reasoning, {formatCount(part.text.length)} characters</summary>
+          <Text text={part.text} />
+        </details>
+      );
+    case "tool call":
+      return (
+        <div className="message-tool">
+          <p>
+            <span className="quiet">calls</span> <span className="mono given">{visibleLine(part.name)}</span>{" "}
+            <Id id={part.id} />
+          </p>
+          <Value label={`Arguments of ${part.name}`} json={part.json} />
+        </div>
+      );
+    case "tool result":
+      return (
+        <div className="message-tool">
+          <p>
+            <span className="quiet">result</span> <Id id={part.id} />
+          </p>
+          <Value label="Result" json={part.json} />
+        </div>
+      );
+    case "image":
+      return <Picture url={part.url} />;
+    case "other":
+      return <JsonView label="Part of a message" text={part.json} />;
+  }
+}
+
+const Id = ({ id }: { id: string | undefined }) =>
+  id === undefined ? undefined : <span className="quiet mono given">{visibleLine(id)}</span>;
+
+/** JSON in a text, as arguments come, is shown as JSON where it is some. */
+function Value({ label, json }: { label: string; json: string }) {
+  const text = asText(json);
+  if (jsonType(json) !== "string") return <JsonView label={label} text={json} />;
+  return isObject(text) ? <JsonView label={label} text={text} /> : <Text text={text} />;
+}
+
+function isObject(text: string): boolean {
+  if (text.length > 100_000 || !/^\s*[[{]/.test(text)) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const shownCharacters = 10_000;
+
+function Text({ text }: { text: string }) {
+  const [end, setEnd] = useState(shownCharacters);
+  return (
+    <div>
+      <p className="message-text given">{visibleText(text.slice(0, end))}</p>
+      {text.length > end && (
+        <button className="plain" onClick={() => setEnd(end * 10)}>
+          {formatCount(end)} of {formatCount(text.length)} characters: show more
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Nothing is fetched from other hosts: of an image that is elsewhere there is the address. */
+function Picture({ url }: { url: string }) {
+  if (isOwnImage(url)) {
+    return (
+      <figure className="message-image">
+        <img src={url} alt="In the message" />
+        <figcaption className="quiet">{formatBytes(Math.floor((url.length - url.indexOf(",")) * 0.75))}</figcaption>
+      </figure>
+    );
+  }
+  return (
+    <p>
+      <span className="quiet">image, not loaded:</span>{" "}
+      <span className="mono given message-text">{visibleLine(url.slice(0, 500))}</span>
+    </p>
+  );
+}

@@ -1,5 +1,6 @@
 import { jsonType } from "@heddle/exact-json";
 import { useState } from "react";
+import type { ReactNode } from "react";
 import { JsonView } from "../../json/json-view.js";
 import { asText } from "../../json/members.js";
 import { formatBytes, formatCount } from "../../ui/format.js";
@@ -23,13 +24,14 @@ export function Conversation({ messages }: { messages: readonly Message[] }) {
         </button>
       )}
       {messages.slice(hidden).map((message, index) => (
+        // Messages do not change their places.
+        // oxlint-disable-next-line react/no-array-index-key
         <section key={hidden + index} className={message.isOutput ? "message is-output" : "message"}>
           <h3>
             {visibleLine(message.role)}
             {message.isOutput && <span className="quiet"> made by this call</span>}
           </h3>
           {message.parts.map((part, place) => (
-            // Messages and parts do not change their places.
             // oxlint-disable-next-line react/no-array-index-key
             <Part key={place} part={part} />
           ))}
@@ -40,7 +42,7 @@ export function Conversation({ messages }: { messages: readonly Message[] }) {
   );
 }
 
-function Part({ part }: { part: MessagePart }) {
+function Part({ part }: { part: MessagePart }): ReactNode {
   switch (part.kind) {
     case "text":
       return <Text text={part.text} />;
@@ -72,7 +74,7 @@ function Part({ part }: { part: MessagePart }) {
       );
     case "image":
       return <Picture url={part.url} />;
-    case "other":
+    default:
       return <JsonView label="Part of a message" text={part.json} />;
   }
 }

@@ -19,7 +19,7 @@ export function Feedback({ projectId, callId }: { projectId: string; callId: str
   const readOnly = useReadOnlyReason();
   const [text, setText] = useState("");
   const field = useRef<HTMLInputElement>(null);
-  const send = (given: NewFeedback) => give.mutate({ id: crypto.randomUUID(), given });
+  const send = (given: NewFeedback) => give.mutate({ id: newId(), given });
   const react = (index: number) => (readOnly === undefined ? () => send(reaction(emojis[index] ?? "")) : undefined);
   useCommands({ scope: "Feedback" }, feedbackCommands, {
     reaction1: react(0),
@@ -59,12 +59,12 @@ export function Feedback({ projectId, callId }: { projectId: string; callId: str
         <Failure what="The feedback cannot be read." error={query.error} onRetry={() => void query.refetch()} />
       )}
       <ul>
-        {query.data?.map(({ id = "", feedback_type = "", payload, creator, created_at }) => (
+        {query.data?.map(({ id, type, payload, creator, createdAt }) => (
           <li key={id}>
-            <Said type={feedback_type} payload={payload?.text ?? "{}"} />
+            <Said type={type} payload={payload} />
             <span className="quiet">
-              {typeof creator === "string" && <span className="given">{visibleLine(creator)} </span>}
-              {created_at !== undefined && <Ago time={created_at} />}
+              {creator !== "" && <span className="given">{visibleLine(creator)} </span>}
+              <Ago time={createdAt} />
             </span>
             {readOnly === undefined && (
               <button className="plain" aria-label="Take it back" onClick={() => takeBack.mutate(id)}>
@@ -106,3 +106,7 @@ function Said({ type, payload }: { type: string; payload: string }) {
     </div>
   );
 }
+
+/** As `crypto.randomUUID`, which browsers have on safe addresses alone. */
+const newId = (): string =>
+  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -36,7 +36,9 @@ function ModelCost({ model, cost }: { model: string; cost: LLMCostSchema }) {
         <span className="quiet">
           price of {pricing_level === "project" ? "the project" : visibleLine(pricing_level_id ?? "default")}
           {provider_id !== undefined && ` for ${visibleLine(provider_id)}`}
-          {effective_date !== undefined && `, since ${formatMoment(Date.parse(effective_date), now)}`}
+          {effective_date !== undefined &&
+            Date.parse(effective_date) > 0 &&
+            `, since ${formatMoment(Date.parse(effective_date), now)}`}
           {prompt_token_cost_unit !== undefined && `, in ${prompt_token_cost_unit}`}
         </span>
       </caption>

@@ -8,6 +8,7 @@ import { createTracingClient } from "@heddle/client";
 import { chromium } from "playwright-core";
 import type { Page } from "playwright-core";
 import { consoleDirectory } from "../src/index.js";
+import { fillLibrary, fillThreads } from "./fill-library.js";
 import { fill, fillHostile, fillWide } from "./fill.js";
 
 const service = (process.argv[2] ?? "http://127.0.0.1:4680").replace(/\/$/, "");
@@ -19,11 +20,20 @@ const console_ = `${service}/console`;
 
 const client = createTracingClient({ baseUrl: service, apiKey });
 const { entity } = await client.meRead();
-const projects = { calls: `${entity}/support-agent`, wide: `${entity}/index`, hostile: `${entity}/hostile` };
+const projects = {
+  calls: `${entity}/support-agent`,
+  wide: `${entity}/index`,
+  hostile: `${entity}/hostile`,
+  shop: `${entity}/shop`,
+};
 const known = new Set((await client.projectsQuery({})).projects.map(({ project_id }) => project_id));
 if (!known.has(projects.calls)) await fill(client, projects.calls);
 if (!known.has(projects.wide)) await fillWide(client, projects.wide);
 if (!known.has(projects.hostile)) await fillHostile(client, projects.hostile);
+if (!known.has(projects.shop)) {
+  await fillLibrary(client, projects.shop);
+  await fillThreads(client, projects.shop);
+}
 
 type State = (page: Page) => Promise<unknown>;
 
@@ -45,6 +55,10 @@ const waitFor =
   (selector: string): State =>
   async (page) =>
     await page.locator(selector).first().waitFor();
+
+const version = (kind: string, name: string) =>
+  open(`${projects.shop}/library/${kind}/${name}/latest`, ".version-part");
+const settings = (part: string, of: string) => open(`${projects.shop}/settings/${part}`, of);
 
 const table = open(`${projects.calls}/calls`, ".grid-body .grid-row");
 const failed = await client.callsPage({
@@ -80,6 +94,28 @@ const states: Record<string, State> = {
   "call-wide": open(`${projects.wide}/calls/wide-root`, ".span-part"),
   "call-hostile": open(`${projects.hostile}/calls/hostile-bidi`, ".span-part"),
   "call-unknown": open(`${projects.calls}/calls/none`, ".call-note"),
+  threads: open(`${projects.shop}/threads`, ".grid-body .grid-row"),
+  "threads-by-cost": open(`${projects.shop}/threads?since=7d&sort=cost`, ".grid-body .grid-row"),
+  "threads-empty": open(`${entity}/brand-new/threads`, ".threads-note"),
+  thread: open(`${projects.shop}/threads/customer-8843`, ".turn-happened"),
+  library: open(`${projects.shop}/library`, ".grid-body .grid-row"),
+  "library-empty": open(`${projects.shop}/library/models`, ".library-note"),
+  "library-dataset": then(version("datasets", "customer-questions"), waitFor(".rows-one")),
+  "library-dataset-changes": then(
+    version("datasets", "customer-questions"),
+    press("="),
+    waitFor(".diff-skipped + .diff"),
+  ),
+  "library-prompt": version("prompts", "support-prompt"),
+  "library-op-changes": then(version("ops", "retrieve"), press("="), waitFor(".diff")),
+  "library-alias": then(version("prompts", "support-prompt"), press("a"), waitFor("dialog")),
+  "library-unknown": open(`${projects.shop}/library/ops/none/v3`, "h1"),
+  "settings-usage": settings("usage", ".day-bars"),
+  "settings-members": settings("members", ".settings .prose"),
+  "settings-retention": settings("retention", ".plain-table"),
+  "settings-keys": open("settings/keys", ".settings-bar"),
+  "settings-new-key": then(open("settings/keys", ".settings-bar"), press("n"), waitFor("dialog")),
+  "settings-system": open("settings/system", ".system"),
   keys: then(table, press("?"), waitFor("dialog")),
   palette: then(table, press("Control+k"), waitFor("dialog")),
   menu: then(open("", ".projects"), async (page) => await page.locator("summary").click()),
@@ -96,7 +132,9 @@ for (const width of widths) {
     const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
     const page = await context.newPage();
     page.on("console", (message) => {
-      if (message.type() === "error") problems.push(`${page.url()}: ${message.text()}`);
+      // A status that is an error is reported by the browser as one; what the page makes of it is seen.
+      if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
+        problems.push(`${page.url()}: ${message.text()}`);
     });
     page.on("pageerror", ({ message }) => problems.push(`${page.url()}: ${message}`));
     page.on("request", (request) => {

@@ -1,4 +1,4 @@
-import { createContext, use, useEffect, useRef, useSyncExternalStore } from "react";
+import { createContext, use, useLayoutEffect, useRef, useSyncExternalStore } from "react";
 import type { ActiveCommand, Commands } from "./command.js";
 import { Keyboard } from "./keyboard.js";
 
@@ -24,10 +24,11 @@ export function useCommands<Id extends string>(
 ): void {
   const keyboard = useKeyboard();
   const latest = useRef(handlers);
-  useEffect(() => {
+  // Before it is painted: who sees it can press its keys.
+  useLayoutEffect(() => {
     latest.current = handlers;
   });
-  useEffect(
+  useLayoutEffect(
     () =>
       keyboard.open({
         name: scope,

@@ -70,7 +70,7 @@ export function ProjectsTable({ projects }: { projects: readonly ProjectSummary[
               <th scope="col" className="figure">
                 calls
               </th>
-              <th scope="col" className="figure">
+              <th scope="col" className="figure wide">
                 running
               </th>
               <th scope="col" className="figure" title="Calls of the last 24 hours that failed">
@@ -123,7 +123,7 @@ function ProjectRow({
         </Link>
       </th>
       <td className="figure">{formatCount(call_count)}</td>
-      <td className="figure">{running > 0 && <span className="is-running">● {formatCount(running)}</span>}</td>
+      <td className="figure wide">{running > 0 && <span className="is-running">● {formatCount(running)}</span>}</td>
       <td className="figure">
         {lastDay !== undefined && lastDay.errors > 0 && (
           <Link {...linkToProject(project_id)} search={{ status: "error", since: "24h" }} className="is-error">

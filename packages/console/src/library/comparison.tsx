@@ -10,7 +10,7 @@ import { changedParts, lineDiff } from "./line-diff.js";
 import type { DiffLine } from "./line-diff.js";
 import { useFile } from "./use-file.js";
 import { useVersion } from "./use-library.js";
-import { pageRows, useRowCount, useRows } from "./use-rows.js";
+import { useFirstRows } from "./use-rows.js";
 import type { Version } from "./version-head.js";
 
 interface Props {
@@ -99,8 +99,7 @@ const linesOf = (file: { text: string } | { bytes: number } | undefined): string
       : [`${formatCount(file.bytes)} bytes that are not shown as text`];
 
 /** Rows of each table that are compared. */
-const comparedPages = 10;
-const noPages: readonly number[] = [];
+const comparedRows = 1000;
 
 function RowsChange({
   projectId,
@@ -111,43 +110,26 @@ function RowsChange({
   before: string | undefined;
   after: string | undefined;
 }) {
-  const old = useTable(projectId, before);
-  const now = useTable(projectId, after);
+  const old = useFirstRows(projectId, before, comparedRows);
+  const now = useFirstRows(projectId, after, comparedRows);
   const error = old.error ?? now.error;
   if (error !== null) return <Failure what="Rows cannot be read." error={error} />;
-  if (old.lines === undefined || now.lines === undefined) return <Waiting what="Loading rows" />;
-  const most = comparedPages * pageRows;
+  const isLoading = (digest: string | undefined, rows: unknown) => digest !== undefined && rows === undefined;
+  if (isLoading(before, old.data) || isLoading(after, now.data)) return <Waiting what="Loading rows" />;
+  const { rows: oldRows = [], total: oldTotal = 0 } = old.data ?? {};
+  const { rows: nowRows = [], total: nowTotal = 0 } = now.data ?? {};
   return (
     <Changes
       title="rows"
-      before={old.lines}
-      after={now.lines}
+      before={oldRows}
+      after={nowRows}
       note={
-        old.total > most || now.total > most
-          ? `Compared are the first ${formatCount(most)} of ${formatCount(old.total)} and ${formatCount(now.total)}.`
+        Math.max(oldTotal, nowTotal) > comparedRows
+          ? `Compared are the first ${formatCount(comparedRows)} of ${formatCount(oldTotal)} and ${formatCount(nowTotal)}.`
           : undefined
       }
     />
   );
-}
-
-/** The first rows of a table, a line each; of none none. */
-function useTable(projectId: string, digest: string | undefined) {
-  const count = useRowCount(projectId, digest);
-  const pages = useMemo(
-    () =>
-      count.data === undefined
-        ? noPages
-        : Array.from({ length: Math.min(comparedPages, Math.ceil(count.data / pageRows)) }, (_, index) => index),
-    [count.data],
-  );
-  const { rows, error } = useRows(projectId, digest ?? "", pages);
-  const isComplete = digest === undefined || (count.data !== undefined && rows.size === pages.length);
-  return {
-    total: count.data ?? 0,
-    error: count.error ?? error,
-    lines: isComplete ? pages.flatMap((page) => rows.get(page) ?? []) : undefined,
-  };
 }
 
 const marks: Record<DiffLine["kind"], string> = { same: " ", removed: "−", added: "+" };

@@ -5,14 +5,13 @@ import { useSession } from "../session/session-context.js";
 export const pageRows = 100;
 
 /** How many rows a table has. */
-export function useRowCount(projectId: string, digest: string | undefined) {
+export function useRowCount(projectId: string, digest: string) {
   const session = useSession();
   return useQuery({
     queryKey: ["row-count", projectId, digest],
     queryFn: async ({ signal }) =>
-      (await tableQueryStats(session.connection, { project_id: projectId, digest: digest ?? "" }, { signal })).count,
+      (await tableQueryStats(session.connection, { project_id: projectId, digest }, { signal })).count,
     staleTime: Infinity,
-    enabled: digest !== undefined,
   });
 }
 
@@ -37,5 +36,24 @@ export function useRows(projectId: string, digest: string, pages: readonly numbe
         for (const { error, refetch } of results) if (error !== null) void refetch();
       },
     }),
+  });
+}
+
+/** The first rows of a table as exact text, and how many it has. */
+export function useFirstRows(projectId: string, digest: string | undefined, most: number) {
+  const session = useSession();
+  return useQuery({
+    queryKey: ["first-rows", projectId, digest, most],
+    queryFn: async ({ signal }) => {
+      const request = { project_id: projectId, digest: digest ?? "" };
+      const [{ rows }, { count }] = await Promise.all([
+        tableQuery(session.connection, { ...request, limit: most }, { signal, raw: true }),
+        tableQueryStats(session.connection, request, { signal }),
+      ]);
+      return { rows: rows.map(({ val }) => val.text), total: count };
+    },
+    enabled: digest !== undefined,
+    staleTime: Infinity,
+    structuralSharing: false,
   });
 }

@@ -1,6 +1,7 @@
 import { objRemoveAliases, objRemoveTags } from "@heddle/client/tracing";
 import type { ObjReadRawResult } from "@heddle/client/tracing";
 import { useState } from "react";
+import { useMe } from "../data/use-me.js";
 import { useSession } from "../session/session-context.js";
 import { Ago } from "../ui/ago.js";
 import { CopyButton } from "../ui/copy-button.js";
@@ -23,6 +24,7 @@ interface Props {
 /** Name, labels and origin of a version. */
 export function VersionHead({ projectId, kind, version, onLabel, onChanged }: Props) {
   const session = useSession();
+  const me = useMe();
   const [error, setError] = useState<unknown>();
   const { object_id, digest, version_index, created_at, wb_user_id, leaf_object_class } = version;
   const remove = (removing: Promise<unknown>) => {
@@ -41,7 +43,7 @@ export function VersionHead({ projectId, kind, version, onLabel, onChanged }: Pr
         {wb_user_id && (
           <>
             {" "}
-            by <span className="given">{visibleLine(wb_user_id)}</span>
+            by {wb_user_id === me.data?.user.id ? "you" : <span className="mono given">{visibleLine(wb_user_id)}</span>}
           </>
         )}
       </p>

@@ -160,7 +160,7 @@ function Stored({ projectId }: { projectId: string }) {
     ["feedback", data.feedback_count, undefined],
   ];
   return (
-    <table className="plain-table">
+    <table className="plain-table is-short">
       <caption>What the project keeps now, uncompressed</caption>
       <thead>
         <tr>

@@ -145,7 +145,7 @@ interface FiguresTableProps {
 function FiguresTable({ caption, head, rows }: FiguresTableProps) {
   return (
     <div className="table-scroll" tabIndex={0} role="region" aria-label={caption}>
-      <table className="plain-table">
+      <table className="plain-table is-figures">
         <caption>{caption}</caption>
         <thead>
           <tr>
@@ -163,15 +163,15 @@ function FiguresTable({ caption, head, rows }: FiguresTableProps) {
               <th scope="row" className="given">
                 {title}
               </th>
-              <td className="figure">{formatCount(figures.calls)}</td>
+              <Count of={figures.calls} />
               <td className="figure">
                 {figures.errors > 0 && <span className="is-error">✗ {formatCount(figures.errors)}</span>}
               </td>
-              <td className="figure">{formatCount(figures.requests)}</td>
-              <td className="figure">{formatCount(figures.input)}</td>
-              <td className="figure">{formatCount(figures.output)}</td>
-              <td className="figure">{formatCount(figures.tokens)}</td>
-              <td className="figure" title={String(figures.cost)}>
+              <Count of={figures.requests} />
+              <Count of={figures.input} />
+              <Count of={figures.output} />
+              <Count of={figures.tokens} />
+              <td className={figures.cost === 0 ? "figure quiet" : "figure"} title={String(figures.cost)}>
                 {formatCost(figures.cost)}
               </td>
             </tr>
@@ -181,3 +181,5 @@ function FiguresTable({ caption, head, rows }: FiguresTableProps) {
     </div>
   );
 }
+
+const Count = ({ of }: { of: number }) => <td className={of === 0 ? "figure quiet" : "figure"}>{formatCount(of)}</td>;

@@ -44,8 +44,13 @@ export function Shell() {
           <Link to="/" className="brand">
             Heddle
           </Link>
-          {projectId !== undefined && <ProjectNav projectId={projectId} />}
+          {projectId !== undefined && (
+            <Link {...linkToProject(projectId)} className="given cut" title={projectId}>
+              {projectId}
+            </Link>
+          )}
         </nav>
+        {projectId !== undefined && <ProjectNav projectId={projectId} />}
         <p className="top-note quiet" role="status">
           {notice}
         </p>

@@ -172,7 +172,7 @@ function columnsOf(entity: string, project: string, isNarrow: boolean): Column<T
     {
       id: "thread",
       title: "thread",
-      width: isNarrow ? 140 : 280,
+      width: isNarrow ? 110 : 280,
       grows: true,
       cell: ({ thread_id }) => (
         <Link
@@ -186,8 +186,8 @@ function columnsOf(entity: string, project: string, isNarrow: boolean): Column<T
         </Link>
       ),
     },
-    figure("turns", "turns", 64, ({ turn_count }) => formatCount(turn_count)),
-    figure("updated", "last turn", 96, ({ last_updated }) => <Ago time={last_updated} />),
+    figure("turns", "turns", isNarrow ? 52 : 64, ({ turn_count }) => formatCount(turn_count)),
+    figure("updated", "last turn", isNarrow ? 84 : 96, ({ last_updated }) => <Ago time={last_updated} />),
     ...(isNarrow
       ? []
       : [
@@ -196,7 +196,7 @@ function columnsOf(entity: string, project: string, isNarrow: boolean): Column<T
           figure("p99", "slow turns", 96, ({ p99_turn_duration_ms }) => duration(p99_turn_duration_ms)),
           figure("calls", "calls", 80, ({ figures }) => figures && formatCount(figures.calls)),
         ]),
-    figure("errors", "failed", 64, ({ figures }) =>
+    figure("errors", "failed", isNarrow ? 56 : 64, ({ figures }) =>
       figures !== undefined && figures.errors > 0 ? (
         <span className="is-error">✗ {formatCount(figures.errors)}</span>
       ) : undefined,
@@ -208,7 +208,7 @@ function columnsOf(entity: string, project: string, isNarrow: boolean): Column<T
             figures?.tokens === undefined ? undefined : formatCount(figures.tokens),
           ),
         ]),
-    figure("cost", "cost", 80, ({ figures }) =>
+    figure("cost", "cost", isNarrow ? 76 : 80, ({ figures }) =>
       figures?.cost === undefined ? undefined : <span title={String(figures.cost)}>{formatCost(figures.cost)}</span>,
     ),
   ];

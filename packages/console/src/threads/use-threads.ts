@@ -78,7 +78,7 @@ export function useThreads(projectId: string, search: ThreadsSearch) {
     })),
     combine: (results) => ({
       byId: new Map(results.flatMap(({ data }) => data ?? [])),
-      error: results.find(({ error }) => error !== null)?.error ?? undefined,
+      error: results.find(({ error }) => error !== null)?.error ?? null,
       isComplete: results.every(({ data }) => data !== undefined),
     }),
   });

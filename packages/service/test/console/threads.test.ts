@@ -92,6 +92,7 @@ describe.skipIf(chromiumPath === undefined)("threads in the console", () => {
     await current.getByText("dear").waitFor();
     await current.getByText("✗ 1").waitFor();
     await current.getByText("52.0").waitFor();
+    expect(await page.getByRole("alert").count()).toBe(0);
     await page.reload();
     await current.getByText("52.0").waitFor();
     await page.getByRole("grid").focus();

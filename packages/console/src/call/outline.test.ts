@@ -111,3 +111,22 @@ test("a trace of 100,000 calls, each below the one before, takes no stack and li
   expect(deep.rows(all)).toHaveLength(length);
   expect(deep.end[0]).toBe(length);
 });
+
+test("what hides nothing is not made anew, so that no rows are", () => {
+  const outline = outlineOf([["agent", -1], ...Array.from({ length: 25 }, (): [string, number] => ["embed", 0])]);
+  expect(outline.reveal("c0", all)).toBe(all);
+  const opened = outline.reveal("c7", all);
+  expect([...opened.unfolded]).toEqual(["c1"]);
+  expect(outline.reveal("c7", opened)).toBe(opened);
+});
+
+test("the run of a call is found among thousands of them, and its time is that of all its calls", () => {
+  const names = Array.from({ length: 2000 }, (_, run) => `op-${run}`);
+  const outline = outlineOf([
+    ["agent", -1],
+    ...names.flatMap((name) => Array.from({ length: 20 }, (): [string, number] => [name, 0])),
+  ]);
+  for (const run of [0, 1, 999, 1999])
+    expect([...outline.reveal(`c${20 * run + 20}`, all).unfolded]).toEqual([`c${20 * run + 1}`]);
+  expect(outline.timesOfRun(21)).toEqual({ from: 21, to: 41, isRunning: false });
+});

@@ -8,6 +8,11 @@ export type OutlineRow =
   /** Neighbours of one name, as one row. */
   | { kind: "fold"; index: number; depth: number; count: number; isOpen: boolean };
 
+/** A row that is no call, by what remains the same while the trace grows; a call has its id. */
+export function keyOfRow(outline: Outline, row: OutlineRow): string {
+  return row.kind === "missing" ? `missing ${row.id}` : `${row.kind} ${outline.id(row.index)}`;
+}
+
 /** Neighbours of one name that are folded. */
 const foldedFrom = 20;
 
@@ -27,6 +32,14 @@ interface Run {
   end: number;
 }
 
+/** In microseconds, as the times of the trace. */
+interface RunTimes {
+  from: number;
+  to: number;
+  /** Whether one has not ended. */
+  isRunning: boolean;
+}
+
 /** The tree of a trace, in lists that have a value for each call, depth first. */
 export class Outline {
   readonly data: TraceOutlineRes;
@@ -39,6 +52,9 @@ export class Outline {
   readonly #missing = new Map<number, { id: string; children: number; end: number }>();
   /** Runs that are folded, by the index of their first call. */
   readonly #runs: Map<number, Run>;
+  /** The same below each call, in their order. */
+  readonly #runsBelow = new Map<number, Run[]>();
+  readonly #times = new Map<number, RunTimes>();
 
   constructor(data: TraceOutlineRes) {
     this.data = data;
@@ -54,6 +70,13 @@ export class Outline {
       for (let index = first; index < end; index++) this.depth[index] = (this.depth[index] ?? 0) + 1;
     }
     this.#runs = this.#findRuns();
+    for (const run of this.#runs.values()) {
+      const parentOf = this.parent(run.first);
+      const others = this.#runsBelow.get(parentOf);
+      if (others === undefined) this.#runsBelow.set(parentOf, [run]);
+      else others.push(run);
+    }
+    for (const runs of this.#runsBelow.values()) runs.sort((a, b) => a.first - b.first);
   }
 
   get length(): number {
@@ -76,9 +99,27 @@ export class Outline {
     return this.data.parent[index] ?? -1;
   }
 
-  /** The index after the last call of the run that a call begins. */
-  runEnd(first: number): number {
-    return this.#runs.get(first)?.end ?? first + 1;
+  timesOfCall(index: number): RunTimes {
+    const start = this.data.start_us[index] ?? 0;
+    const end = this.data.end_us[index] ?? undefined;
+    // A call that ends before it starts took no time.
+    return { from: start, to: Math.max(start, end ?? start), isRunning: end === undefined };
+  }
+
+  /** When the calls of a run began and ended, those below them included; computed once. */
+  timesOfRun(first: number): RunTimes {
+    const known = this.#times.get(first);
+    if (known !== undefined) return known;
+    const times: RunTimes = { from: Infinity, to: -Infinity, isRunning: false };
+    const end = this.#runs.get(first)?.end ?? first + 1;
+    for (let index = first; index < end; index++) {
+      const { from, to, isRunning } = this.timesOfCall(index);
+      times.from = Math.min(times.from, from);
+      times.to = Math.max(times.to, to);
+      times.isRunning ||= isRunning;
+    }
+    this.#times.set(first, times);
+    return times;
   }
 
   /** The rows that can be seen. Linear in the length of the trace. */
@@ -116,18 +157,22 @@ export class Outline {
     return rows;
   }
 
-  /** The same, with everything open that hides a call. */
-  reveal(id: string, { closed, unfolded }: Folding): Folding {
-    const opened = { closed: new Set(closed), unfolded: new Set(unfolded) };
+  /** The same, with everything open that hides a call. The same object, where nothing does. */
+  reveal(id: string, folding: Folding): Folding {
+    const { closed, unfolded } = folding;
+    const [toOpen, toUnfold]: [string[], string[]] = [[], []];
+    const open = (hiding: string) => closed.has(hiding) && toOpen.push(hiding);
     const place = this.indexOf(id);
-    for (const [first, { id: missing, end }] of this.#missing)
-      if (first <= place && place < end) opened.closed.delete(missing);
+    for (const [first, { id: missing, end }] of this.#missing) if (first <= place && place < end) open(missing);
     for (let index = place; index >= 0; index = this.parent(index)) {
-      if (index !== place) opened.closed.delete(this.id(index));
+      if (index !== place) open(this.id(index));
       const run = this.#runOf(index);
-      if (run !== undefined) opened.unfolded.add(this.id(run.first));
+      if (run !== undefined && !unfolded.has(this.id(run.first))) toUnfold.push(this.id(run.first));
     }
-    return opened;
+    if (toOpen.length === 0 && toUnfold.length === 0) return folding;
+    const opened = new Set(closed);
+    for (const hiding of toOpen) opened.delete(hiding);
+    return { closed: opened, unfolded: new Set([...unfolded, ...toUnfold]) };
   }
 
   /** The next call with an error of its own, before or behind a call; -1 without one. */
@@ -169,10 +214,14 @@ export class Outline {
 
   /** The run that a call is one of. */
   #runOf(index: number): Run | undefined {
-    const [parent, name] = [this.parent(index), this.data.name[index] ?? 0];
-    for (const run of this.#runs.values()) {
-      if (run.name === name && run.first <= index && index < run.end && this.parent(run.first) === parent) return run;
+    const runs = this.#runsBelow.get(this.parent(index)) ?? [];
+    let [low, high] = [0, runs.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((runs[middle]?.first ?? 0) <= index) low = middle + 1;
+      else high = middle;
     }
-    return undefined;
+    const run = runs[low - 1];
+    return run !== undefined && index < run.end ? run : undefined;
   }
 }

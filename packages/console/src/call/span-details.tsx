@@ -122,13 +122,14 @@ function Facts({ call }: { call: CallFacts }) {
 }
 
 function Part({ name, text, missing = "" }: { name: string; text: string | undefined; missing?: string }) {
+  const size = useMemo(() => (text === undefined ? "" : sizeWords(text)), [text]);
   return (
     <div className="span-part">
       <div className="span-part-head">
         <h3>{name}</h3>
         {text !== undefined && (
           <>
-            <span className="quiet">{formatBytes(new Blob([text]).size)}</span>
+            <span className="quiet">{size}</span>
             <CopyButton text={() => text} />
           </>
         )}
@@ -137,6 +138,10 @@ function Part({ name, text, missing = "" }: { name: string; text: string | undef
     </div>
   );
 }
+
+/** Of a long text the bytes are not counted: that would hold up the page. */
+const sizeWords = (text: string): string =>
+  text.length > 1_000_000 ? `≈ ${formatBytes(text.length)}` : formatBytes(new Blob([text]).size);
 
 function Fact({ name, value }: { name: string; value: string }) {
   return (

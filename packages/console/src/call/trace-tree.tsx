@@ -1,10 +1,12 @@
-import { useId, useLayoutEffect, useMemo } from "react";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef } from "react";
 import type { RefObject } from "react";
 import { scrollToRow, useRowWindow } from "../grid/use-row-window.js";
 import { formatCount, formatDuration } from "../ui/format.js";
 import { useNow } from "../ui/use-now.js";
 import { visibleLine } from "../ui/visible-text.js";
+import { keyOfRow } from "./outline.js";
 import type { Outline, OutlineRow } from "./outline.js";
+import { useRowsInPlace } from "./use-rows-in-place.js";
 import "./trace-tree.css";
 
 export const treeRowHeight = 24;
@@ -25,7 +27,14 @@ export function TraceTree({ outline, rows, current, onSelect, onToggle, scroller
   const { first, end } = useRowWindow(scroller, rows.length, treeRowHeight);
   const isRunning = useMemo(() => outline.data.status.includes("running"), [outline]);
   const scale = useScale(outline, isRunning);
-  useLayoutEffect(() => scrollToRow(scroller.current, current, treeRowHeight, treeRowHeight), [scroller, current]);
+  useRowsInPlace({ scroller, outline, rows, current }, treeRowHeight);
+  const selected = rows[current] && keyOfRow(outline, rows[current]);
+  const at = useRef(current);
+  useEffect(() => {
+    at.current = current;
+  });
+  // Another row is scrolled to; the same one that others came before stays where it is.
+  useLayoutEffect(() => scrollToRow(scroller.current, at.current, treeRowHeight, treeRowHeight), [scroller, selected]);
   const indexes = Array.from({ length: Math.max(0, end - first) }, (_, at) => first + at);
   if (current >= 0 && current < rows.length && (current < first || current >= end)) indexes.push(current);
   return (
@@ -55,7 +64,7 @@ export function TraceTree({ outline, rows, current, onSelect, onToggle, scroller
           const isParent = row.kind !== "call" || row.isParent;
           return (
             <div
-              key={row.kind === "missing" ? `missing ${row.id}` : `${row.kind} ${outline.id(row.index)}`}
+              key={keyOfRow(outline, row)}
               id={`${id}-${at}`}
               role="row"
               aria-rowindex={at + 2}
@@ -148,17 +157,9 @@ function useScale(outline: Outline, isRunning: boolean): Scale {
 
 /** Start and end of a row; of a fold from the first start to the last end of what it holds. */
 function timesOf(outline: Outline, row: OutlineRow, now: number): [start: number, end: number] | undefined {
-  const { start_us, end_us } = outline.data;
   if (row.kind === "missing") return undefined;
-  const last = row.kind === "fold" ? outline.runEnd(row.index) : row.index + 1;
-  let [from, to] = [Infinity, -Infinity];
-  for (let index = row.index; index < last; index++) {
-    const start = start_us[index] ?? 0;
-    from = Math.min(from, start);
-    // A call that ends before it starts took no time.
-    to = Math.max(to, start, end_us[index] ?? now);
-  }
-  return [from, to];
+  const { from, to, isRunning } = row.kind === "fold" ? outline.timesOfRun(row.index) : outline.timesOfCall(row.index);
+  return [from, isRunning ? Math.max(to, now) : to];
 }
 
 function RowTime({ outline, row, now }: { outline: Outline; row: OutlineRow; now: number }) {

@@ -6,7 +6,9 @@ import { Failure } from "../ui/failure.js";
 import { counted } from "../ui/format.js";
 import { Waiting } from "../ui/waiting.js";
 import { useOutline } from "./use-call.js";
+import { keyOfRow } from "./outline.js";
 import type { Folding, OutlineRow } from "./outline.js";
+import { useGrowingTrace } from "./use-growing-trace.js";
 import { SpanDetails } from "./span-details.js";
 import type { Shown } from "./span-details.js";
 import { TraceTree, treeRowHeight } from "./trace-tree.js";
@@ -25,6 +27,7 @@ interface Props {
 /** The tree of a trace with its times, and the call under the cursor. */
 export function Trace({ projectId, traceId, selected, onSelect, show, onShow }: Props) {
   const { data: outline, error, refetch } = useOutline(projectId, traceId);
+  useGrowingTrace(projectId, traceId, outline);
   const [folding, setFolding] = useState<Folding>({ closed: new Set(), unfolded: new Set() });
   /** A row that is no call: a fold, a missing parent. */
   const [special, setSpecial] = useState<string>();
@@ -35,11 +38,12 @@ export function Trace({ projectId, traceId, selected, onSelect, show, onShow }: 
     [outline, folding, selected, special],
   );
   const rows = useMemo(() => outline?.rows(shown) ?? [], [outline, shown]);
-  const keyOf = (row: OutlineRow): string =>
-    row.kind === "missing" ? `missing ${row.id}` : row.kind === "fold" ? `fold ${outline?.id(row.index)}` : "";
-  const current = rows.findIndex((row) =>
-    special === undefined ? row.kind === "call" && outline?.id(row.index) === selected : keyOf(row) === special,
+  // Of a long trace, to look for a row at each key would be felt.
+  const places = useMemo(
+    () => new Map(outline === undefined ? [] : rows.map((row, at) => [keyOfRow(outline, row), at])),
+    [outline, rows],
   );
+  const current = places.get(special ?? `call ${selected}`) ?? -1;
 
   const select = (at: number) => {
     const row = rows[Math.max(0, Math.min(rows.length - 1, at))];
@@ -49,7 +53,7 @@ export function Trace({ projectId, traceId, selected, onSelect, show, onShow }: 
     if (row.kind === "call") {
       setSpecial(undefined);
       onSelect(outline.id(row.index));
-    } else setSpecial(keyOf(row));
+    } else setSpecial(keyOfRow(outline, row));
     scrollToRow(scroller.current, at, treeRowHeight, treeRowHeight);
   };
   const selectCall = (index: number) => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { childrenStep, jsonChildren, stringAt } from "./json-children.js";
+import { beginningAt, childrenStep, jsonChildren, stringAt } from "./json-children.js";
 
 const shown = (text: string, skip?: number) =>
   jsonChildren(text, 0, text.length, skip).children.map(({ key, index, type, from, to }) => [
@@ -53,4 +53,18 @@ test("strings are decoded, and a lone surrogate stays what was sent", () => {
   const decoded = (json: string) => stringAt(json, 0, json.length);
   expect(decoded('"a\\n\\u00e9"')).toBe("a\né");
   expect(decoded('"x\\ud800"')).toBe("x\\ud800");
+});
+
+test("the beginning of a string ends with a whole character, and reads no more of it", () => {
+  const beginning = (value: string, characters: number) => {
+    const json = JSON.stringify(value);
+    return beginningAt(json, 0, json.length, characters);
+  };
+  expect(beginning('a\n"\\b', 10)).toEqual({ text: 'a\n"\\b', isAll: true });
+  expect(beginning('a\n"\\b', 3)).toEqual({ text: 'a\n"', isAll: false });
+  expect(beginning("ab😀cd", 3)).toEqual({ text: "ab😀", isAll: false });
+  const escaped = String.raw`"ab\ud83d\ude00cd"`.replaceAll(String.raw`\\`, "\\");
+  expect(beginningAt(escaped, 0, escaped.length, 3)).toEqual({ text: "ab😀", isAll: false });
+  const long = `"${"x".repeat(100)}${"\\q".repeat(1_000_000)}"`;
+  expect(beginningAt(long, 0, long.length, 100)).toEqual({ text: "x".repeat(100), isAll: false });
 });

@@ -48,3 +48,28 @@ export function stringAt(text: string, from: number, to: number): string {
   const decoded = decodeString(text, from, to);
   return decoded.isWellFormed() ? decoded : text.slice(from + 1, to - 1);
 }
+
+/**
+ * The first characters of the text of a string value, and whether they are all. It reads no more than these, however long the
+ * value is.
+ */
+export function beginningAt(
+  text: string,
+  from: number,
+  to: number,
+  characters: number,
+): { text: string; isAll: boolean } {
+  const last = to - 1;
+  let at = from + 1;
+  for (let seen = 0; seen < characters && at < last; seen++) at += unitLength(text, at);
+  // Both halves of a pair.
+  if (at < last && isFirstHalf(text.slice(from + 1, at))) at += unitLength(text, at);
+  if (at >= last) return { text: stringAt(text, from, to), isAll: true };
+  const cut = `"${text.slice(from + 1, at)}"`;
+  return { text: stringAt(cut, 0, cut.length), isAll: false };
+}
+
+/** How long the text of one unit of a string is: an escape, or the unit itself. */
+const unitLength = (text: string, at: number): number => (text[at] !== "\\" ? 1 : text[at + 1] === "u" ? 6 : 2);
+
+const isFirstHalf = (raw: string): boolean => /(?:[\uD800-\uDBFF]|\\u[Dd][89ABab][\dA-Fa-f]{2})$/.test(raw.slice(-6));

@@ -2,7 +2,7 @@ import { useMemo, useState } from "react";
 import { CopyButton } from "../ui/copy-button.js";
 import { formatBytes, formatCount } from "../ui/format.js";
 import { visibleText } from "../ui/visible-text.js";
-import { stringAt } from "./json-children.js";
+import { beginningAt, stringAt } from "./json-children.js";
 import type { JsonChild, JsonChildren } from "./json-children.js";
 import { openSource } from "./json-source.js";
 import type { JsonSource } from "./json-source.js";
@@ -11,6 +11,8 @@ import "./json-view.css";
 
 /** Characters of a string that are shown before the reader asks for more. */
 const shownCharacters = 2000;
+/** A longer string is read as far as it is shown, and not tried as JSON: that would hold up the page. */
+const shortCharacters = 100_000;
 /** A value of at most so many characters is open from the beginning, down to the second level. */
 const openCharacters = 20_000;
 
@@ -92,20 +94,32 @@ function Node({ source, at, depth }: NodeProps) {
 function Leaf({ source: { text }, at: { type, from, to } }: { source: JsonSource; at: JsonChild }) {
   const [steps, setSteps] = useState(1);
   const [isUnfolded, setUnfolded] = useState(false);
-  if (type !== "string") return <code className={`json-value is-${type}`}>{text.slice(from, to)}</code>;
-  const value = stringAt(text, from, to);
+  const isText = type === "string";
+  const isShort = to - from <= shortCharacters;
+  const whole = useMemo(
+    () => (isText && isShort ? stringAt(text, from, to) : undefined),
+    [isText, isShort, text, from, to],
+  );
   const end = shownCharacters * steps;
-  const isJson = /^\s*[[{]/.test(value) && isParsed(value);
+  const shown = useMemo(
+    () => (isText ? visibleText(beginningAt(text, from, to, end).text) : ""),
+    [isText, text, from, to, end],
+  );
+  const isJson = useMemo(() => whole !== undefined && /^\s*[[{]/.test(whole) && isParsed(whole), [whole]);
+  if (!isText) return <code className={`json-value is-${type}`}>{text.slice(from, to)}</code>;
+  // Of a long text the characters are those of its JSON: to count its own, all of it would have to be read.
+  const length = whole?.length ?? to - from - 2;
   return (
     <span className="json-string">
-      {isUnfolded ? (
-        <JsonView label="JSON in a text" text={value} />
+      {isUnfolded && whole !== undefined ? (
+        <JsonView label="JSON in a text" text={whole} />
       ) : (
-        <span className="json-value is-string given">{visibleText(value.slice(0, end))}</span>
+        <span className="json-value is-string given">{shown}</span>
       )}
-      {value.length > end && !isUnfolded && (
+      {length > end && !isUnfolded && (
         <button className="plain" onClick={() => setSteps(steps * 10)}>
-          {formatCount(end)} of {formatCount(value.length)} characters: show more
+          {formatCount(end)} of {whole === undefined ? "about " : ""}
+          {formatCount(length)} characters: show more
         </button>
       )}
       {isJson && (
@@ -117,9 +131,7 @@ function Leaf({ source: { text }, at: { type, from, to } }: { source: JsonSource
   );
 }
 
-/** Only short texts are tried: a long one would hold up the page. */
 function isParsed(text: string): boolean {
-  if (text.length > 100_000) return false;
   try {
     JSON.parse(text);
     return true;

@@ -82,4 +82,48 @@ describe.skipIf(chromiumPath === undefined)("a call in the console", { timeout: 
     await cost.getByText("0.00250").waitFor();
     expect(problems).toEqual([]);
   });
+
+  test("a running trace grows by a tail, and a parent that arrives late moves nothing that is read", async () => {
+    const projectId = newProject();
+    const trace = "growing";
+    const early = Array.from({ length: 60 }, (_, index) => ({
+      id: `early-${index}`,
+      name: `early ${index}`,
+      trace,
+      parent: "root",
+      at: 10 + index,
+      ms: 1,
+    }));
+    const orphan = { id: "orphan", name: "orphan", trace, parent: "late", at: 500, ms: 1 };
+    await writeCalls(tested.service, projectId, [{ id: "root", name: "root", trace }, ...early, orphan]);
+    const { page, problems } = await tested.open(`${projectId}/calls/root?span=orphan`);
+    const tree = page.getByRole("treegrid");
+    const current = tree.locator("[aria-selected=true]");
+    await current.getByText("orphan").waitFor();
+    await tree.getByText("parent late has not arrived").waitFor();
+    const top = async () => Math.round((await current.boundingBox())?.y ?? 0);
+    const before = await top();
+    await writeCalls(tested.service, projectId, [
+      ...Array.from({ length: 5 }, (_, index) => ({ id: `more-${index}`, name: "more", trace, parent: "root", ms: 1 })),
+      { id: "late", name: "late", trace, parent: "root", at: 450, ms: 100 },
+    ]);
+    await tree.getByText("parent late has not arrived").waitFor({ state: "detached" });
+    await current.getByText("orphan").waitFor();
+    expect(await top()).toBe(before);
+    await writeCalls(tested.service, projectId, [{ id: "root", name: "root", trace, ms: 9000, output: "1.0" }]);
+    await page.getByText("9.00 s").first().waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  test("a text of 20 MB is shown by its beginning, and further on request", async () => {
+    const projectId = newProject();
+    const text = `${"line of text ".repeat(1_500_000)}end`;
+    await writeCalls(tested.service, projectId, [{ id: "large", ms: 1, output: JSON.stringify({ text }) }]);
+    const { page, problems } = await tested.open(`${projectId}/calls/large`);
+    const output = page.getByRole("group", { name: "output" });
+    await output.getByText("2,000 of about 19,500,003 characters: show more").click();
+    await output.getByText("20,000 of about 19,500,003 characters: show more").waitFor();
+    expect((await output.locator(".json-value").innerText()).length).toBe(20_000);
+    expect(problems).toEqual([]);
+  });
 });

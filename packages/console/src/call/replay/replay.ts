@@ -4,8 +4,12 @@ import { shellWord } from "../../data/as-curl.js";
 /** Members of inputs that programs record and a chat completion does not take. */
 const notSent = new Set(["self", "stream", "stream_options", "extra_headers", "extra_query", "timeout", "http_client"]);
 
+/** Longer ones are nothing for a clipboard, and reading them would hold up the page. */
+const longestInputs = 2_000_000;
+
 /** The request of a recorded chat completion, byte for byte; undefined for other calls. */
 export function chatRequestOf(inputs: string): string | undefined {
+  if (inputs.length > longestInputs) return undefined;
   const members = membersOf(inputs);
   if (!members.has("messages") || !members.has("model")) return undefined;
   const sent = [...members].filter(([name, json]) => !notSent.has(name) && json !== "null");

@@ -4,21 +4,23 @@ import { Outline } from "./outline.js";
 
 /** `[name, parent]` of each call, depth first. */
 function outlineOf(calls: [name: string, parent: number][], missing: TraceOutlineRes["missing_parents"] = []): Outline {
-  const names = [...new Set(calls.map(([name]) => name))];
+  const places = new Map([...new Set(calls.map(([name]) => name))].map((name, place) => [name, place]));
+  const children = calls.map(() => 0);
+  for (const [, parent] of calls) if (parent >= 0) children[parent] = (children[parent] ?? 0) + 1;
   return new Outline({
     seq: "1",
     total: calls.length,
     complete: true,
-    names,
+    names: [...places.keys()],
     ids: calls.map((_, index) => `c${index}`),
     parent: calls.map(([, parent]) => parent),
-    name: calls.map(([name]) => names.indexOf(name)),
+    name: calls.map(([name]) => places.get(name) ?? 0),
     kind: calls.map(() => "other" as const),
     status: calls.map(([name]) => (name === "failed" ? ("error" as const) : ("success" as const))),
     start_us: calls.map((_, index) => index),
     end_us: calls.map((_, index) => index + 1),
     tokens: calls.map(() => 0),
-    children: calls.map((_, index) => calls.filter(([, parent]) => parent === index).length),
+    children,
     missing_parents: missing,
     cycles: 0,
   });

@@ -89,7 +89,12 @@ export interface EngineHealth {
   /** The cause and the remedy, when `ok` is false. */
   detail?: string;
   /** Configured models that cannot be used, and why. They are not in the capabilities. */
-  unavailableModels?: { name: BaseModelName; reason: string }[];
+  unavailableModels?: UnavailableModel[];
+}
+
+export interface UnavailableModel {
+  name: BaseModelName;
+  reason: string;
 }
 
 export interface EngineProvider {

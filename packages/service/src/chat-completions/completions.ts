@@ -1,5 +1,6 @@
 import type { ResponseSchemas, Schemas } from "@heddle/server-stub/training";
 import type { Sharer } from "@heddle/concurrency";
+import type { UnavailableModel } from "@heddle/training";
 
 /** Whose models may be used. */
 export interface ModelAccess {
@@ -36,7 +37,7 @@ export interface Completions {
    */
   create(request: CompletionRequest): Promise<CompletionResponse>;
   /** The models that may be used, in the form of the OpenAI API. */
-  models(access: ModelAccess): Promise<ResponseSchemas["ServedModel"][]>;
+  models(access: ModelAccess): Promise<{ models: ResponseSchemas["ServedModel"][]; unavailable: UnavailableModel[] }>;
   /** Stores what is not recorded yet. */
   close(): Promise<void>;
 }

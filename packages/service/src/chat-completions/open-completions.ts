@@ -155,7 +155,10 @@ export function openCompletions(services: Used): Completions {
       }
     },
 
-    models: async (access) => await servedModelList(control, await models.capabilities(), access),
+    async models(access) {
+      const { models: base, unavailableModels } = await models.engine();
+      return { models: await servedModelList(control, base, access), unavailable: unavailableModels };
+    },
 
     close: async () => await recorder.close(),
   };

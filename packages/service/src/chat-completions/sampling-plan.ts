@@ -93,6 +93,8 @@ function maxTokensOf(request: ChatRequest, promptTokens: number, contextLength: 
       `the maximum context length is ${contextLength} tokens, and the prompt has ${promptTokens}`,
     );
   }
+  if (given !== undefined && request.min_tokens > given)
+    throw invalid("min_tokens", `is ${request.min_tokens}, and at most ${given} tokens were requested`);
   if (given === undefined || given <= left) return given ?? left;
   throw invalid(
     request.max_completion_tokens === undefined ? "max_tokens" : "max_completion_tokens",

@@ -1,6 +1,6 @@
 import type { ControlPlane } from "@heddle/control-plane";
 import type { ResponseSchemas } from "@heddle/server-stub/training";
-import type { EngineCapabilities } from "@heddle/training";
+import type { BaseModelInfo } from "@heddle/training";
 import type { ModelAccess } from "./completions.js";
 
 type ServedModel = ResponseSchemas["ServedModel"];
@@ -11,7 +11,7 @@ const mostListed = 10_000;
 /** Base models, then trained models, newest first. */
 export async function servedModelList(
   control: ControlPlane,
-  { models }: EngineCapabilities,
+  models: readonly BaseModelInfo[],
   access: ModelAccess,
 ): Promise<ServedModel[]> {
   const found = await control.trainingModels.search({ entity: access.entity, limit: mostListed });

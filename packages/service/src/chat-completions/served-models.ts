@@ -1,6 +1,6 @@
 import type { Checkpoint, ControlPlane, TrainingModel } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
-import type { BaseModelInfo, EngineCapabilities, TrainingEngine, WeightsRef } from "@heddle/training";
+import type { BaseModelInfo, EngineCapabilities, TrainingEngine, UnavailableModel, WeightsRef } from "@heddle/training";
 import type { ModelAccess } from "./completions.js";
 import { parseModelName } from "./model-name.js";
 import type { CheckpointSelector, TrainedModelName } from "./model-name.js";
@@ -23,31 +23,41 @@ export interface ServedModelsOptions {
 }
 
 /** The list of base models is read again after this time: an operator may have added one. */
-const capabilitiesMs = 5000;
+const engineMs = 5000;
+/** What an engine can use, and what it cannot. */
+interface EngineModels extends EngineCapabilities {
+  unavailableModels: UnavailableModel[];
+}
+
+async function modelsOf(engine: TrainingEngine): Promise<EngineModels> {
+  const [{ models }, { unavailableModels = [] }] = await Promise.all([engine.capabilities(), engine.health()]);
+  return { models, unavailableModels };
+}
+
 /** Projects that the error for an ambiguous name gives. */
 const mostNamed = 5;
 
 /** Finds models by the names that requests use. */
 export class ServedModels {
   readonly #options: ServedModelsOptions;
-  #capabilities: { until: number; value: Promise<EngineCapabilities> } | undefined;
+  #engine: { until: number; value: Promise<EngineModels> } | undefined;
 
   constructor(options: ServedModelsOptions) {
     this.#options = options;
   }
 
-  /** What the engine can do, at most some seconds old. */
-  async capabilities(): Promise<EngineCapabilities> {
+  /** The models of the engine, at most some seconds old. */
+  async engine(): Promise<EngineModels> {
     const now = performance.now();
-    if (this.#capabilities === undefined || this.#capabilities.until < now) {
-      const value = this.#options.engine.capabilities();
-      const entry = { until: now + capabilitiesMs, value };
-      this.#capabilities = entry;
+    if (this.#engine === undefined || this.#engine.until < now) {
+      const value = modelsOf(this.#options.engine);
+      const entry = { until: now + engineMs, value };
+      this.#engine = entry;
       value.catch(() => {
-        if (this.#capabilities === entry) this.#capabilities = undefined;
+        if (this.#engine === entry) this.#engine = undefined;
       });
     }
-    return await this.#capabilities.value;
+    return await this.#engine.value;
   }
 
   /**
@@ -55,14 +65,21 @@ export class ServedModels {
    * not be used; `invalid` for a name that several models have, and for a model whose base model cannot be used.
    */
   async resolve(name: string, access: ModelAccess): Promise<ServedModel> {
-    const { models } = await this.capabilities();
+    const { models, unavailableModels } = await this.engine();
     const base = models.find((model) => model.name === name);
     if (base !== undefined) return served(base, { baseModel: base.name });
     const parsed = parseModelName(name);
     const model = parsed && (await this.#find(parsed, access));
     const alias = model === undefined ? models.find((each) => withoutSlash(each.name) === name) : undefined;
     if (alias !== undefined) return served(alias, { baseModel: alias.name });
-    if (parsed === undefined || model === undefined) throw notFound(`there is no model ${quoted(name)}`);
+    if (parsed === undefined || model === undefined) {
+      const reason = unavailableModels.find((each) => each.name === name || withoutSlash(each.name) === name)?.reason;
+      throw notFound(
+        reason === undefined
+          ? `there is no model ${quoted(name)}`
+          : `the model ${quoted(name)} cannot be used: ${reason}`,
+      );
+    }
     const checkpoint = await this.#checkpoint(model, parsed.checkpoint);
     if (checkpoint === undefined) throw notFound(`the model ${quoted(name)} has no such checkpoint`);
     return await this.#served(model, checkpoint);
@@ -95,8 +112,10 @@ export class ServedModels {
   }
 
   async #served(model: TrainingModel, checkpoint: Checkpoint): Promise<ServedModel> {
-    const base = (await this.capabilities()).models.find(({ name }) => name === model.base_model);
-    if (base === undefined) throw unusable(model.base_model);
+    const { models, unavailableModels } = await this.engine();
+    const base = models.find(({ name }) => name === model.base_model);
+    if (base === undefined)
+      throw unusable(model.base_model, unavailableModels.find(({ name }) => name === model.base_model)?.reason);
     const weights: WeightsRef = { baseModel: base.name };
     if (checkpoint.weights_digest !== null) {
       weights.checkpoint = await this.#options.directories.directoryOf(checkpoint);
@@ -115,8 +134,9 @@ function withoutSlash(baseModel: string): string {
   return baseModel.replaceAll("/", "-");
 }
 
-function unusable(baseModel: string): HeddleError {
-  return new HeddleError("invalid", `the base model ${quoted(baseModel)} cannot be sampled from now`, {
+function unusable(baseModel: string, reason?: string): HeddleError {
+  const because = reason === undefined ? "" : `: ${reason}`;
+  return new HeddleError("invalid", `the base model ${quoted(baseModel)} cannot be sampled from now${because}`, {
     loc: ["model"],
   });
 }

@@ -31,6 +31,11 @@ export function notifyOfFeedback(store: TraceStore, { webhooks }: ControlPlane):
         await notify([feedback], [created]);
         return created;
       },
+      async replace(request) {
+        const created = await store.feedback.replace(request);
+        await notify([request], [created]);
+        return created;
+      },
       async createBatch(list) {
         const created = await store.feedback.createBatch(list);
         await notify(list, created);

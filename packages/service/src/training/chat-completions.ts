@@ -11,6 +11,7 @@ import { checkProject } from "../access/authorize.js";
 import { projectIdRule, splitProject } from "../access/project-id.js";
 import type { ModelAccess } from "../chat-completions/completions.js";
 import type { Caller, Services } from "../services.js";
+import { wireUnavailable } from "../wire/training-model.js";
 
 /** The project of completions of base models where the request names none. */
 const defaultProject = "chat";
@@ -41,7 +42,8 @@ export function chatCompletionHandlers({ completions }: Services): TrainingHandl
 export function servedModelHandlers({ completions }: Services): TrainingHandlers<Caller>["servedModels"] {
   return {
     async listServedModels(_request, caller) {
-      return { object: "list", data: await completions.models(accessOf(caller, "read")) };
+      const { models, unavailable } = await completions.models(accessOf(caller, "read"));
+      return { object: "list", data: models, unavailable: unavailable.map(wireUnavailable) };
     },
   };
 }

@@ -6,6 +6,7 @@ import { callerIfAny } from "../access/authenticate.js";
 import { trainingKinds } from "../training-jobs/train.js";
 import type { StoringPart } from "../operations/losses/loss-log.js";
 import type { Caller, Services } from "../services.js";
+import { wireUnavailable } from "../wire/training-model.js";
 
 type Check = Schemas["QueueCheck"];
 type SystemCheck = Schemas["SystemCheckRes"];
@@ -43,6 +44,7 @@ export function healthHandlers(services: Services): TrainingHandlers<Caller>["he
         trainer: enginePart(engine, "training"),
         sampler: enginePart(engine, "sampling"),
       },
+      unavailable_models: (engine.value?.health.unavailableModels ?? []).map(wireUnavailable),
     };
   }
 
@@ -101,6 +103,7 @@ function withoutDetails({ parts, cpu_queue, gpu_queue, ...result }: SystemCheck)
   const states = Object.entries(parts).map(([name, part]) => [name, { ...hidden(part), lost: [] }]);
   return {
     ...result,
+    unavailable_models: [],
     cpu_queue: hidden(cpu_queue),
     gpu_queue: hidden(gpu_queue),
     parts: Object.fromEntries(states) as typeof parts,

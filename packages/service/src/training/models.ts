@@ -6,7 +6,7 @@ import { loadTrainingModel } from "../access/load-training-model.js";
 import type { Caller, Services } from "../services.js";
 import { readModelHistory } from "../model-history/read-model-history.js";
 import { deleteModel } from "../checkpoints/delete-model.js";
-import { wireBaseModel, wireModel, wirePage } from "../wire/training-model.js";
+import { wireBaseModel, wireModel, wirePage, wireUnavailable } from "../wire/training-model.js";
 
 export function modelHandlers(services: Services): TrainingHandlers<Caller>["models"] {
   const { control, training } = services;
@@ -59,16 +59,22 @@ export function modelHandlers(services: Services): TrainingHandlers<Caller>["mod
     },
 
     async listBaseModels() {
-      const data = (await training.capabilities()).models.map(wireBaseModel);
-      return { object: "list", data: data.toSorted((a, b) => (a.id < b.id ? -1 : 1)) };
+      const [{ models }, { unavailableModels = [] }] = await Promise.all([training.capabilities(), training.health()]);
+      const data = models.map(wireBaseModel).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+      return { object: "list", data, unavailable: unavailableModels.map(wireUnavailable) };
     },
   };
 
   async function checkBaseModel(name: string): Promise<void> {
-    const known = (await training.capabilities()).models;
+    const [{ models: known }, { unavailableModels = [] }] = await Promise.all([
+      training.capabilities(),
+      training.health(),
+    ]);
     const trainable = known.filter((model) => model.training !== undefined).map((model) => model.name);
     if (trainable.includes(name)) return;
-    const problem = known.some((model) => model.name === name) ? "cannot be trained" : "is unknown";
+    const reason = unavailableModels.find((model) => model.name === name)?.reason;
+    const unusable = reason === undefined ? "is unknown" : `cannot be used: ${reason}`;
+    const problem = known.some((model) => model.name === name) ? "cannot be trained" : unusable;
     const message = `the base model ${JSON.stringify(name)} ${problem}; this service trains ${trainable.toSorted().join(", ")}`;
     throw new HeddleError("unprocessable", message, { loc: ["base_model"] });
   }

@@ -1,7 +1,7 @@
 import type { Checkpoint, TrainingModel } from "@heddle/control-plane";
 import type { Schemas } from "@heddle/server-stub/training";
 import { formatTime } from "@heddle/trace-model";
-import type { BaseModelInfo } from "@heddle/training";
+import type { BaseModelInfo, UnavailableModel } from "@heddle/training";
 import { splitProject } from "../access/project-id.js";
 
 /** A stored model as the API shows it. */
@@ -35,6 +35,10 @@ export function wireCheckpoint(model: TrainingModel, checkpoint: Checkpoint): Sc
 }
 
 /** A base model of the engine as the API shows it. */
+export function wireUnavailable({ name, reason }: UnavailableModel): Schemas["UnavailableModel"] {
+  return { id: name, reason };
+}
+
 export function wireBaseModel(model: BaseModelInfo): Schemas["BaseModel"] {
   const { name, parameters, vocabularySize, contextLength, training, sampling } = model;
   return {

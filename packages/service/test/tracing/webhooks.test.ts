@@ -71,9 +71,11 @@ test("events of a project are sent to its webhooks, signed, and to nobody else",
       { ...rated, feedback_type: "heddle.training_job" },
     ],
   });
-  await expect.poll(() => sentTo("/a").length, { timeout: 20_000 }).toBe(3);
+  const replaced = await client.feedbackReplace({ ...rated, feedback_type: "quality", feedback_id: id });
+  await expect.poll(() => sentTo("/a").length, { timeout: 20_000 }).toBe(4);
   expect(bodiesOf("/a").map(({ type }) => type)).toEqual([
     "training_job.ended",
+    "feedback.created",
     "feedback.created",
     "feedback.created",
   ]);
@@ -87,6 +89,7 @@ test("events of a project are sent to its webhooks, signed, and to nobody else",
     }),
     { project_id: projectId, count: 1, feedback: [{ id, feedback_type: "quality", weave_ref: weaveRef }] },
     { project_id: projectId, count: 1, feedback: [expect.objectContaining({ feedback_type: "tone" })] },
+    { project_id: projectId, count: 1, feedback: [expect.objectContaining({ id: replaced.id })] },
   ]);
   for (const { headers, body } of sentTo("/a")) {
     const [messageId = "", timestamp = ""] = [headers["webhook-id"], headers["webhook-timestamp"]].map(String);
@@ -98,7 +101,7 @@ test("events of a project are sent to its webhooks, signed, and to nobody else",
   }
   await expect
     .poll(async () => (await logOf(projectId, webhook.id)).map(({ state }) => state))
-    .toEqual(["delivered", "delivered", "delivered"]);
+    .toEqual(["delivered", "delivered", "delivered", "delivered"]);
   expect(sentTo("/b")).toEqual([]);
   const foreign = { project_id: other, webhook_id: webhook.id };
   await expect(client.webhookDeliveryList(foreign)).rejects.toMatchObject({ status: 404 });

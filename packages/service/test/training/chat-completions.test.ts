@@ -339,6 +339,15 @@ describe("an output", () => {
     await expect(content({ tools: [], tool_choice: "required" })).rejects.toMatchObject({ status: 400 });
   });
 
+  test("of more tokens than it may have is refused", async () => {
+    const tooMany = { min_tokens: 5, max_completion_tokens: 4 };
+    await expect(content(tooMany)).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringMatching(/min_tokens: is 5, and at most 4 tokens/) as string,
+    });
+    await content({ min_tokens: 4, max_completion_tokens: 4 });
+  });
+
   test("of functions, which tools replaced, is refused by name", async () => {
     for (const field of [{ functions: [{ name: "f" }] }, { function_call: "auto" as const }]) {
       await expect(content(field)).rejects.toMatchObject({

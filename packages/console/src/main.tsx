@@ -1,15 +1,17 @@
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
-import { StrictMode, useEffect } from "react";
+import { lazy, StrictMode, Suspense, useEffect } from "react";
 import { createRoot } from "react-dom/client";
 import { useKeyboard } from "./commands/use-commands.js";
 import { storedLetters } from "./commands/letters.js";
 import { createQueryClient } from "./data/query-client.js";
 import { router } from "./routes.js";
 import { logInByLink } from "./session/log-in-by-link.js";
+import { consoleUrl } from "./session/service-url.js";
 import { LogInScreen } from "./session/log-in-screen.js";
 import { BrowserSession } from "./session/session.js";
 import { SessionContext, useSessionState } from "./session/session-context.js";
+import { sharedTraceOf } from "./share/shared-trace.js";
 import "./ui/base.css";
 
 function App({ problem }: { problem: string | undefined }) {
@@ -20,11 +22,20 @@ function App({ problem }: { problem: string | undefined }) {
     document.addEventListener("keydown", keyboard.handle);
     return () => document.removeEventListener("keydown", keyboard.handle);
   }, [keyboard]);
-  // At any address: after the log-in it is the page.
+  // At any other address: after the log-in it is the page.
+  if (shared !== undefined) {
+    return (
+      <Suspense>
+        <SharePage shared={shared} />
+      </Suspense>
+    );
+  }
   return status === "out" ? <LogInScreen problem={problem} /> : <RouterProvider router={router} />;
 }
 
-const session = new BrowserSession();
+const SharePage = lazy(async () => ({ default: (await import("./share/share-page.js")).SharePage }));
+const shared = sharedTraceOf(new URL(location.href), consoleUrl());
+const session = new BrowserSession(shared?.token);
 const problem = await logInByLink(session);
 createRoot(document.querySelector("#root") as HTMLElement).render(
   <StrictMode>

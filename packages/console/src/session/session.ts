@@ -31,7 +31,8 @@ export class BrowserSession {
   readonly #fetch = limitInFlight(readsInFlight, async (request) => {
     const response = await this.#send(request);
     // Of this session: a key that is not valid is another matter.
-    if (response.status === 401 && request.headers.get("x-heddle-session") === this.#token) this.#ended();
+    const session = request.headers.get("x-heddle-session");
+    if (response.status === 401 && (this.share !== undefined || session === this.#token)) this.#ended();
     return response;
   });
   readonly #listeners = new Set<() => void>();
@@ -39,12 +40,18 @@ export class BrowserSession {
   #state: SessionState;
   #connection: Connection<"tracing">;
 
-  constructor() {
+  /** With the token of a share, nobody logs in: the session is what the link of the share allows. */
+  constructor(readonly share?: string) {
     // Services below several prefixes of one host have the same storage.
     this.#name = `heddle-session ${consoleUrl().pathname}`;
-    this.#token = this.#stored();
-    this.#state = { status: this.#token === undefined ? "out" : "in", logIns: 0, isReachable: true };
+    this.#token = share === undefined ? this.#stored() : undefined;
+    this.#state = {
+      status: this.#token === undefined && share === undefined ? "out" : "in",
+      logIns: 0,
+      isReachable: true,
+    };
     this.#connection = this.#connect();
+    if (share !== undefined) return;
     addEventListener("storage", ({ key }) => {
       if (key !== this.#name && key !== null) return;
       const token = this.#stored();
@@ -127,7 +134,9 @@ export class BrowserSession {
   }
 
   #options(session = this.#token ?? noSession): ClientOptions {
-    return { baseUrl: serviceUrl(), session, fetch: this.#fetch, retries: 2 };
+    const options = { baseUrl: serviceUrl(), fetch: this.#fetch, retries: 2 };
+    if (this.share !== undefined) return { ...options, headers: { authorization: `Bearer ${this.share}` } };
+    return { ...options, session };
   }
 
   // A browser may refuse its storage: the session then lasts as long as the page.

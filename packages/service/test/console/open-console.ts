@@ -10,6 +10,8 @@ import { buildConsole } from "./build-console.js";
 export interface ConsoleUnderTest {
   readonly service: TestService;
   readonly url: string;
+  /** An address, by somebody who has not logged in. */
+  look(address: string): Promise<Visit>;
   /** A page of the console, logged in by a key. */
   open(path: string, key?: string): Promise<Visit>;
 }
@@ -38,6 +40,7 @@ export function openConsole(): ConsoleUnderTest {
     get url() {
       return url;
     },
+    look: async (address) => await visit(browser, address),
     async open(path, key = ownerKey) {
       const visited = await visit(browser, `${url}/console/${path}`);
       await visited.page.getByLabel("API key").fill(key);

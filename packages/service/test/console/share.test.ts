@@ -1,0 +1,58 @@
+import { describe, expect, test } from "vitest";
+import { newProject } from "../test-service.js";
+import { chromiumPath } from "./browser.js";
+import { axeInBothSchemes, openConsole } from "./open-console.js";
+
+describe.skipIf(chromiumPath === undefined)("a shared trace in the console", () => {
+  const console_ = openConsole();
+
+  test("is seen without a log-in, without what is hidden, and until it is revoked", { timeout: 60_000 }, async () => {
+    const projectId = newProject();
+    const tracing = console_.service.tracing();
+    const common = { project_id: projectId, trace_id: "t<1>&#", attributes: {}, started_at: new Date().toISOString() };
+    const end = { project_id: projectId, ended_at: new Date().toISOString(), summary: {} };
+    await tracing.callStart({
+      start: { ...common, id: "root", op_name: "answer", inputs: { question: "Where?", phone: "555-0100" } },
+    });
+    await tracing.callStart({
+      start: { ...common, id: "tool", parent_id: "root", op_name: "orders.get", inputs: { id: 8841 } },
+    });
+    await tracing.callStart({
+      start: { ...common, id: "other", trace_id: "other", op_name: "other", inputs: {} },
+    });
+    await tracing.callEnd({ end: { ...end, id: "tool", exception: "no response" } });
+    await tracing.callEnd({ end: { ...end, id: "root", output: "There." } });
+    const { url, share } = await tracing.shareCreate({
+      project_id: projectId,
+      trace_id: "t<1>&#",
+      redact: ["inputs.phone"],
+    });
+    const link = `${console_.url}/console/share${new URL(url).hash}`;
+    const visited = await console_.look(link);
+    const { page, problems } = visited;
+    await page.getByRole("group", { name: "inputs" }).getByText("Where?").waitFor();
+    await page.getByRole("group", { name: "inputs" }).getByText("[redacted]").waitFor();
+    expect(await page.content()).not.toContain("555-0100");
+    await page.getByText("A link to a shared trace may only read.").first().waitFor();
+    expect(await axeInBothSchemes(visited)).toEqual([]);
+    await page.keyboard.press("n");
+    await page.getByText("✗ exception").waitFor();
+    await page.reload();
+    await page.getByText("✗ exception").waitFor();
+    await page.getByRole("treegrid").getByText("orders.get").waitFor();
+    await page.keyboard.press("?");
+    await page.getByRole("dialog").getByText("Next error").waitFor();
+    await page.keyboard.press("Escape");
+    expect(await page.getByRole("alert").count()).toBe(0);
+    // It is of no other trace.
+    const other = await console_.look(link.replace(encodeURIComponent("t<1>&#"), "other"));
+    await other.page.getByText(/cannot be read|no calls any more/).waitFor();
+    const cut = await console_.look(link.slice(0, link.indexOf("&token")));
+    await cut.page.getByText("A part of the link is missing").waitFor();
+    expect(await axeInBothSchemes(cut)).toEqual([]);
+    await tracing.shareRevoke({ share_id: share.id, project_id: projectId });
+    await page.reload();
+    await page.getByText("The link is not valid").waitFor();
+    expect([...problems, ...other.problems, ...cut.problems]).toEqual([]);
+  });
+});

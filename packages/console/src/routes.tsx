@@ -50,10 +50,13 @@ const calls = createRoute({
 const call = createRoute({
   getParentRoute: () => root,
   path: "/$entity/$project/calls/$callId",
-  validateSearch: (given: Record<string, unknown>): CallsSearch & { span?: string; show?: "json" } => ({
+  validateSearch: (
+    given: Record<string, unknown>,
+  ): CallsSearch & { span?: string; show?: "json" } & Pick<CallsView, "act"> => ({
     ...readCallsSearch(given),
     ...(typeof given["span"] === "string" && { span: given["span"] }),
     ...(given["show"] === "json" && { show: "json" as const }),
+    ...readCallsView({ act: given["act"] }),
   }),
   component: lazyRouteComponent(() => import("./call/call-screen.js"), "CallScreen"),
 });

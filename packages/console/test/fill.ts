@@ -81,7 +81,21 @@ export async function fill(client: Client, projectId: string, count = 600, now =
       inputs: { query: question, limit: 4 },
       output: ["a", "b"],
     });
-    const messages = [{ role: "user", content: question }];
+    const messages = [
+      { role: "system", content: "You help with orders. Be brief." },
+      { role: "user", content: question },
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [{ id: "call_1", function: { name: "orders.get", arguments: `{"id":"${8841 + trace}"}` } }],
+      },
+      { role: "tool", tool_call_id: "call_1", content: '{"state":"sent"}' },
+    ];
+    const answer = {
+      role: "assistant",
+      reasoning_content: "It was sent; say when.",
+      content: "It left on 24 November.",
+    };
     add({
       ...child,
       name: "chat",
@@ -89,7 +103,7 @@ export async function fill(client: Client, projectId: string, count = 600, now =
       start: start + 400,
       ms: 1900,
       inputs: { model: "gpt-4o-mini", messages },
-      output: { choices: [] },
+      output: { choices: [{ message: answer }] },
       usage,
     });
     const tool = add({

@@ -73,6 +73,8 @@ const failed = await client.callsPage({
     },
   },
 });
+const chat = await client.callsPage({ project_id: projects.calls, limit: 1, filter: { op_names: ["chat"] } });
+const chatId = chat.calls[0]?.id ?? "";
 const failedId = failed.calls[0]?.id ?? "";
 
 /** What is looked at when somebody is logged in. */
@@ -88,9 +90,30 @@ const states: Record<string, State> = {
   "calls-end": then(table, press("G"), waitFor(".grid-body .is-current:last-child")),
   "calls-empty": open(`${projects.calls}/calls?status=error&op=none&since=1h`, ".calls-empty"),
   "calls-of-new-project": open(`${entity}/brand-new/calls`, ".calls-empty"),
-  "calls-columns": then(table, press("c"), waitFor("dialog")),
+  "calls-columns": open(`${projects.calls}/calls?dialog=columns`, ".columns-fields"),
+  "calls-condition": open(`${projects.calls}/calls?dialog=condition`, "dialog"),
+  "calls-views": open(`${projects.calls}/calls?dialog=views`, "dialog"),
+  "calls-facets": then(
+    open(
+      `${projects.calls}/calls?panel=facets&where=${encodeURIComponent('[["attributes.deployment","=","eu-1"]]')}`,
+      ".grid-row",
+    ),
+    waitFor(".facets-field"),
+  ),
+  "calls-facets-hostile": then(
+    open(`${projects.hostile}/calls?panel=facets`, ".grid-body .grid-row"),
+    waitFor(".facets-field"),
+  ),
+  "calls-range": open(`${projects.calls}/calls?between=2026-01-01T00:00:00Z/..&status=error`, ".histogram rect"),
+  "calls-chosen": then(table, press("x", "j", "x"), waitFor(".chosen-bar")),
+  "calls-delete": open(`${projects.calls}/calls?chosen=*&act=delete&status=error`, ".action-form label"),
+  "calls-queue": open(`${projects.calls}/calls?chosen=*&act=queue`, ".action-form label"),
+  "calls-dataset": open(`${projects.calls}/calls?chosen=*&act=dataset`, ".action-form label"),
+  "calls-feedback": open(`${projects.calls}/calls?chosen=*&act=feedback`, ".action-form label"),
   "calls-hostile": open(`${projects.hostile}/calls`, ".grid-body .grid-row"),
   "call-failed": open(`${projects.calls}/calls/${failedId}`, ".span-part"),
+  "call-chat": then(open(`${projects.calls}/calls/${chatId}?span=${chatId}`, ".conversation"), waitFor(".cost")),
+  "call-json": open(`${projects.calls}/calls/${chatId}?show=json`, ".json-node"),
   "call-wide": open(`${projects.wide}/calls/wide-root`, ".span-part"),
   "call-hostile": open(`${projects.hostile}/calls/hostile-bidi`, ".span-part"),
   "call-unknown": open(`${projects.calls}/calls/none`, ".call-note"),

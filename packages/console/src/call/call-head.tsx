@@ -1,5 +1,7 @@
 import type { CallRow, CallsPageRes } from "@heddle/client/tracing";
 import type { ReactNode } from "react";
+import type { Action } from "../calls/actions/chosen.js";
+import { useReadOnlyReason } from "../data/use-read-only.js";
 import { Status } from "../call-parts/status.js";
 import { formatCount, formatDuration, formatMoment } from "../ui/format.js";
 import { useNow } from "../ui/use-now.js";
@@ -14,11 +16,19 @@ interface Props {
   total: CallsPageRes["total"];
   /** Leads to the table. */
   back: ReactNode;
+  onAct: (action: Action) => void;
 }
 
+const actions = [
+  ["dataset", "Dataset", "d"],
+  ["queue", "Queue", "q"],
+  ["delete", "Delete", "Delete"],
+] as const;
+
 /** What the call was, and how it went. */
-export function CallHead({ call, place, total, back }: Props) {
+export function CallHead({ call, place, total, back, onAct }: Props) {
   const now = useNow();
+  const readOnly = useReadOnlyReason();
   const status = statusOf(call);
   const [start, end] = [
     Date.parse(call.started_at),
@@ -39,6 +49,19 @@ export function CallHead({ call, place, total, back }: Props) {
       <time className="quiet" dateTime={call.started_at} title={call.started_at}>
         {formatMoment(start, now)}
       </time>
+      <span className="call-actions">
+        {actions.map(([action, title, key]) => (
+          <button
+            key={action}
+            className="plain"
+            disabled={readOnly !== undefined}
+            title={readOnly}
+            onClick={() => onAct(action)}
+          >
+            {title} <kbd>{key}</kbd>
+          </button>
+        ))}
+      </span>
       {place !== undefined && (
         <span className="quiet call-place">
           <kbd>[</kbd> {formatCount(place + 1)}

@@ -8,9 +8,13 @@ import { serviceUrl } from "../session/service-url.js";
 import { copyText } from "../ui/notice.js";
 import { Failure } from "../ui/failure.js";
 import { Waiting } from "../ui/waiting.js";
+import { ActionDialog } from "../calls/actions/action-dialog.js";
+import type { Action } from "../calls/actions/chosen.js";
+import { columnPaths } from "../calls/calls-search.js";
+import { useQueryClient } from "@tanstack/react-query";
 import { CallHead } from "./call-head.js";
 import { Trace } from "./trace.js";
-import { useCall } from "./use-call.js";
+import { callKey, outlineKey, useCall } from "./use-call.js";
 import { callCommands } from "./call-commands.js";
 import "./call-screen.css";
 
@@ -18,7 +22,7 @@ import "./call-screen.css";
 export function CallScreen() {
   const from = "/$entity/$project/calls/$callId";
   const { entity, project, callId } = useParams({ from });
-  const { span, show, ...search } = useSearch({ from });
+  const { span, show, act, ...search } = useSearch({ from });
   const projectId = `${entity}/${project}`;
   const navigate = useNavigate({ from });
   const { pages, state } = useCallPages(projectId, search);
@@ -34,9 +38,15 @@ export function CallScreen() {
     if (id === undefined) return undefined;
     return () => void navigate({ to: from, params: { entity, project, callId: id }, search, replace: true });
   };
+  const begin = (action: Action) => void navigate({ search: (given) => ({ ...given, act: action }) });
+  const end = () => void navigate({ search: (given) => ({ ...given, act: undefined }), replace: true });
+  const client = useQueryClient();
   useCommands({ scope: "Call" }, callCommands, {
     previous: open(index - 1),
     next: open(index + 1),
+    dataset: () => begin("dataset"),
+    queue: () => begin("queue"),
+    delete: () => begin("delete"),
     curl: () =>
       copyText(
         asCurl(serviceUrl(), "/call/read", { project_id: projectId, id: span ?? callId }),
@@ -58,7 +68,7 @@ export function CallScreen() {
   return (
     <main className="call">
       {known !== undefined && (
-        <CallHead call={known} place={index < 0 ? undefined : index} total={state.total} back={back} />
+        <CallHead call={known} onAct={begin} place={index < 0 ? undefined : index} total={state.total} back={back} />
       )}
       {call.data === undefined && call.error === null && <Waiting what="Loading the call" />}
       {call.error !== null && (
@@ -90,6 +100,22 @@ export function CallScreen() {
               replace: true,
             })
           }
+        />
+      )}
+      {act !== undefined && (
+        <ActionDialog
+          key={act}
+          action={act}
+          projectId={projectId}
+          selection={{ filter: { call_ids: [span ?? callId] } }}
+          order={[]}
+          paths={columnPaths(search)}
+          onDone={() => {
+            if (call.data !== undefined && call.data !== null)
+              void client.invalidateQueries({ queryKey: outlineKey(projectId, call.data.trace_id) });
+            void client.invalidateQueries({ queryKey: callKey(projectId, span ?? callId) });
+          }}
+          onClose={end}
         />
       )}
     </main>

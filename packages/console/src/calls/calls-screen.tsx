@@ -12,14 +12,13 @@ import { useMedia } from "../ui/use-media.js";
 import { Waiting } from "../ui/waiting.js";
 import { columnPaths, orderOf } from "./calls-search.js";
 import type { CallsSearch } from "./calls-search.js";
-import { ColumnsDialog } from "./columns-dialog.js";
 import { callColumns, markColumn } from "./columns.js";
 import { Conditions, describeConditions } from "./conditions.js";
 import { tableRequest, useCallPages } from "./use-call-pages.js";
+import { CallsDialogs } from "./calls-dialogs.js";
+import type { CallsDialog } from "./calls-view.js";
 import { Facets } from "./facets/facets.js";
-import { ConditionDialog } from "./condition-dialog.js";
 import { CallsHistogram } from "./histogram/histogram.js";
-import { ViewsDialog } from "./views/views-dialog.js";
 import { useNewerCalls } from "./use-newer-calls.js";
 import type { PagesState } from "./call-pages.js";
 import { CallsSummary } from "./calls-summary.js";
@@ -32,19 +31,21 @@ import { useQueryClient } from "@tanstack/react-query";
 import { callsCommands } from "./calls-commands.js";
 import "./calls-screen.css";
 
+/** What other conditions end. */
+const nothingOpen = { at: undefined, chosen: undefined, act: undefined, dialog: undefined };
+
 /** Rows that PageDown moves. */
 const pageStep = 20;
 
 /** The calls of a project: a table of any length, by conditions that the address has. */
 export function CallsScreen() {
   const { entity, project } = useParams({ from: "/$entity/$project/calls" });
-  const { at, chosen: chosenText, act, ...search } = useSearch({ from: "/$entity/$project/calls" });
+  const { at, chosen: chosenText, act, dialog, ...search } = useSearch({ from: "/$entity/$project/calls" });
   const projectId = `${entity}/${project}`;
   const navigate = useNavigate({ from: "/$entity/$project/calls" });
   const { pages, openedAt, state } = useCallPages(projectId, search);
   const [isLive, setLive] = useState(true);
   const [atEnd, setAtEnd] = useState(false);
-  const [dialog, setDialog] = useState<"columns" | "condition" | "views">();
   const textField = useRef<HTMLInputElement>(null);
   // Under another order than time, new calls have no place at its beginning.
   useNewerCalls({ pages, projectId, search }, isLive && search.sort === undefined);
@@ -55,8 +56,9 @@ export function CallsScreen() {
     if (call !== undefined) void navigate({ search: (given) => ({ ...given, at: call.id }), replace: true });
   };
   const change = (by: Partial<CallsSearch>) => {
-    void navigate({ search: (given) => ({ ...given, ...by, at: undefined, chosen: undefined, act: undefined }) });
+    void navigate({ search: (given) => ({ ...given, ...by, ...nothingOpen }) });
   };
+  const ask = (about: CallsDialog) => void navigate({ search: (given) => ({ ...given, dialog: about }) });
   const chosen = useMemo(() => readChosen(chosenText), [chosenText]);
   const choose = useCallback(
     (now: Chosen) => {
@@ -90,7 +92,8 @@ export function CallsScreen() {
     const now = hasChosen ? chosen : [id ?? ""];
     void navigate({ search: (given) => ({ ...given, chosen: writeChosen(now), act: action }) });
   };
-  const endAction = () => void navigate({ search: (given) => ({ ...given, act: undefined }), replace: true });
+  const close = () =>
+    void navigate({ search: (given) => ({ ...given, act: undefined, dialog: undefined }), replace: true });
   const jump = (to: "first" | "last") => {
     setAtEnd(to === "last");
     void navigate({ search: (given) => ({ ...given, at: undefined }), replace: true });
@@ -108,7 +111,7 @@ export function CallsScreen() {
     first: () => jump("first"),
     last: hasRows ? () => jump("last") : undefined,
     text: () => textField.current?.focus(),
-    condition: () => setDialog("condition"),
+    condition: () => ask("condition"),
     facets: () => show({ panel: search.panel === undefined ? "facets" : undefined }),
     drop: last && (() => change(last.without)),
     order: () => change({ sort: search.sort === undefined ? "latency" : undefined }),
@@ -121,8 +124,8 @@ export function CallsScreen() {
     delete: canAct ? () => begin("delete") : undefined,
     curl: () =>
       copyText(asCurl(serviceUrl(), "/calls/page", tableRequest(projectId, search, openedAt)), "the request as curl"),
-    columns: () => setDialog("columns"),
-    views: () => setDialog("views"),
+    columns: () => ask("columns"),
+    views: () => ask("views"),
     live: search.sort === undefined ? () => setLive(!isLive) : undefined,
   });
 
@@ -151,10 +154,10 @@ export function CallsScreen() {
           onChange={change}
           names={namesOf(pages)}
           textField={textField}
-          onAdd={() => setDialog("condition")}
+          onAdd={() => ask("condition")}
         />
         <CallsSummary
-          onViews={() => setDialog("views")}
+          onViews={() => ask("views")}
           onFacets={() => show({ panel: search.panel === undefined ? "facets" : undefined })}
           state={state}
           isLive={isLive && search.sort === undefined}
@@ -228,37 +231,18 @@ export function CallsScreen() {
             if (act === "delete") void pages.jump("first");
             void client.invalidateQueries({ predicate: ({ queryKey: [name] }) => String(name).startsWith("calls-") });
           }}
-          onClose={endAction}
+          onClose={close}
         />
       )}
-      {dialog === "condition" && (
-        <ConditionDialog
+      {dialog !== undefined && (
+        <CallsDialogs
+          dialog={dialog}
           projectId={projectId}
           search={search}
           openedAt={openedAt}
           onChange={change}
-          onClose={() => setDialog(undefined)}
-        />
-      )}
-      {dialog === "views" && (
-        <ViewsDialog
-          projectId={projectId}
-          search={search}
-          onOpen={(view) => {
-            setDialog(undefined);
-            void navigate({ search: view });
-          }}
-          onClose={() => setDialog(undefined)}
-        />
-      )}
-      {dialog === "columns" && (
-        <ColumnsDialog
-          projectId={projectId}
-          search={search}
-          openedAt={openedAt}
-          paths={paths}
-          onChange={(chosen) => change({ cols: chosen.join(",") || "," })}
-          onClose={() => setDialog(undefined)}
+          onOpen={(view) => void navigate({ search: view })}
+          onClose={close}
         />
       )}
     </main>

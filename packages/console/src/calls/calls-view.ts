@@ -9,14 +9,21 @@ export interface CallsView {
   chosen?: string;
   /** What is about to be done with them. */
   act?: Action;
+  /** What is asked about the table. */
+  dialog?: CallsDialog;
 }
 
-export function readCallsView({ at, chosen, act }: Record<string, unknown>): CallsView {
+const dialogs = ["columns", "condition", "views"] as const;
+export type CallsDialog = (typeof dialogs)[number];
+
+export function readCallsView({ at, chosen, act, dialog }: Record<string, unknown>): CallsView {
   const action = actions.find((known) => known === act);
+  const asked = dialogs.find((known) => known === dialog);
   return {
     ...(typeof at === "string" && { at }),
     ...(typeof chosen === "string" && { chosen: chosen.slice(0, longestChosen) }),
     ...(action !== undefined && { act: action }),
+    ...(asked !== undefined && { dialog: asked }),
   };
 }
 

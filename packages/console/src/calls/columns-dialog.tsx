@@ -29,7 +29,6 @@ export function ColumnsDialog({ projectId, search, openedAt, paths, onChange, on
   const submit = (event: FormEvent) => {
     event.preventDefault();
     onChange(pathsIn(draft));
-    onClose();
   };
   const chosen = pathsIn(draft);
   const toggle = (path: string) => {

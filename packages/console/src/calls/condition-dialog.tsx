@@ -29,7 +29,6 @@ export function ConditionDialog({ projectId, search, openedAt, onChange, onClose
   const submit = (event: FormEvent) => {
     event.preventDefault();
     onChange({ where: withCondition(search.where, { path: path.trim(), operator, value }) });
-    onClose();
   };
   const values = data?.fields.find((field) => field.path === path)?.top ?? [];
   return (

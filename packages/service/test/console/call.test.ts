@@ -126,4 +126,28 @@ describe.skipIf(chromiumPath === undefined)("a call in the console", { timeout: 
     expect((await output.locator(".json-value").innerText()).length).toBe(20_000);
     expect(problems).toEqual([]);
   });
+
+  test("it goes into a queue, and is deleted, from where it is read", async () => {
+    const projectId = newProject();
+    await writeCalls(tested.service, projectId, [
+      { id: "one", name: "one", ms: 5 },
+      { id: "below", name: "below", trace: "one", parent: "one", ms: 1 },
+    ]);
+    const { page, problems } = await tested.open(`${projectId}/calls/one`);
+    const dialog = page.getByRole("dialog", { name: "Act on calls" });
+    await page.getByRole("treegrid").getByText("below").waitFor();
+    await page.keyboard.press("q");
+    await dialog.getByLabel("Name of the queue").fill("Check");
+    await dialog.getByRole("button", { name: "Queue 1 call" }).click();
+    await dialog.getByText("Put 1 call into the queue.").waitFor();
+    await page.goBack();
+    await dialog.waitFor({ state: "detached" });
+    await page.keyboard.press("Delete");
+    await dialog.getByLabel("Enter 1 to confirm").fill("1");
+    await dialog.getByRole("button", { name: "Delete 1 call" }).click();
+    await dialog.getByText("Deleted 1 call, 2 calls with those below.").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("heading", { name: "There is no such call" }).waitFor();
+    expect(problems).toEqual([]);
+  });
 });

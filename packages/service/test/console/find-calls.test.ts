@@ -134,6 +134,9 @@ describe.skipIf(chromiumPath === undefined)("finding calls in the console", { ti
     const { page, problems } = visited;
     await page.getByText("1 call", { exact: true }).waitFor();
     await page.keyboard.press("c");
+    await page.getByRole("heading", { name: "Columns" }).waitFor();
+    expect(search(page).get("dialog")).toBe("columns");
+    await page.reload();
     await page.getByRole("button", { name: "+ inputs.n" }).click();
     await page.getByRole("button", { name: "Show" }).click();
     await page.getByRole("columnheader", { name: "inputs.n" }).waitFor();

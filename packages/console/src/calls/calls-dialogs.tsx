@@ -1,0 +1,32 @@
+import type { CallsSearch } from "./calls-search.js";
+import { columnPaths } from "./calls-search.js";
+import type { CallsDialog } from "./calls-view.js";
+import { ColumnsDialog } from "./columns-dialog.js";
+import { ConditionDialog } from "./condition-dialog.js";
+import { ViewsDialog } from "./views/views-dialog.js";
+
+interface Props {
+  dialog: CallsDialog;
+  projectId: string;
+  search: CallsSearch;
+  openedAt: number;
+  /** Each changes the address once, and closes the dialog with it. */
+  onChange: (change: Partial<CallsSearch>) => void;
+  onOpen: (search: CallsSearch) => void;
+  onClose: () => void;
+}
+
+/** What the address says is asked about the table. */
+export function CallsDialogs({ dialog, onChange, onOpen, ...props }: Props) {
+  const { projectId, search, onClose } = props;
+  if (dialog === "condition") return <ConditionDialog {...props} onChange={onChange} />;
+  if (dialog === "views")
+    return <ViewsDialog projectId={projectId} search={search} onOpen={onOpen} onClose={onClose} />;
+  return (
+    <ColumnsDialog
+      {...props}
+      paths={columnPaths(search)}
+      onChange={(chosen) => onChange({ cols: chosen.join(",") || "," })}
+    />
+  );
+}

@@ -289,6 +289,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         { version: 15n, name: "repeatable-requests" },
         { version: 16n, name: "links" },
         { version: 17n, name: "webhook-thresholds" },
+        { version: 18n, name: "webhook-positions" },
       ]);
     });
 
@@ -306,7 +307,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         code: "incompatible",
         message: expect.stringContaining("version 1000"),
       });
-      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 18n }]);
+      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 19n }]);
     });
 
     test("a migration that fails leaves nothing", async () => {

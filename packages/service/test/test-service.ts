@@ -16,7 +16,6 @@ import { behindProxies } from "../src/http/behind-proxies.js";
 import { createApp } from "../src/boot/app.js";
 import { openCompletions } from "../src/chat-completions/open-completions.js";
 import { controlPlaneUrl, readConfig } from "../src/config/config.js";
-import { notifyOfFeedback } from "../src/feedback/notify-of-feedback.js";
 import { cancelWithCalls } from "../src/jobs/cancel-with-calls.js";
 import { jobKinds } from "../src/boot/job-kinds.js";
 import { JobRunner } from "../src/jobs/runner.js";
@@ -35,6 +34,7 @@ import { loadPrices } from "../src/boot/prices.js";
 import type { Services } from "../src/services.js";
 import { openCheckpointDirectories } from "../src/checkpoints/open-checkpoint-directories.js";
 import { openTrainingEngine } from "../src/boot/open-engine.js";
+import { StoreEvents } from "../src/webhooks/store-events.js";
 import { WebhookSender } from "../src/webhooks/webhook-sender.js";
 import { openAiLike, startUpstream, writeProviders } from "./upstream.js";
 
@@ -91,7 +91,7 @@ export async function openTestService(
     // As in the service: jobs meet stores that do not respond, too.
     onError: (error) => (error instanceof HeddleError ? onOutage(error) : unexpected.push(error)),
   });
-  const store = notifyOfFeedback(cancelWithCalls(opened, jobs), control);
+  const store = cancelWithCalls(opened, jobs);
   const checkpointDirectories = openCheckpointDirectories({ config, control, blobs, training });
   const opening = {
     config,
@@ -110,7 +110,11 @@ export async function openTestService(
   const services: Services = { ...opening, completions, projectDeletion };
   jobs.start(jobKinds(services, (error) => unexpected.push(error)));
   const webhooks = new WebhookSender(services, (error) => unexpected.push(error));
-  if (sendsWebhooks) webhooks.start();
+  const storeEvents = new StoreEvents({ ...services, everyMs: 20 }, (error) => unexpected.push(error));
+  if (sendsWebhooks) {
+    webhooks.start();
+    storeEvents.start();
+  }
   const docsDir = join(directory, "docs");
   mkdirSync(docsDir);
   for (const page of ["index", "page"]) writeFileSync(join(docsDir, `${page}.html`), `<title>${page}</title>`);
@@ -168,6 +172,7 @@ export async function openTestService(
       return listening.url;
     },
     async close(): Promise<void> {
+      await storeEvents.stop();
       await webhooks.stop();
       await projectDeletion.stop();
       await jobs.stop();

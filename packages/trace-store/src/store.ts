@@ -6,6 +6,9 @@ import type { CallPages } from "./call-pages/call-pages.js";
 import { openCallTails } from "./call-tails/call-tails.js";
 import type { CallTails } from "./call-tails/call-tails.js";
 import { changeHub } from "./changes/change-hub.js";
+import { openProjectEvents } from "./project-events/project-events.js";
+import type { ProjectEvents } from "./project-events/project-events.js";
+import { scopeOf } from "./call-reading/selection.js";
 import { openAggregates } from "./aggregates/aggregates.js";
 import type { Aggregates } from "./aggregates/aggregates.js";
 import { callReads } from "./calls/calls.js";
@@ -128,6 +131,7 @@ export interface TraceStore {
   aggregates: Aggregates;
   traces: Traces;
   callTails: CallTails;
+  projectEvents: ProjectEvents;
   threads: Threads;
   evaluations: Evaluations;
   objects: Objects;
@@ -248,6 +252,7 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
     calls: { ...calls, delete: ingest.delete, rename: ingest.rename },
     callPages: openCallPages({ ...reading, count: (request, options) => calls.count(request, options), settled }),
     callTails,
+    projectEvents: openProjectEvents({ engine: tails, scope: (projectId) => scopeOf(reading, projectId)(), settled }),
     aggregates: openAggregates({ ...reading, count: (request, options) => calls.count(request, options), settled }),
     traces: openTraces({ ...reading, settled }),
     threads: openThreads({ ...context, inFlight }),

@@ -13,9 +13,14 @@ export interface WebhookEvent {
   key?: string;
   /** The only webhook that gets it. Absent: all that have asked for the event. */
   webhook_id?: string;
+  /** Of the change that it is about: webhooks that have had the events up to it do not get it. Absent: all get it. */
+  version?: bigint;
   /** Values of JSON. */
   data: Readonly<Record<string, unknown>>;
 }
+
+/** Greater than every version. */
+const maxVersion = 2n ** 63n - 1n;
 
 /** Deliveries of one webhook that wait. */
 const mostWaiting = 10_000n;
@@ -26,12 +31,13 @@ const mostWaiting = 10_000n;
  */
 export async function addDeliveries(
   statements: Statements,
-  { project_id, type, key, webhook_id, data }: WebhookEvent,
+  { project_id, type, key, webhook_id, version, data }: WebhookEvent,
   now: bigint,
 ): Promise<void> {
-  const rows = await statements.rows(`SELECT ${webhookColumns} FROM webhooks WHERE project_id = $1 ORDER BY sequence`, [
-    project_id,
-  ]);
+  const rows = await statements.rows(
+    `SELECT ${webhookColumns} FROM webhooks WHERE project_id = $1 AND (position IS NULL OR position < $2) ORDER BY sequence`,
+    [project_id, version ?? maxVersion],
+  );
   const timestamp = new Date(Number(now / 1000n)).toISOString();
   const payload = storedText(JSON.stringify({ type, timestamp, data: { project_id, ...data } }));
   for (const { id: webhookId, events } of rows.map(webhookOf)) {

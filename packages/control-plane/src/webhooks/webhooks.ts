@@ -11,14 +11,23 @@ import { originalText, storedText } from "../database/stored-text.js";
 import { addDeliveries } from "./notify.js";
 import type { WebhookEvent } from "./notify.js";
 import { deliveryColumns, deliveryOf, webhookColumns, webhookOf } from "./records.js";
-import type { DueDelivery, Webhook, WebhookDelivery } from "./records.js";
+import type { DueDelivery, Webhook, WebhookDelivery, WebhookEventType } from "./records.js";
 
 type NewWebhook = Pick<Webhook, "project_id" | "url" | "events"> & {
   description?: string;
   /** JSON text. */
   threshold?: string;
+  /** It gets what changes after this version. */
+  position: bigint;
   created_by: string;
 };
+
+/** A project whose webhooks are told of what is stored in it. */
+interface FollowedProject {
+  project_id: string;
+  /** Up to this version they have been; undefined where that is to begin. */
+  position: bigint | undefined;
+}
 
 /** What was found of the threshold of a webhook. */
 type ThresholdFinding = { passed: boolean; current: number | null } | { error: string };
@@ -44,8 +53,13 @@ export interface Webhooks {
     webhookId: string,
     page: Omit<CursorPage, "order">,
   ): Promise<{ deliveries: WebhookDelivery[]; has_more: boolean }>;
-  /** Adds a delivery for each webhook of the project that has asked for the event. They are durable when this resolves. */
-  notify(event: WebhookEvent): Promise<void>;
+  /** Projects with webhooks that have asked for one of the events. */
+  followed(events: readonly WebhookEventType[]): Promise<FollowedProject[]>;
+  /**
+   * Adds deliveries for what happened in a project, and notes up to which version that is: both or neither, so that each
+   * event is sent once.
+   */
+  recordEvents(projectId: string, upTo: bigint, events: readonly WebhookEvent[]): Promise<void>;
   /** Those with a threshold, of all projects, the one that was looked at longest ago first. */
   withThreshold(): Promise<Webhook[]>;
   /**
@@ -72,7 +86,7 @@ const secretBytes = 32;
 export function openWebhooks(database: Database, now: () => bigint): Webhooks {
   const added = new EventEmitter();
   return {
-    async create({ project_id, url, events, description, threshold, created_by }) {
+    async create({ project_id, url, events, description, threshold, position, created_by }) {
       const secret = `whsec_${randomBytes(secretBytes).toString("base64")}`;
       const webhook = await database.transaction(async (statements) => {
         const [count = {}] = await statements.rows(
@@ -85,8 +99,8 @@ export function openWebhooks(database: Database, now: () => bigint): Webhooks {
         if (threshold !== undefined && integerOf(count, "thresholds") >= mostThresholds)
           throw tooMany(mostThresholds, "webhooks with a threshold", "threshold");
         const [row] = await statements.rows(
-          `INSERT INTO webhooks (id, sequence, project_id, url, events, description, secret, created_at, created_by, threshold)
-            SELECT $1, COALESCE(MAX(sequence), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9 FROM webhooks WHERE TRUE
+          `INSERT INTO webhooks (id, sequence, project_id, url, events, description, secret, created_at, created_by, threshold, position)
+            SELECT $1, COALESCE(MAX(sequence), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9, $10 FROM webhooks WHERE TRUE
             RETURNING ${webhookColumns}`,
           [
             randomUUID(),
@@ -98,6 +112,7 @@ export function openWebhooks(database: Database, now: () => bigint): Webhooks {
             now(),
             storedText(created_by),
             threshold === undefined ? null : storedText(threshold),
+            position,
           ],
         );
         return webhookOf(row ?? {});
@@ -138,12 +153,29 @@ export function openWebhooks(database: Database, now: () => bigint): Webhooks {
       );
       return { deliveries: rows.map(deliveryOf), has_more: hasMore };
     },
-    async notify(event) {
-      // Most projects have none: they need no transaction.
-      const known = await database.rows("SELECT id FROM webhooks WHERE project_id = $1 LIMIT 1", [event.project_id]);
-      if (known.length === 0) return;
-      await database.transaction(async (statements) => await addDeliveries(statements, event, now()));
-      added.emit("added");
+    async followed(events) {
+      const rows = await database.rows(
+        "SELECT project_id, events, position FROM webhooks ORDER BY project_id, sequence",
+      );
+      const found = new Map<string, FollowedProject>();
+      for (const row of rows) {
+        const asked = JSON.parse(textOf(row, "events")) as WebhookEventType[];
+        if (!events.some((event) => asked.includes(event))) continue;
+        const projectId = textOf(row, "project_id");
+        const position = row["position"] === null ? undefined : integerOf(row, "position");
+        const other = found.get(projectId);
+        const isFirst = other?.position === undefined || (position !== undefined && position < other.position);
+        if (isFirst) found.set(projectId, { project_id: projectId, position: position ?? other?.position });
+      }
+      return [...found.values()];
+    },
+    async recordEvents(projectId, upTo, events) {
+      await database.transaction(async (statements) => {
+        for (const event of events) await addDeliveries(statements, event, now());
+        const sql = "UPDATE webhooks SET position = $2 WHERE project_id = $1 AND (position IS NULL OR position < $2)";
+        await statements.run(sql, [projectId, upTo]);
+      });
+      if (events.length > 0) added.emit("added");
     },
     async withThreshold() {
       const sql = `SELECT ${webhookColumns} FROM webhooks WHERE threshold IS NOT NULL

@@ -34,7 +34,6 @@ import type { Logger } from "../observability/logger.js";
 import { openObservability } from "../observability/open-observability.js";
 import { hideSecrets, secretsOf } from "../observability/secrets.js";
 import { operatorLine, outageLog } from "../operations/outages.js";
-import { notifyOfFeedback } from "../feedback/notify-of-feedback.js";
 import { cancelWithCalls } from "../jobs/cancel-with-calls.js";
 import { jobKinds } from "./job-kinds.js";
 import { JobRunner } from "../jobs/runner.js";
@@ -47,6 +46,7 @@ import { clearLeftovers } from "../training-jobs/clear-leftovers.js";
 import { openTrainingEngine } from "./open-engine.js";
 import { purgeLeftovers } from "../checkpoints/purge-checkpoints.js";
 import { version } from "./version.js";
+import { StoreEvents } from "../webhooks/store-events.js";
 import { ThresholdChecks } from "../webhooks/threshold-checks.js";
 import { WebhookSender } from "../webhooks/webhook-sender.js";
 import { takeWriterLease } from "./writer-lease.js";
@@ -173,7 +173,7 @@ export async function startService(
       onError: (error) => (error instanceof HeddleError ? onOutage(error) : onUnexpected(error)),
       onEnded: metrics?.onJobEnded,
     });
-    const written = notifyOfFeedback(cancelWithCalls(opened, jobs), control);
+    const written = cancelWithCalls(opened, jobs);
     const checkpointDirectories = openCheckpointDirectories({ config, control, blobs, training });
     const opening = {
       config,
@@ -220,6 +220,9 @@ export async function startService(
     const webhooks = new WebhookSender(services, onFailure);
     webhooks.start();
     closing.push(() => webhooks.stop());
+    const events = new StoreEvents({ ...services, mayWrite: () => lease.mayWrite() }, onFailure);
+    events.start();
+    closing.push(() => events.stop());
     const thresholds = new ThresholdChecks(services, onFailure);
     thresholds.start();
     closing.push(() => thresholds.stop());

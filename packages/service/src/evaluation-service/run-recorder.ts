@@ -112,7 +112,6 @@ export class RunRecorder {
     const parts = await this.#calls.end(run, summary, { started_at: startedAt, ended_at: nowUs() });
     attempt.checkHeld();
     await this.#ingest(parts);
-    await this.#notify(run, null);
   }
 
   /** Outputs may be large: they are read in a thread, those of a batch at a time. */
@@ -140,17 +139,6 @@ export class RunRecorder {
     const call = await this.#services.store.calls.read({ project_id: run.project_id, id: run.run_id });
     if (call === undefined || call.ended_at !== null) return;
     await this.#ingest([this.#calls.failure(run, error, nowUs())]);
-    await this.#notify(run, error);
-  }
-
-  /** Once for each run, however often it is ended. */
-  async #notify({ project_id, run_id }: RunIdentity, error: string | null): Promise<void> {
-    await this.#services.control.webhooks.notify({
-      project_id,
-      type: "evaluation_run.finished",
-      key: `evaluation_run ${run_id}`,
-      data: { evaluation_run_id: run_id, error },
-    });
   }
 
   /** Deletes what was stored after the run was deleted. */

@@ -40,12 +40,6 @@ export function evaluationRunHandlers(services: Services): TracingHandlers<Calle
       const run = await runs.record(projectId, params.evaluation_run_id, "");
       const projectOf = await internalProjects(control, caller, body);
       await finishRun(writes, run, body.summary, { projectId, userId: caller.user_id, projectOf });
-      await control.webhooks.notify({
-        project_id: projectId,
-        type: "evaluation_run.finished",
-        key: `evaluation_run ${run.id}`,
-        data: { evaluation_run_id: run.id, error: null },
-      });
       return { success: true };
     },
 

@@ -27,7 +27,13 @@ export function webhookHandlers({ config, control, store }: Services): TracingHa
           async () => await checkThreshold({ control, store }, body.project_id, threshold, signal),
         );
       const condition = threshold && { threshold: writeJson(threshold) };
-      const { webhook, secret } = await webhooks.create({ ...body, ...condition, created_by: caller.user_id });
+      const position = store.projectEvents.settled();
+      const { webhook, secret } = await webhooks.create({
+        ...body,
+        ...condition,
+        position,
+        created_by: caller.user_id,
+      });
       return { webhook: wireWebhook(webhook), secret };
     },
 

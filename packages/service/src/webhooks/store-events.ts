@@ -1,0 +1,126 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { ControlPlane, WebhookEvent } from "@heddle/control-plane";
+import type { EventsSince, TraceStore } from "@heddle/trace-store";
+
+interface Options {
+  control: Pick<ControlPlane, "webhooks">;
+  store: Pick<TraceStore, "projectEvents">;
+  /** Whether this process writes the traces: another does not know what is under way. */
+  mayWrite?: () => boolean;
+  /** Between two looks; longer where these take long. */
+  everyMs?: number;
+}
+
+const defaultEveryMs = 1000;
+const told = ["evaluation_run.finished", "feedback.created"] as const;
+/** Of one event; further ones are counted. */
+const namedAtMost = 100;
+/** Types of what the service notes itself, such as the training jobs of a call. */
+const ownTypes = "heddle.";
+
+/**
+ * Has webhooks told of what is stored in their projects, whoever wrote it. It reads what was stored after the version that the
+ * control plane has noted, so that nothing is missed and nothing told twice when the service ends at any moment.
+ */
+export class StoreEvents {
+  readonly #options: Options;
+  readonly #onError: (error: unknown) => void;
+  readonly #stopping = new AbortController();
+  /** Up to where each project was read, which is noted with the next event only. */
+  readonly #read = new Map<string, bigint>();
+  #running: Promise<void> = Promise.resolve();
+
+  /** `onError` is called when a store does not respond, and for unexpected errors. */
+  constructor(options: Options, onError: (error: unknown) => void) {
+    this.#options = options;
+    this.#onError = onError;
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { everyMs = defaultEveryMs, mayWrite = () => true } = this.#options;
+    const { signal } = this.#stopping;
+    let seen: bigint | undefined;
+    while (!signal.aborted) {
+      const began = performance.now();
+      const settled = this.#options.store.projectEvents.settled();
+      if (!mayWrite()) this.#read.clear();
+      else if (settled !== seen) {
+        const isDone = await this.#readAll().catch((error: unknown) => {
+          if (!signal.aborted) this.#onError(error);
+          return false;
+        });
+        seen = isDone ? settled : undefined;
+      }
+      // It takes at most half of the time.
+      const wait = Math.max(everyMs, performance.now() - began);
+      await delay(wait, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  /** Returns whether everything was read. */
+  async #readAll(): Promise<boolean> {
+    const { webhooks } = this.#options.control;
+    const followed = await webhooks.followed(told);
+    const known = new Set(followed.map(({ project_id }) => project_id));
+    for (const id of this.#read.keys()) if (!known.has(id)) this.#read.delete(id);
+    let isDone = true;
+    for (const { project_id, position } of followed) {
+      if (this.#stopping.signal.aborted) return false;
+      isDone = (await this.#readProject(project_id, position)) && isDone;
+    }
+    return isDone;
+  }
+
+  async #readProject(projectId: string, position: bigint | undefined): Promise<boolean> {
+    const { control, store } = this.#options;
+    const { signal } = this.#stopping;
+    if (position === undefined) {
+      await control.webhooks.recordEvents(projectId, store.projectEvents.settled(), []);
+      return true;
+    }
+    const read = this.#read.get(projectId) ?? position;
+    const after = read > position ? read : position;
+    const found = await store.projectEvents.since(projectId, after, { signal });
+    const events = [...runEvents(projectId, found), ...feedbackEvents(projectId, found)];
+    if (events.length > 0) await control.webhooks.recordEvents(projectId, found.upTo, events);
+    this.#read.set(projectId, found.upTo);
+    return found.upTo >= store.projectEvents.settled();
+  }
+}
+
+/** Once for each run, however often it is changed afterwards. */
+function runEvents(projectId: string, { runs }: EventsSince): WebhookEvent[] {
+  return runs.map(({ id, exception, version }) => ({
+    project_id: projectId,
+    type: "evaluation_run.finished",
+    key: `evaluation_run ${id}`,
+    version,
+    data: { evaluation_run_id: id, error: exception === "" ? null : exception },
+  }));
+}
+
+function feedbackEvents(projectId: string, { feedback }: EventsSince): WebhookEvent[] {
+  const given = feedback.filter(({ feedback_type }) => !feedback_type.startsWith(ownTypes));
+  const last = given.at(-1);
+  if (last === undefined) return [];
+  const named = given
+    .slice(0, namedAtMost)
+    .map(({ id, feedback_type, weave_ref }) => ({ id, feedback_type, weave_ref }));
+  return [
+    {
+      project_id: projectId,
+      type: "feedback.created",
+      version: last.version,
+      data: { count: given.length, feedback: named },
+    },
+  ];
+}

@@ -1,4 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { shown } from "./call/shown.js";
+import type { Shown } from "./call/shown.js";
 import { readCallsSearch } from "./calls/calls-search.js";
 import type { CallsSearch } from "./calls/calls-search.js";
 import { readCallsView } from "./calls/calls-view.js";
@@ -47,15 +49,19 @@ const calls = createRoute({
   component: lazyRouteComponent(() => import("./calls/calls-screen.js"), "CallsScreen"),
 });
 
+function showOf(given: unknown): { show?: Shown } {
+  const show = shown.find((known) => known === given);
+  return show === undefined ? {} : { show };
+}
 const call = createRoute({
   getParentRoute: () => root,
   path: "/$entity/$project/calls/$callId",
   validateSearch: (
     given: Record<string, unknown>,
-  ): CallsSearch & { span?: string; show?: "json" } & Pick<CallsView, "act"> => ({
+  ): CallsSearch & { span?: string; show?: Shown } & Pick<CallsView, "act"> => ({
     ...readCallsSearch(given),
     ...(typeof given["span"] === "string" && { span: given["span"] }),
-    ...(given["show"] === "json" && { show: "json" as const }),
+    ...showOf(given["show"]),
     ...readCallsView({ act: given["act"] }),
   }),
   component: lazyRouteComponent(() => import("./call/call-screen.js"), "CallScreen"),

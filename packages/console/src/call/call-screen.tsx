@@ -64,6 +64,8 @@ export function CallScreen() {
       ← calls
     </Link>
   );
+  // From the table its trace is known before the call was read.
+  const traceId = call.data?.trace_id ?? pages.row(index)?.trace_id;
   const known = call.data ?? pages.row(index);
   return (
     <main className="call">
@@ -86,11 +88,11 @@ export function CallScreen() {
           <button onClick={() => void navigate({ ...linkToProject(projectId) })}>All calls of the project</button>
         </div>
       )}
-      {call.data !== undefined && call.data !== null && (
+      {call.data !== null && traceId !== undefined && (
         <Trace
-          key={call.data.trace_id}
+          key={traceId}
           projectId={projectId}
-          traceId={call.data.trace_id}
+          traceId={traceId}
           selected={span ?? callId}
           onSelect={select}
           show={show ?? "messages"}
@@ -111,8 +113,7 @@ export function CallScreen() {
           order={[]}
           paths={columnPaths(search)}
           onDone={() => {
-            if (call.data !== undefined && call.data !== null)
-              void client.invalidateQueries({ queryKey: outlineKey(projectId, call.data.trace_id) });
+            if (traceId !== undefined) void client.invalidateQueries({ queryKey: outlineKey(projectId, traceId) });
             void client.invalidateQueries({ queryKey: callKey(projectId, span ?? callId) });
           }}
           onClose={end}

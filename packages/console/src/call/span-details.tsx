@@ -7,6 +7,7 @@ import { messagesOf } from "./conversation/messages.js";
 import { Cost } from "./cost/cost.js";
 import { Feedback } from "./feedback/feedback.js";
 import { chatRequestOf, replayAsCurl, replayAsTypeScript } from "./replay/replay.js";
+import type { Shown } from "./shown.js";
 import { spanCommands } from "./span-commands.js";
 import { JsonView } from "../json/json-view.js";
 import { Status } from "../call-parts/status.js";
@@ -19,9 +20,6 @@ import { nameOfCall, statusOf } from "./call-facts.js";
 import type { CallFacts } from "./call-facts.js";
 import { useCall } from "./use-call.js";
 import "./span-details.css";
-
-/** A call of a model is shown as its messages, unless the reader wants the JSON. */
-export type Shown = "messages" | "json";
 
 interface Props {
   projectId: string;

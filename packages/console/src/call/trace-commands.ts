@@ -7,4 +7,5 @@ export const traceCommands = {
   toggle: { title: "Open or close the row", keys: ["Enter", "Space"] },
   nextError: { title: "Next error", keys: ["n"] },
   previousError: { title: "Previous error", keys: ["N"] },
+  conversation: { title: "Conversation of the trace, or the call", keys: ["c"] },
 };

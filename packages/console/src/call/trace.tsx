@@ -1,5 +1,5 @@
 import { useMemo, useRef, useState } from "react";
-import type { CSSProperties } from "react";
+import type { CSSProperties, ReactNode } from "react";
 import { useCommands } from "../commands/use-commands.js";
 import { scrollToRow } from "../grid/use-row-window.js";
 import { Failure } from "../ui/failure.js";
@@ -10,7 +10,8 @@ import { keyOfRow } from "./outline.js";
 import type { Folding, OutlineRow } from "./outline.js";
 import { useGrowingTrace } from "./use-growing-trace.js";
 import { SpanDetails } from "./span-details.js";
-import type { Shown } from "./span-details.js";
+import type { Shown } from "./shown.js";
+import { TraceConversation } from "./conversation/trace-conversation.js";
 import { TraceTree, treeRowHeight } from "./trace-tree.js";
 import { traceCommands } from "./trace-commands.js";
 
@@ -90,6 +91,7 @@ export function Trace({ projectId, traceId, selected, onSelect, show, onShow }: 
           },
     open: isParent ? () => (row.isOpen ? select(current + 1) : setOpen(row, true)) : undefined,
     toggle: isParent ? () => setOpen(row, !row.isOpen) : undefined,
+    conversation: () => onShow(show === "trace" ? "messages" : "trace"),
     nextError: outline && (() => selectCall(outline.nextError(outline.indexOf(selected), 1))),
     previousError: outline && (() => selectCall(outline.nextError(outline.indexOf(selected), -1))),
   });
@@ -109,21 +111,49 @@ export function Trace({ projectId, traceId, selected, onSelect, show, onShow }: 
               onToggle={setOpen}
               scroller={scroller}
             />
-            <TraceSummary total={outline.data.total} shown={outline.length} cycles={outline.data.cycles} />
+            <TraceSummary total={outline.data.total} shown={outline.length} cycles={outline.data.cycles}>
+              <button
+                className="plain"
+                aria-pressed={show === "trace"}
+                onClick={() => onShow(show === "trace" ? "messages" : "trace")}
+              >
+                Conversation <kbd>c</kbd>
+              </button>
+            </TraceSummary>
           </>
         )}
       </section>
-      <SpanDetails projectId={projectId} id={selected} show={show} onShow={onShow} />
+      {show === "trace" ? (
+        <TraceConversation
+          projectId={projectId}
+          traceId={traceId}
+          seq={outline?.data.seq}
+          onSelect={(id) => {
+            if (outline !== undefined) selectCall(outline.indexOf(id));
+            onShow("messages");
+          }}
+        />
+      ) : (
+        <SpanDetails projectId={projectId} id={selected} show={show} onShow={onShow} />
+      )}
     </div>
   );
 }
 
+interface SummaryProps {
+  total: number;
+  shown: number;
+  cycles: number;
+  children: ReactNode;
+}
+
 /** What the tree is of, and what it lacks. */
-function TraceSummary({ total, shown, cycles }: { total: number; shown: number; cycles: number }) {
+function TraceSummary({ total, shown, cycles, children }: SummaryProps) {
   return (
     <p className="trace-summary quiet">
       {shown === total ? counted(total, "call") : `the first ${counted(shown, "call")} of ${total}`}
       {cycles > 0 && <span className="is-error"> ✗ {counted(cycles, "circle")} of parents, cut at its first call</span>}
+      {children}
     </p>
   );
 }

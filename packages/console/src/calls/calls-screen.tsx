@@ -134,13 +134,14 @@ export function CallsScreen() {
   const [now] = useState(() => Date.now());
   const isVisible = useIsVisible();
   const isNarrow = useMedia("(max-width: 640px)");
+  const isSearched = search.text !== undefined;
   const pathKey = paths.join(",");
   const columns = useMemo(
     () => [
       markColumn((id) => isChosen(chosen, id), toggle),
-      ...callColumns(pathKey.split(",").filter(Boolean), { now, isNarrow }),
+      ...callColumns(pathKey.split(",").filter(Boolean), { now, isNarrow, isSearched }),
     ],
-    [pathKey, now, isNarrow, chosen, toggle],
+    [pathKey, now, isNarrow, isSearched, chosen, toggle],
   );
   const want = useCallback((first: number, end: number) => pages.want(first, end), [pages]);
   const row = useCallback((index: number) => pages.row(index), [pages]);

@@ -43,7 +43,7 @@ export const markColumn = (isChosen: (id: string) => boolean, onToggle: (id: str
 /** The columns that every table has, and one for each path. */
 export function callColumns(
   paths: readonly string[],
-  { now, isNarrow }: { now: number; isNarrow: boolean },
+  { now, isNarrow, isSearched }: { now: number; isNarrow: boolean; isSearched: boolean },
 ): Column<TableRow>[] {
   return [
     {
@@ -79,6 +79,7 @@ export function callColumns(
       align: "end",
       cell: ({ cost }) => (cost === undefined ? undefined : <span title={String(cost)}>{formatCost(cost)}</span>),
     },
+    ...(isSearched ? [foundColumn] : []),
     ...paths.map((path): Column<TableRow> => ({
       id: `path ${path}`,
       title: <span className="given">{visibleLine(path)}</span>,
@@ -88,6 +89,21 @@ export function callColumns(
     })),
   ];
 }
+
+/** Where the words of the search are. */
+const foundColumn: Column<TableRow> = {
+  id: "found",
+  title: "found in",
+  width: 200,
+  cell: ({ matches = [] }) => {
+    const places = [...new Set(matches.map(({ path }) => path))];
+    return (
+      <span className="mono given" title={places.join("\n")}>
+        {visibleLine(places.join(", "))}
+      </span>
+    );
+  },
+};
 
 const Name = ({ name }: { name: string }) => <span title={name}>{visibleLine(name)}</span>;
 

@@ -12,8 +12,14 @@ import "./conversation.css";
 /** Messages that are shown at first: the last ones, with the answer. */
 const shownMessages = 40;
 
-/** The messages of a call, in their order. */
-export function Conversation({ messages }: { messages: readonly Message[] }) {
+interface Props {
+  messages: readonly Message[];
+  /** Says of a message, by its place, which call it is of. */
+  from?: (place: number) => ReactNode;
+}
+
+/** Messages in their order. */
+export function Conversation({ messages, from }: Props) {
   const [shown, setShown] = useState(shownMessages);
   const hidden = Math.max(0, messages.length - shown);
   return (
@@ -29,7 +35,9 @@ export function Conversation({ messages }: { messages: readonly Message[] }) {
         <section key={hidden + index} className={message.isOutput ? "message is-output" : "message"}>
           <h3>
             {visibleLine(message.role)}
-            {message.isOutput && <span className="quiet"> made by this call</span>}
+            {from === undefined
+              ? message.isOutput && <span className="quiet"> made by this call</span>
+              : from(hidden + index)}
           </h3>
           {message.parts.map((part, place) => (
             // oxlint-disable-next-line react/no-array-index-key

@@ -120,7 +120,9 @@ export function CallsHistogram({ projectId, search, openedAt, isLive, onChange }
         {from !== undefined && until !== undefined && (
           <>
             <span>{rangeWords(from, until)}</span>
-            {count === undefined ? (
+            {most === 0 ? (
+              <span>no calls</span>
+            ) : count === undefined ? (
               <span>
                 at most {formatCount(most)} a bar · drag to zoom{isFocused && ", or ← → and Enter"}
               </span>

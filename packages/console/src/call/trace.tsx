@@ -2,6 +2,7 @@ import { useMemo, useRef, useState } from "react";
 import type { CSSProperties, ReactNode } from "react";
 import { useCommands } from "../commands/use-commands.js";
 import { scrollToRow } from "../grid/use-row-window.js";
+import { useSession } from "../session/session-context.js";
 import { Failure } from "../ui/failure.js";
 import { counted } from "../ui/format.js";
 import { Waiting } from "../ui/waiting.js";
@@ -29,6 +30,7 @@ interface Props {
 export function Trace({ projectId, traceId, selected, onSelect, show, onShow }: Props) {
   const { data: outline, error, refetch } = useOutline(projectId, traceId);
   useGrowingTrace(projectId, traceId, outline);
+  const session = useSession();
   const [folding, setFolding] = useState<Folding>({ closed: new Set(), unfolded: new Set() });
   /** A row that is no call: a fold, a missing parent. */
   const [special, setSpecial] = useState<string>();
@@ -74,6 +76,9 @@ export function Trace({ projectId, traceId, selected, onSelect, show, onShow }: 
     setFolding({ closed, unfolded });
   };
   const row = rows[current];
+  // The link of a share reads single calls.
+  const toggleConversation =
+    session.share === undefined ? () => onShow(show === "trace" ? "messages" : "trace") : undefined;
   const isParent = row !== undefined && (row.kind !== "call" || row.isParent);
   const parentRow = () => {
     for (let at = current - 1; at >= 0; at--) if ((rows[at]?.depth ?? 0) < (row?.depth ?? 0)) return at;
@@ -91,7 +96,7 @@ export function Trace({ projectId, traceId, selected, onSelect, show, onShow }: 
           },
     open: isParent ? () => (row.isOpen ? select(current + 1) : setOpen(row, true)) : undefined,
     toggle: isParent ? () => setOpen(row, !row.isOpen) : undefined,
-    conversation: () => onShow(show === "trace" ? "messages" : "trace"),
+    conversation: toggleConversation,
     nextError: outline && (() => selectCall(outline.nextError(outline.indexOf(selected), 1))),
     previousError: outline && (() => selectCall(outline.nextError(outline.indexOf(selected), -1))),
   });
@@ -112,13 +117,11 @@ export function Trace({ projectId, traceId, selected, onSelect, show, onShow }: 
               scroller={scroller}
             />
             <TraceSummary total={outline.data.total} shown={outline.length} cycles={outline.data.cycles}>
-              <button
-                className="plain"
-                aria-pressed={show === "trace"}
-                onClick={() => onShow(show === "trace" ? "messages" : "trace")}
-              >
-                Conversation <kbd>c</kbd>
-              </button>
+              {toggleConversation !== undefined && (
+                <button className="plain" aria-pressed={show === "trace"} onClick={toggleConversation}>
+                  Conversation <kbd>c</kbd>
+                </button>
+              )}
             </TraceSummary>
           </>
         )}

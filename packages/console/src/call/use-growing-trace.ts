@@ -28,8 +28,11 @@ export function useGrowingTrace(projectId: string, traceId: string, outline: Out
   useEffect(() => {
     if (!isOn) return undefined;
     const stopped = new AbortController();
+    const { signal } = stopped;
     const trace = { connection: session.connection, client, projectId, traceId, after: outline?.data.seq };
-    void follow(trace, stopped.signal);
+    // The link of a share reads the trace, and has no tail.
+    if (session.share === undefined) void follow(trace, signal);
+    else lookAgain(trace, signal);
     return () => stopped.abort(new Error("the trace is not shown any more"));
     // A tail goes on where the tree is read again.
     // oxlint-disable-next-line react/exhaustive-deps
@@ -82,10 +85,14 @@ async function follow({ connection, client, projectId, traceId, after }: Followe
     }
   } catch {
     if (signal.aborted) return;
-    const again = setInterval(() => {
-      void client.invalidateQueries({ queryKey: callKey(projectId, "").slice(0, 2) });
-      lookSoon();
-    }, againMs);
-    signal.addEventListener("abort", () => clearInterval(again), { once: true });
+    lookAgain({ connection, client, projectId, traceId, after }, signal);
   }
+}
+
+function lookAgain({ client, projectId, traceId }: Followed, signal: AbortSignal): void {
+  const again = setInterval(() => {
+    void client.invalidateQueries({ queryKey: callKey(projectId, "").slice(0, 2) });
+    void client.invalidateQueries({ queryKey: outlineKey(projectId, traceId) });
+  }, againMs);
+  signal.addEventListener("abort", () => clearInterval(again), { once: true });
 }

@@ -1,7 +1,7 @@
 import { useState, useSyncExternalStore } from "react";
 import { Trace } from "../call/trace.js";
 import { useOutline } from "../call/use-call.js";
-import type { Shown } from "../call/span-details.js";
+import type { Shown } from "../call/shown.js";
 import { KeysSheet } from "../commands/keys-sheet.js";
 import { Palette } from "../commands/palette.js";
 import { useCommands } from "../commands/use-commands.js";

@@ -150,4 +150,51 @@ describe.skipIf(chromiumPath === undefined)("a call in the console", { timeout: 
     await page.getByRole("heading", { name: "There is no such call" }).waitFor();
     expect(problems).toEqual([]);
   });
+
+  test("the messages of a trace are one conversation, each once, and lead to their calls", async () => {
+    const projectId = newProject();
+    const trace = "agent";
+    const attributes = '{"weave":{"kind":"model"}}';
+    const chat = (id: string, at: number, messages: string[], answer: string) => ({
+      id,
+      name: id,
+      trace,
+      parent: "root",
+      at,
+      ms: 5,
+      attributes,
+      inputs: `{"model":"m","messages":[${messages.join(",")}]}`,
+      output: `{"choices":[{"message":${answer}}]}`,
+    });
+    const [question, look] = ['{"role":"user","content":"Where is it?"}', '{"role":"assistant","content":"I look."}'];
+    await writeCalls(tested.service, projectId, [
+      { id: "root", name: "root", trace, ms: 100, inputs: '{"question":"Where is it?"}' },
+      chat("first", 10, [question], look),
+      chat(
+        "second",
+        20,
+        [question, look, '{"role":"user","content":"And?"}'],
+        '{"role":"assistant","content":"On its way."}',
+      ),
+    ]);
+    const visited = await tested.open(`${projectId}/calls/root`);
+    const { page, problems } = visited;
+    await page.getByRole("treegrid").getByText("second").waitFor();
+    await page.keyboard.press("c");
+    const messages = page.getByRole("group", { name: "Messages" });
+    await messages.getByText("On its way.").waitFor();
+    await page.getByText("4 messages of 2 calls to models").waitFor();
+    expect(await messages.locator(".message-text").allInnerTexts()).toEqual([
+      "Where is it?",
+      "I look.",
+      "And?",
+      "On its way.",
+    ]);
+    expect(await axeInBothSchemes(visited)).toEqual([]);
+    await page.reload();
+    await messages.getByText("And?").waitFor();
+    await messages.getByRole("button", { name: "open the call" }).last().click();
+    await page.getByRole("region", { name: "Call", exact: true }).getByRole("heading", { name: "second" }).waitFor();
+    expect(problems).toEqual([]);
+  });
 });

@@ -15,11 +15,11 @@ const shownMessages = 40;
 interface Props {
   messages: readonly Message[];
   /** Says of a message, by its place, which call it is of. */
-  from?: (place: number) => ReactNode;
+  renderOrigin?: (place: number) => ReactNode;
 }
 
 /** Messages in their order. */
-export function Conversation({ messages, from }: Props) {
+export function Conversation({ messages, renderOrigin }: Props) {
   const [shown, setShown] = useState(shownMessages);
   const hidden = Math.max(0, messages.length - shown);
   return (
@@ -35,9 +35,9 @@ export function Conversation({ messages, from }: Props) {
         <section key={hidden + index} className={message.isOutput ? "message is-output" : "message"}>
           <h3>
             {visibleLine(message.role)}
-            {from === undefined
+            {renderOrigin === undefined
               ? message.isOutput && <span className="quiet"> made by this call</span>
-              : from(hidden + index)}
+              : renderOrigin(hidden + index)}
           </h3>
           {message.parts.map((part, place) => (
             // oxlint-disable-next-line react/no-array-index-key

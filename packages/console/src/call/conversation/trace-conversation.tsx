@@ -34,7 +34,7 @@ export function TraceConversation({ projectId, traceId, seq, onSelect }: Props) 
       )}
       <Conversation
         messages={messages.map(({ message }) => message)}
-        from={(place) => (
+        renderOrigin={(place) => (
           <button className="plain" onClick={() => onSelect(messages[place]?.callId ?? "")}>
             open the call
           </button>

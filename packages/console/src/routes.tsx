@@ -49,7 +49,7 @@ const calls = createRoute({
   component: lazyRouteComponent(() => import("./calls/calls-screen.js"), "CallsScreen"),
 });
 
-function showOf(given: unknown): { show?: Shown } {
+function showOf(given: unknown): { show?: Shown; find?: string } {
   const show = shown.find((known) => known === given);
   return show === undefined ? {} : { show };
 }
@@ -58,10 +58,11 @@ const call = createRoute({
   path: "/$entity/$project/calls/$callId",
   validateSearch: (
     given: Record<string, unknown>,
-  ): CallsSearch & { span?: string; show?: Shown } & Pick<CallsView, "act"> => ({
+  ): CallsSearch & { span?: string; show?: Shown; find?: string } & Pick<CallsView, "act"> => ({
     ...readCallsSearch(given),
     ...(typeof given["span"] === "string" && { span: given["span"] }),
     ...showOf(given["show"]),
+    ...(typeof given["find"] === "string" && given["find"] !== "" && { find: given["find"].slice(0, 1000) }),
     ...readCallsView({ act: given["act"] }),
   }),
   component: lazyRouteComponent(() => import("./call/call-screen.js"), "CallScreen"),

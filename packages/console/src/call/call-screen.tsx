@@ -22,7 +22,7 @@ import "./call-screen.css";
 export function CallScreen() {
   const from = "/$entity/$project/calls/$callId";
   const { entity, project, callId } = useParams({ from });
-  const { span, show, act, ...search } = useSearch({ from });
+  const { span, show, act, find, ...search } = useSearch({ from });
   const projectId = `${entity}/${project}`;
   const navigate = useNavigate({ from });
   const { pages, state } = useCallPages(projectId, search);
@@ -95,6 +95,8 @@ export function CallScreen() {
           traceId={traceId}
           selected={span ?? callId}
           onSelect={select}
+          find={find}
+          onFind={(text) => void navigate({ search: (given) => ({ ...given, find: text }) })}
           show={show ?? "messages"}
           onShow={(now) =>
             void navigate({

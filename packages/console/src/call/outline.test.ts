@@ -132,3 +132,19 @@ test("the run of a call is found among thousands of them, and its time is that o
     expect([...outline.reveal(`c${20 * run + 20}`, all).unfolded]).toEqual([`c${20 * run + 1}`]);
   expect(outline.timesOfRun(21)).toEqual({ from: 21, to: 41, isRunning: false });
 });
+
+test("calls are found by their names, with all above them", () => {
+  const outline = outlineOf([
+    ["agent", -1],
+    ["plan", 0],
+    ["http.GET", 1],
+    ["tool", 0],
+    ["http.get", 3],
+    ["other", 0],
+  ]);
+  const { rows, found } = outline.found("Http");
+  expect(found).toBe(2);
+  expect(rows.map(({ index }) => outline.name(index))).toEqual(["agent", "plan", "http.GET", "tool", "http.get"]);
+  expect(outline.found("http", 1).rows.map(({ index }) => outline.name(index))).toEqual(["agent", "plan", "http.GET"]);
+  expect(outline.found("none")).toEqual({ rows: [], found: 0 });
+});

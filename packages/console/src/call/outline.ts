@@ -13,6 +13,7 @@ export function keyOfRow(outline: Outline, row: OutlineRow): string {
   return row.kind === "missing" ? `missing ${row.id}` : `${row.kind} ${outline.id(row.index)}`;
 }
 
+const mostFound = 10_000;
 /** Neighbours of one name that are folded. */
 const foldedFrom = 20;
 
@@ -155,6 +156,23 @@ export class Outline {
       index = isOpen ? index + 1 : (this.end[index] ?? index + 1);
     }
     return rows;
+  }
+
+  /** The calls whose names have a text, whatever the case of its letters, with all above them; the first so many. */
+  found(text: string, most = mostFound): { rows: OutlineRow[]; found: number } {
+    const wanted = text.toLowerCase();
+    const isFound = this.data.names.map((name) => name.toLowerCase().includes(wanted));
+    const isShown = new Uint8Array(this.length);
+    let found = 0;
+    for (let index = 0; index < this.length; index++) {
+      if (isFound[this.data.name[index] ?? 0] !== true || ++found > most) continue;
+      for (let above = index; above >= 0 && isShown[above] === 0; above = this.parent(above)) isShown[above] = 1;
+    }
+    const rows: OutlineRow[] = [];
+    for (let index = 0; index < this.length; index++)
+      if (isShown[index] === 1)
+        rows.push({ kind: "call", index, depth: this.depth[index] ?? 0, isParent: false, isOpen: true });
+    return { rows, found };
   }
 
   /** The same, with everything open that hides a call. The same object, where nothing does. */

@@ -7,5 +7,6 @@ export const traceCommands = {
   toggle: { title: "Open or close the row", keys: ["Enter", "Space"] },
   nextError: { title: "Next error", keys: ["n"] },
   previousError: { title: "Previous error", keys: ["N"] },
+  find: { title: "Find calls by name", keys: ["/"] },
   conversation: { title: "Conversation of the trace, or the call", keys: ["c"] },
 };

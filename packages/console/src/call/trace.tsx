@@ -13,6 +13,7 @@ import { useGrowingTrace } from "./use-growing-trace.js";
 import { SpanDetails } from "./span-details.js";
 import type { Shown } from "./shown.js";
 import { TraceConversation } from "./conversation/trace-conversation.js";
+import { FindInTrace } from "./find-in-trace.js";
 import { TraceTree, treeRowHeight } from "./trace-tree.js";
 import { traceCommands } from "./trace-commands.js";
 
@@ -22,12 +23,16 @@ interface Props {
   /** Id of the call whose details are shown. */
   selected: string;
   onSelect: (id: string) => void;
+  /** Only calls whose names have it are shown, and those above them. */
+  find?: string | undefined;
+  /** Absent where nothing can be looked for. */
+  onFind?: (text: string | undefined) => void;
   show: Shown;
   onShow: (show: Shown) => void;
 }
 
 /** The tree of a trace with its times, and the call under the cursor. */
-export function Trace({ projectId, traceId, selected, onSelect, show, onShow }: Props) {
+export function Trace({ projectId, traceId, selected, onSelect, find, onFind, show, onShow }: Props) {
   const { data: outline, error, refetch } = useOutline(projectId, traceId);
   useGrowingTrace(projectId, traceId, outline);
   const session = useSession();
@@ -40,7 +45,9 @@ export function Trace({ projectId, traceId, selected, onSelect, show, onShow }: 
     () => (outline === undefined || special !== undefined ? folding : outline.reveal(selected, folding)),
     [outline, folding, selected, special],
   );
-  const rows = useMemo(() => outline?.rows(shown) ?? [], [outline, shown]);
+  const found = useMemo(() => (find === undefined ? undefined : outline?.found(find)), [outline, find]);
+  const rows = useMemo(() => found?.rows ?? outline?.rows(shown) ?? [], [outline, shown, found]);
+  const findField = useRef<HTMLInputElement>(null);
   // Of a long trace, to look for a row at each key would be felt.
   const places = useMemo(
     () => new Map(outline === undefined ? [] : rows.map((row, at) => [keyOfRow(outline, row), at])),
@@ -96,6 +103,7 @@ export function Trace({ projectId, traceId, selected, onSelect, show, onShow }: 
           },
     open: isParent ? () => (row.isOpen ? select(current + 1) : setOpen(row, true)) : undefined,
     toggle: isParent ? () => setOpen(row, !row.isOpen) : undefined,
+    find: onFind && (() => findField.current?.focus()),
     conversation: toggleConversation,
     nextError: outline && (() => selectCall(outline.nextError(outline.indexOf(selected), 1))),
     previousError: outline && (() => selectCall(outline.nextError(outline.indexOf(selected), -1))),
@@ -105,6 +113,16 @@ export function Trace({ projectId, traceId, selected, onSelect, show, onShow }: 
     <div className="trace">
       <section className="trace-rows" aria-label="Trace" style={{ "--rows": rows.length } as CSSProperties}>
         {error !== null && <Failure what="The trace cannot be read." error={error} onRetry={() => void refetch()} />}
+        {onFind !== undefined && (
+          <FindInTrace
+            key={find}
+            field={findField}
+            find={find}
+            found={found?.found}
+            onFind={onFind}
+            onDone={() => scroller.current?.focus()}
+          />
+        )}
         {outline === undefined && error === null && <Waiting what="Loading the trace" />}
         {outline !== undefined && (
           <>

@@ -170,6 +170,7 @@ export function CallsScreen() {
         search={search}
         openedAt={openedAt}
         isLive={isLive && isVisible}
+        isOn={hasRows || !state.loading}
         onChange={change}
       />
       {hasChosen && <ChosenBar chosen={chosen} onAct={begin} onAll={() => choose("all")} onClear={() => choose([])} />}

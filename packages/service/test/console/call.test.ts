@@ -193,8 +193,36 @@ describe.skipIf(chromiumPath === undefined)("a call in the console", { timeout: 
     expect(await axeInBothSchemes(visited)).toEqual([]);
     await page.reload();
     await messages.getByText("And?").waitFor();
-    await messages.getByRole("button", { name: "open the call" }).last().click();
+    await messages.getByRole("button", { name: "Open second" }).last().click();
     await page.getByRole("region", { name: "Call", exact: true }).getByRole("heading", { name: "second" }).waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  test("calls of a trace are found by name, with those above them, and the address keeps it", async () => {
+    const projectId = newProject();
+    const trace = "wide";
+    const below = Array.from({ length: 40 }, (_, index) => ({
+      name: index === 30 ? "needle" : "hay",
+      trace,
+      parent: "root",
+      at: index,
+      ms: 1,
+    }));
+    await writeCalls(tested.service, projectId, [{ id: "root", name: "root", trace, ms: 100 }, ...below]);
+    const { page, problems } = await tested.open(`${projectId}/calls/root`);
+    const names = page.getByRole("treegrid").locator(".tree-body .tree-name");
+    await page.getByRole("treegrid").getByText("×30").waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type("NEED");
+    await page.keyboard.press("Enter");
+    await page.getByText("1 call found").waitFor();
+    expect(await names.allInnerTexts()).toEqual(["root", "needle"]);
+    await page.keyboard.press("j");
+    await page.getByRole("region", { name: "Call", exact: true }).getByRole("heading", { name: "needle" }).waitFor();
+    await page.reload();
+    await page.getByText("1 call found").waitFor();
+    await page.getByRole("button", { name: "Show all calls of the trace" }).click();
+    await page.getByRole("treegrid").getByText("×30").waitFor();
     expect(problems).toEqual([]);
   });
 });

@@ -1,5 +1,6 @@
 import { Failure } from "../../ui/failure.js";
 import { counted } from "../../ui/format.js";
+import { visibleLine } from "../../ui/visible-text.js";
 import { Waiting } from "../../ui/waiting.js";
 import { Conversation } from "./conversation.js";
 import { useTraceMessages } from "./use-trace-messages.js";
@@ -9,11 +10,13 @@ interface Props {
   traceId: string;
   /** Sequence of the tree: where that is newer, so may the messages be. */
   seq: string | undefined;
+  /** Of a call, by its id. */
+  nameOf: (id: string) => string;
   onSelect: (id: string) => void;
 }
 
 /** What was said in a trace, from the first message to the last. */
-export function TraceConversation({ projectId, traceId, seq, onSelect }: Props) {
+export function TraceConversation({ projectId, traceId, seq, nameOf, onSelect }: Props) {
   const { data, error, refetch } = useTraceMessages(projectId, traceId, seq);
   const messages = data?.messages ?? [];
   return (
@@ -34,12 +37,18 @@ export function TraceConversation({ projectId, traceId, seq, onSelect }: Props) 
       )}
       <Conversation
         messages={messages.map(({ message }) => message)}
-        renderOrigin={(place) => (
-          <button className="plain" onClick={() => onSelect(messages[place]?.callId ?? "")}>
-            open the call
-          </button>
-        )}
+        renderOrigin={(place) => <Origin id={messages[place]?.callId ?? ""} nameOf={nameOf} onSelect={onSelect} />}
       />
     </section>
+  );
+}
+
+/** Leads to the call that had a message first. */
+function Origin({ id, nameOf, onSelect }: Pick<Props, "nameOf" | "onSelect"> & { id: string }) {
+  const name = visibleLine(nameOf(id) || id);
+  return (
+    <button className="plain given" aria-label={`Open ${name}`} onClick={() => onSelect(id)}>
+      {name}
+    </button>
   );
 }

@@ -16,6 +16,8 @@ interface Props {
   search: CallsSearch;
   openedAt: number;
   isLive: boolean;
+  /** The rows come first. */
+  isOn: boolean;
   onChange: (change: Partial<CallsSearch>) => void;
 }
 
@@ -26,8 +28,8 @@ interface Marked {
 }
 
 /** When the calls of the table began, by status. Marking bars shows the calls of their time. */
-export function CallsHistogram({ projectId, search, openedAt, isLive, onChange }: Props) {
-  const { data, error, refetch, isPlaceholderData } = useHistogram({ projectId, search, openedAt }, isLive);
+export function CallsHistogram({ projectId, search, openedAt, isLive, isOn, onChange }: Props) {
+  const { data, error, refetch, isPlaceholderData } = useHistogram({ projectId, search, openedAt }, { isLive, isOn });
   const [marked, setMarked] = useState<Marked>();
   const [isFocused, setFocused] = useState(false);
   const isDragging = useRef(false);

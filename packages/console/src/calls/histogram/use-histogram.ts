@@ -28,13 +28,17 @@ interface Table {
 }
 
 /** The calls of a table over time, by status: the same selection, so exactly these calls. */
-export function useHistogram({ projectId, search, openedAt }: Table, isLive: boolean) {
+export function useHistogram(
+  { projectId, search, openedAt }: Table,
+  { isLive, isOn }: { isLive: boolean; isOn: boolean },
+) {
   const session = useSession();
   const selection = selectionOf(search, openedAt);
   return useQuery({
     queryKey: ["calls-histogram", projectId, selection],
     queryFn: ({ signal }) => readHistogram(session, { projectId, search, openedAt }, signal),
     placeholderData: keepPreviousData,
+    enabled: isOn,
     refetchInterval: isLive ? refreshMs : false,
   });
 }

@@ -149,6 +149,7 @@ export function Trace({ projectId, traceId, selected, onSelect, find, onFind, sh
           projectId={projectId}
           traceId={traceId}
           seq={outline?.data.seq}
+          nameOf={(id) => (outline === undefined || outline.indexOf(id) < 0 ? "" : outline.name(outline.indexOf(id)))}
           onSelect={(id) => {
             if (outline !== undefined) selectCall(outline.indexOf(id));
             onShow("messages");

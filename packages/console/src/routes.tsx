@@ -8,6 +8,7 @@ import type { CallsView } from "./calls/calls-view.js";
 import { readHomeSearch } from "./home/home-search.js";
 import { HomeScreen } from "./home/home-screen.js";
 import { readLibrarySearch } from "./library/library-search.js";
+import { fromSegment, toSegment } from "./project/path-segment.js";
 import { readSearch, writeSearch } from "./search-params.js";
 import { consoleUrl } from "./session/service-url.js";
 import { readUsageSearch } from "./settings/usage-search.js";
@@ -71,6 +72,10 @@ const call = createRoute({
 const library = createRoute({
   getParentRoute: () => root,
   path: "/$entity/$project/library/{-$kind}/{-$name}/{-$version}",
+  params: {
+    parse: ({ name, ...params }) => ({ ...params, ...(name !== undefined && { name: fromSegment(name) }) }),
+    stringify: ({ name, ...params }) => ({ ...params, ...(name !== undefined && { name: toSegment(name) }) }),
+  },
   validateSearch: readLibrarySearch,
   component: lazyRouteComponent(() => import("./library/library-screen.js"), "LibraryScreen"),
 });
@@ -84,6 +89,10 @@ const threads = createRoute({
 const thread = createRoute({
   getParentRoute: () => root,
   path: "/$entity/$project/threads/$threadId",
+  params: {
+    parse: ({ threadId, ...params }) => ({ ...params, threadId: fromSegment(threadId) }),
+    stringify: ({ threadId, ...params }) => ({ ...params, threadId: toSegment(threadId) }),
+  },
   validateSearch: ({ turn }: Record<string, unknown>): { turn?: string } => (typeof turn === "string" ? { turn } : {}),
   component: lazyRouteComponent(() => import("./threads/thread-screen.js"), "ThreadScreen"),
 });

@@ -17,6 +17,8 @@ interface Props {
   /** Leads to the table. */
   back: ReactNode;
   onAct: (action: Action) => void;
+  /** Absent where the reader may not. */
+  onShare: (() => void) | undefined;
 }
 
 const actions = [
@@ -26,7 +28,7 @@ const actions = [
 ] as const;
 
 /** What the call was, and how it went. */
-export function CallHead({ call, place, total, back, onAct }: Props) {
+export function CallHead({ call, place, total, back, onAct, onShare }: Props) {
   const now = useNow();
   const readOnly = useReadOnlyReason();
   const status = statusOf(call);
@@ -62,6 +64,11 @@ export function CallHead({ call, place, total, back, onAct }: Props) {
           </button>
         ))}
       </span>
+      {onShare !== undefined && (
+        <button className="plain call-share" onClick={onShare}>
+          Share <kbd>S</kbd>
+        </button>
+      )}
       {place !== undefined && (
         <span className="quiet call-place">
           <kbd>[</kbd> {formatCount(place + 1)}

@@ -1,9 +1,10 @@
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { useEffect } from "react";
+import { useEffect, useState } from "react";
 import { useCommands } from "../commands/use-commands.js";
 import { useCallPages } from "../calls/use-call-pages.js";
 import { linkToProject } from "../project/project-link.js";
 import { asCurl } from "../data/as-curl.js";
+import { useReadOnlyReason } from "../data/use-read-only.js";
 import { serviceUrl } from "../session/service-url.js";
 import { copyText } from "../ui/notice.js";
 import { Failure } from "../ui/failure.js";
@@ -13,6 +14,7 @@ import type { Action } from "../calls/actions/chosen.js";
 import { columnPaths } from "../calls/calls-search.js";
 import { useQueryClient } from "@tanstack/react-query";
 import { CallHead } from "./call-head.js";
+import { ShareDialog } from "./share/share-dialog.js";
 import { Trace } from "./trace.js";
 import { callKey, outlineKey, useCall } from "./use-call.js";
 import { callCommands } from "./call-commands.js";
@@ -28,6 +30,11 @@ export function CallScreen() {
   const { pages, state } = useCallPages(projectId, search);
   const index = pages.indexOf(callId);
   const call = useCall(projectId, callId);
+  const readOnly = useReadOnlyReason();
+  const [sharing, setSharing] = useState(false);
+  // From the table its trace is known before the call was read.
+  const traceId = call.data?.trace_id ?? pages.row(index)?.trace_id;
+  const share = traceId === undefined || readOnly !== undefined ? undefined : () => setSharing(true);
 
   // Neighbours are there when they are asked for; from a link, there is no table around the call.
   useEffect(() => {
@@ -52,6 +59,7 @@ export function CallScreen() {
         asCurl(serviceUrl(), "/call/read", { project_id: projectId, id: span ?? callId }),
         "the request as curl",
       ),
+    share,
     back: () =>
       void navigate({ to: "/$entity/$project/calls", params: { entity, project }, search: { ...search, at: callId } }),
   });
@@ -64,13 +72,18 @@ export function CallScreen() {
       ← calls
     </Link>
   );
-  // From the table its trace is known before the call was read.
-  const traceId = call.data?.trace_id ?? pages.row(index)?.trace_id;
   const known = call.data ?? pages.row(index);
   return (
     <main className="call">
       {known !== undefined && (
-        <CallHead call={known} onAct={begin} place={index < 0 ? undefined : index} total={state.total} back={back} />
+        <CallHead
+          call={known}
+          onAct={begin}
+          onShare={share}
+          place={index < 0 ? undefined : index}
+          total={state.total}
+          back={back}
+        />
       )}
       {call.data === undefined && call.error === null && <Waiting what="Loading the call" />}
       {call.error !== null && (
@@ -120,6 +133,9 @@ export function CallScreen() {
           }}
           onClose={end}
         />
+      )}
+      {sharing && traceId !== undefined && (
+        <ShareDialog projectId={projectId} traceId={traceId} onClose={() => setSharing(false)} />
       )}
     </main>
   );

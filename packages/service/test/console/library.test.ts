@@ -124,4 +124,52 @@ describe.skipIf(chromiumPath === undefined)("the library in the console", () => 
     expect(await axeInBothSchemes(visited)).toEqual([]);
     expect(problems).toEqual([]);
   });
+
+  test(
+    "names that look like paths and markup are opened by keyboard; nothing in a value runs or hangs the page",
+    { timeout: 120_000 },
+    async () => {
+      const projectId = newProject();
+      const names = ["..", "日本語", "a.b-c_d", "__proto__", "constructor", "x".repeat(128)];
+      const planted = "<img src=x onerror='window.planted=true'>\u202E\u001B[31m";
+      const value = JSON.stringify({
+        _type: "Dataset",
+        _bases: ["Object", "BaseModel"],
+        _class_name: "Dataset",
+        [planted]: planted,
+      });
+      for (const name of names) {
+        await publish(projectId, name, value.replace("{", '{"price":1.0,"price":1e300,'));
+        await publish(
+          projectId,
+          name,
+          value.replace("{", `{"deep":${"[".repeat(190)}${"]".repeat(190)},"wide":"${"w".repeat(1_000_000)}",`),
+        );
+      }
+      const rows = [
+        `{${JSON.stringify(planted)}:${JSON.stringify(planted)},"__proto__":1.0}`,
+        `{"n":107505301260286111}`,
+      ];
+      await publish(projectId, "rows", dataset(projectId, await publishTable(projectId, rows)));
+      const { page, problems } = await console_.open(`${projectId}/library`);
+      const grid = page.getByRole("grid", { name: "Datasets" });
+      await grid.waitFor();
+      for (const name of [...names, "rows"]) {
+        await page.goto(`${console_.url}/console/${projectId}/library?at=${encodeURIComponent(name)}`);
+        await grid.locator("[aria-selected=true]").getByText(name, { exact: true }).waitFor();
+        await page.keyboard.press("Enter");
+        await page.getByRole("heading", { name: `${name} v`, level: 1 }).waitFor();
+        if (name === "rows") continue;
+        await page.getByRole("navigation", { name: "Versions" }).getByRole("link", { name: "v0" }).waitFor();
+        await page.keyboard.press("=");
+        await page.getByRole("region", { name: "Changes of value" }).getByText("1,000,0").first().waitFor();
+        await page.reload();
+        await page.getByRole("region", { name: "Changes of value" }).getByText('"price": 1e300').waitFor();
+      }
+      await page.getByRole("grid", { name: "Rows" }).getByText("107505301260286111").waitFor();
+      await page.getByRole("columnheader", { name: "⟨202E⟩" }).waitFor();
+      expect(await page.evaluate("window.planted")).toBeUndefined();
+      expect(problems).toEqual([]);
+    },
+  );
 });

@@ -55,4 +55,38 @@ describe.skipIf(chromiumPath === undefined)("a shared trace in the console", () 
     await page.getByText("The link is not valid").waitFor();
     expect([...problems, ...other.problems, ...cut.problems]).toEqual([]);
   });
+
+  test(
+    "a link is made on the page of a call, opens for somebody else, and is revoked there",
+    { timeout: 60_000 },
+    async () => {
+      const projectId = newProject();
+      const tracing = console_.service.tracing();
+      const call = { project_id: projectId, id: "c", trace_id: "t", op_name: "answer", attributes: {} };
+      await tracing.callStart({
+        start: { ...call, started_at: new Date().toISOString(), inputs: { question: "Where?", phone: "555-0100" } },
+      });
+      const visited = await console_.open(`${projectId}/calls/c`);
+      const { page, problems } = visited;
+      await page.getByRole("button", { name: "Share" }).waitFor();
+      await page.keyboard.press("S");
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Valid for").selectOption("an hour");
+      await dialog.getByRole("textbox").fill("inputs.phone\nnothing like it");
+      await dialog.getByRole("button", { name: "Make a link" }).click();
+      await dialog.getByText("Nothing was changed").waitFor();
+      await dialog.getByRole("textbox").fill("inputs.phone");
+      await dialog.getByRole("button", { name: "Make a link" }).click();
+      const link = (await dialog.getByRole("link", { name: "The link" }).getAttribute("href")) ?? "";
+      await dialog.getByText("without inputs.phone").waitFor();
+      expect(await axeInBothSchemes(visited)).toEqual([]);
+      const other = await console_.look(`${console_.url}/console/share${new URL(link).hash}`);
+      await other.page.getByRole("group", { name: "inputs" }).getByText("[redacted]").waitFor();
+      await dialog.getByRole("button", { name: "Revoke" }).click();
+      await dialog.getByText("without inputs.phone").waitFor({ state: "detached" });
+      await other.page.reload();
+      await other.page.getByText("The link is not valid").waitFor();
+      expect([...problems, ...other.problems]).toEqual([]);
+    },
+  );
 });

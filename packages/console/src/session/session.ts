@@ -30,9 +30,7 @@ export class BrowserSession {
   readonly #name: string;
   readonly #fetch = limitInFlight(readsInFlight, async (request) => {
     const response = await this.#send(request);
-    // Of this session: a key that is not valid is another matter.
-    const session = request.headers.get("x-heddle-session");
-    if (response.status === 401 && (this.share !== undefined || session === this.#token)) this.#ended();
+    if (response.status === 401 && this.#isRefused(request)) this.#ended();
     return response;
   });
   readonly #listeners = new Set<() => void>();
@@ -89,6 +87,12 @@ export class BrowserSession {
     await end(this.#connection, { retries: 0 }).catch(() => undefined);
     this.#store(undefined);
     this.#become(undefined, "out");
+  }
+
+  /** Whether it is the session that a 401 refuses: a key that is sent along, or what a share does not reach, is another matter. */
+  #isRefused({ headers, url }: Request): boolean {
+    if (this.share !== undefined) return new URL(url).pathname.endsWith("/trace/outline");
+    return headers.get("x-heddle-session") === this.#token;
   }
 
   /** The service does not know the session any more. */

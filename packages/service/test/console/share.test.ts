@@ -82,6 +82,11 @@ describe.skipIf(chromiumPath === undefined)("a shared trace in the console", () 
       expect(await axeInBothSchemes(visited)).toEqual([]);
       const other = await console_.look(`${console_.url}/console/share${new URL(link).hash}`);
       await other.page.getByRole("group", { name: "inputs" }).getByText("[redacted]").waitFor();
+      // What is shared grows as it does for those who have a key.
+      await tracing.callStart({
+        start: { ...call, id: "d", parent_id: "c", op_name: "later", started_at: new Date().toISOString(), inputs: {} },
+      });
+      await other.page.getByRole("treegrid").getByText("later").waitFor();
       await dialog.getByRole("button", { name: "Revoke" }).click();
       await dialog.getByText("without inputs.phone").waitFor({ state: "detached" });
       await other.page.reload();

@@ -8,7 +8,7 @@ import { renderPrompt } from "./prompt.js";
 import type { Prompt } from "./prompt.js";
 import type { ServedModel } from "./served-models.js";
 import type { TextModel } from "./text-models.js";
-import { toolChoice } from "./tool-choice.js";
+import { toolChoice, withAllowedTools } from "./tool-choice.js";
 import type { ToolChoice } from "./tool-choice.js";
 
 type ChatRequest = Schemas["ChatCompletionReq"];
@@ -31,7 +31,7 @@ export async function samplingPlan(
   checkCombinations(request);
   const choice = toolChoice(request);
   const constraint = outputConstraint(request, choice);
-  const prompt = await renderPrompt(request, contextLength, text, work);
+  const prompt = await renderPrompt(withAllowedTools(request), contextLength, text, work);
   const maxTokens = maxTokensOf(request, prompt.ids.length, contextLength);
   const { seed, use_beam_search, repetition_detection: repetition } = request;
   const generate: GenerateRequest = {

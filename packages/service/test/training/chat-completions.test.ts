@@ -397,6 +397,20 @@ describe("an output", () => {
     const parts = chunks.flatMap(({ choices: some }) => some.flatMap(({ delta }) => delta.tool_calls ?? []));
     expect(parts[0]).toMatchObject({ index: 0, id: expect.any(String), type: "function", function: { name: "time" } });
     expect(JSON.parse(parts.map((part) => part.function.arguments ?? "").join(""))).toHaveProperty("city");
+
+    const allowedTo = (name: string, mode: "auto" | "required") => ({
+      type: "allowed_tools" as const,
+      allowed_tools: { mode, tools: [{ type: "function" as const, function: { name } }] },
+    });
+    const some = { tools, max_completion_tokens: 80, parallel_tool_calls: false };
+    for (const name of ["time", "weather"]) {
+      const { choices: ofSome } = await create({ ...some, tool_choice: allowedTo(name, "required") });
+      expect(ofSome[0]?.message.tool_calls?.map((each) => each.function.name)).toEqual([name]);
+    }
+    await create({ ...some, tool_choice: allowedTo("time", "auto"), max_completion_tokens: 1 });
+    await expect(create({ ...some, tool_choice: allowedTo("missing", "auto") })).rejects.toThrow(
+      'body.tool_choice.allowed_tools.tools.0.function.name: no tool has the name "missing"',
+    );
   });
 
   test("has alternatives, stop texts and biases", async () => {

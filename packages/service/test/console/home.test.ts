@@ -5,7 +5,7 @@ import { axeInBothSchemes, openConsole } from "./open-console.js";
 describe.skipIf(chromiumPath === undefined)("the first page of the console", () => {
   const console_ = openConsole();
 
-  test("has what failed and what it cost in the last day, and what runs now", { timeout: 60_000 }, async () => {
+  test("has what failed and what it cost in the last day, and what runs now", { timeout: 120_000 }, async () => {
     const [busy, calm] = ["team/busy", "team/calm"];
     const key = await console_.service.key({ entity: "team", role: "write" });
     const tracing = console_.service.tracing();

@@ -26,7 +26,7 @@ describe.skipIf(chromiumPath === undefined)("the library in the console", () => 
 
   test(
     "a dataset: rows to the digit, what changed between versions, labels, the calls that got it",
-    { timeout: 60_000 },
+    { timeout: 120_000 },
     async () => {
       const projectId = newProject();
       const rows = Array.from(
@@ -87,43 +87,47 @@ describe.skipIf(chromiumPath === undefined)("the library in the console", () => 
     },
   );
 
-  test("an op has its source, a prompt its messages; a key that may read only changes no label", async () => {
-    const projectId = newProject("lib");
-    const form = new FormData();
-    form.append("project_id", projectId);
-    form.append("file", new Blob(["def greet(name):\n    return f'Hello, {name}'\n"]), "obj.py");
-    const file = await console_.service.fetch("http://in-process/files/create", {
-      method: "POST",
-      headers: { authorization: `Bearer ${ownerKey}` },
-      body: form,
-    });
-    const { digest } = (await file.json()) as { digest: string };
-    await publish(
-      projectId,
-      "greet",
-      `{"_type":"CustomWeaveType","weave_type":{"type":"Op"},"files":{"obj.py":"${digest}"}}`,
-    );
-    await publish(
-      projectId,
-      "polite",
-      '{"_type":"MessagesPrompt","_class_name":"MessagesPrompt","_bases":["Prompt","Object","BaseModel"],"messages":[{"role":"system","content":"Be polite.\\u202e"}]}',
-    );
-    const key = await console_.service.key({ entity: "lib", role: "read" });
-    const visited = await console_.open(`${projectId}/library/ops`, key);
-    const { page, problems } = visited;
-    await page.getByRole("grid", { name: "Ops" }).getByText("greet").waitFor();
-    await page.keyboard.press("Enter");
-    await page.getByRole("region", { name: "obj.py" }).getByText("return f'Hello, {name}'").waitFor();
-    await page.getByText("No call names this version.").waitFor();
-    expect(await page.getByRole("button", { name: /Alias/ }).count()).toBe(0);
-    expect(await axeInBothSchemes(visited)).toEqual([]);
-    await page.goto(`${console_.url}/console/${projectId}/library/prompts/polite/latest`);
-    await page.getByText("Be polite.⟨202E⟩").first().waitFor();
-    await page.goto(`${console_.url}/console/${projectId}/library/prompts/polite/v7`);
-    await page.getByRole("heading", { name: "There is no such version" }).waitFor();
-    expect(await axeInBothSchemes(visited)).toEqual([]);
-    expect(problems).toEqual([]);
-  });
+  test(
+    "an op has its source, a prompt its messages; a key that may read only changes no label",
+    { timeout: 120_000 },
+    async () => {
+      const projectId = newProject("lib");
+      const form = new FormData();
+      form.append("project_id", projectId);
+      form.append("file", new Blob(["def greet(name):\n    return f'Hello, {name}'\n"]), "obj.py");
+      const file = await console_.service.fetch("http://in-process/files/create", {
+        method: "POST",
+        headers: { authorization: `Bearer ${ownerKey}` },
+        body: form,
+      });
+      const { digest } = (await file.json()) as { digest: string };
+      await publish(
+        projectId,
+        "greet",
+        `{"_type":"CustomWeaveType","weave_type":{"type":"Op"},"files":{"obj.py":"${digest}"}}`,
+      );
+      await publish(
+        projectId,
+        "polite",
+        '{"_type":"MessagesPrompt","_class_name":"MessagesPrompt","_bases":["Prompt","Object","BaseModel"],"messages":[{"role":"system","content":"Be polite.\\u202e"}]}',
+      );
+      const key = await console_.service.key({ entity: "lib", role: "read" });
+      const visited = await console_.open(`${projectId}/library/ops`, key);
+      const { page, problems } = visited;
+      await page.getByRole("grid", { name: "Ops" }).getByText("greet").waitFor();
+      await page.keyboard.press("Enter");
+      await page.getByRole("region", { name: "obj.py" }).getByText("return f'Hello, {name}'").waitFor();
+      await page.getByText("No call names this version.").waitFor();
+      expect(await page.getByRole("button", { name: /Alias/ }).count()).toBe(0);
+      expect(await axeInBothSchemes(visited)).toEqual([]);
+      await page.goto(`${console_.url}/console/${projectId}/library/prompts/polite/latest`);
+      await page.getByText("Be polite.⟨202E⟩").first().waitFor();
+      await page.goto(`${console_.url}/console/${projectId}/library/prompts/polite/v7`);
+      await page.getByRole("heading", { name: "There is no such version" }).waitFor();
+      expect(await axeInBothSchemes(visited)).toEqual([]);
+      expect(problems).toEqual([]);
+    },
+  );
 
   test(
     "names that look like paths and markup are opened by keyboard; nothing in a value runs or hangs the page",

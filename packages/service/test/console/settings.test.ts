@@ -31,48 +31,52 @@ describe.skipIf(chromiumPath === undefined)("the settings in the console", () =>
   }
   const dayMs = 86_400_000;
 
-  test("usage and costs by model and day, and a retention that says what it deletes", { timeout: 60_000 }, async () => {
-    const projectId = newProject();
-    await console_.service.tracing().costCreate({
-      project_id: projectId,
-      costs: { dear: { prompt_token_cost: 0.5, completion_token_cost: 0.5, effective_date: "2020-01-01T00:00:00Z" } },
-    });
-    await write(projectId, [
-      { model: "dear", tokens: 100, ago: 0 },
-      { model: "unknown<b>", tokens: 3000, ago: 10 * dayMs },
-      { model: "dear", tokens: 20, ago: 40 * dayMs },
-    ]);
-    const visited = await console_.open(`${projectId}/settings`);
-    const { page, problems } = visited;
-    const byModel = page.getByRole("region", { name: "By model" });
-    await byModel.getByText("unknown<b>").waitFor();
-    expect(await byModel.getByRole("row").nth(1).innerText()).toMatch(/^dear\s+1\s+1\s+100\s+0\s+100\s+50\.0$/);
-    expect(await axeInBothSchemes(visited)).toEqual([]);
-    await page.keyboard.press("d");
-    await byModel.getByText("unknown<b>").waitFor({ state: "detached" });
-    await page.keyboard.press("d");
-    await byModel.getByRole("row", { name: /^dear 2 / }).waitFor();
-    await page.keyboard.press("o");
-    await page.getByText("3,120 tokens").waitFor();
-    await page.reload();
-    await page.getByText("3,120 tokens").waitFor();
+  test(
+    "usage and costs by model and day, and a retention that says what it deletes",
+    { timeout: 120_000 },
+    async () => {
+      const projectId = newProject();
+      await console_.service.tracing().costCreate({
+        project_id: projectId,
+        costs: { dear: { prompt_token_cost: 0.5, completion_token_cost: 0.5, effective_date: "2020-01-01T00:00:00Z" } },
+      });
+      await write(projectId, [
+        { model: "dear", tokens: 100, ago: 0 },
+        { model: "unknown<b>", tokens: 3000, ago: 10 * dayMs },
+        { model: "dear", tokens: 20, ago: 40 * dayMs },
+      ]);
+      const visited = await console_.open(`${projectId}/settings`);
+      const { page, problems } = visited;
+      const byModel = page.getByRole("region", { name: "By model" });
+      await byModel.getByText("unknown<b>").waitFor();
+      expect(await byModel.getByRole("row").nth(1).innerText()).toMatch(/^dear\s+1\s+1\s+100\s+0\s+100\s+50\.0$/);
+      expect(await axeInBothSchemes(visited)).toEqual([]);
+      await page.keyboard.press("d");
+      await byModel.getByText("unknown<b>").waitFor({ state: "detached" });
+      await page.keyboard.press("d");
+      await byModel.getByRole("row", { name: /^dear 2 / }).waitFor();
+      await page.keyboard.press("o");
+      await page.getByText("3,120 tokens").waitFor();
+      await page.reload();
+      await page.getByText("3,120 tokens").waitFor();
 
-    await page.getByRole("link", { name: "Retention" }).click();
-    await page.getByText("Calls are kept until they are deleted.").waitFor();
-    await page.getByRole("row", { name: /^calls 3 / }).waitFor();
-    await page.getByRole("spinbutton").fill("30");
-    await page.getByRole("button", { name: "Change" }).click();
-    await page.getByText("1 call older than 30 days will be deleted now, for good.").waitFor();
-    expect(await axeInBothSchemes(visited)).toEqual([]);
-    await page.getByRole("button", { name: "Delete 1 call" }).click();
-    await page.getByText("Calls are kept for 30 days from their start").waitFor();
-    expect(await console_.service.tracing().projectTtlSettingsRead({ project_id: projectId })).toEqual({
-      retention_days: 30,
-    });
-    expect(problems).toEqual([]);
-  });
+      await page.getByRole("link", { name: "Retention" }).click();
+      await page.getByText("Calls are kept until they are deleted.").waitFor();
+      await page.getByRole("row", { name: /^calls 3 / }).waitFor();
+      await page.getByRole("spinbutton").fill("30");
+      await page.getByRole("button", { name: "Change" }).click();
+      await page.getByText("1 call older than 30 days will be deleted now, for good.").waitFor();
+      expect(await axeInBothSchemes(visited)).toEqual([]);
+      await page.getByRole("button", { name: "Delete 1 call" }).click();
+      await page.getByText("Calls are kept for 30 days from their start").waitFor();
+      expect(await console_.service.tracing().projectTtlSettingsRead({ project_id: projectId })).toEqual({
+        retention_days: 30,
+      });
+      expect(problems).toEqual([]);
+    },
+  );
 
-  test("a key is made, shown once, works, is a member's, and is revoked", { timeout: 60_000 }, async () => {
+  test("a key is made, shown once, works, is a member's, and is revoked", { timeout: 120_000 }, async () => {
     const projectId = newProject("keys");
     const admin = await console_.service.key({ entity: "keys", role: "admin" });
     const visited = await console_.open(`settings`, admin);
@@ -108,20 +112,24 @@ describe.skipIf(chromiumPath === undefined)("the settings in the console", () =>
     expect(problems).toEqual([]);
   });
 
-  test("the system check names each part; a key that may read only is told who may more", async () => {
-    const projectId = newProject("readers");
-    const key = await console_.service.key({ entity: "readers", role: "read" });
-    const visited = await console_.open("settings/system", key);
-    const { page, problems } = visited;
-    await page.getByRole("row", { name: /^Traces .*✓ works/ }).waitFor();
-    await page.getByText(/^Heddle \d/).waitFor();
-    expect(await axeInBothSchemes(visited)).toEqual([]);
-    await page.keyboard.press("h");
-    await page.getByText("Keys are made and revoked with one that has the role").waitFor();
-    await page.goto(`${console_.url}/console/${projectId}/settings/members`);
-    await page.getByText("Who else may is shown to keys with the role").waitFor();
-    await page.keyboard.press("l");
-    await page.getByText("keys with the role admin change it").waitFor();
-    expect(problems).toEqual([]);
-  });
+  test(
+    "the system check names each part; a key that may read only is told who may more",
+    { timeout: 120_000 },
+    async () => {
+      const projectId = newProject("readers");
+      const key = await console_.service.key({ entity: "readers", role: "read" });
+      const visited = await console_.open("settings/system", key);
+      const { page, problems } = visited;
+      await page.getByRole("row", { name: /^Traces .*✓ works/ }).waitFor();
+      await page.getByText(/^Heddle \d/).waitFor();
+      expect(await axeInBothSchemes(visited)).toEqual([]);
+      await page.keyboard.press("h");
+      await page.getByText("Keys are made and revoked with one that has the role").waitFor();
+      await page.goto(`${console_.url}/console/${projectId}/settings/members`);
+      await page.getByText("Who else may is shown to keys with the role").waitFor();
+      await page.keyboard.press("l");
+      await page.getByText("keys with the role admin change it").waitFor();
+      expect(problems).toEqual([]);
+    },
+  );
 });

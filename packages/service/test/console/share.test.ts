@@ -6,7 +6,7 @@ import { axeInBothSchemes, openConsole } from "./open-console.js";
 describe.skipIf(chromiumPath === undefined)("a shared trace in the console", () => {
   const console_ = openConsole();
 
-  test("is seen without a log-in, without what is hidden, and until it is revoked", { timeout: 60_000 }, async () => {
+  test("is seen without a log-in, without what is hidden, and until it is revoked", { timeout: 120_000 }, async () => {
     const projectId = newProject();
     const tracing = console_.service.tracing();
     const common = { project_id: projectId, trace_id: "t<1>&#", attributes: {}, started_at: new Date().toISOString() };
@@ -58,7 +58,7 @@ describe.skipIf(chromiumPath === undefined)("a shared trace in the console", () 
 
   test(
     "a link is made on the page of a call, opens for somebody else, and is revoked there",
-    { timeout: 60_000 },
+    { timeout: 120_000 },
     async () => {
       const projectId = newProject();
       const tracing = console_.service.tracing();

@@ -62,7 +62,7 @@ describe.skipIf(chromiumPath === undefined)("threads in the console", () => {
     });
   }
 
-  test("the dearest thread of the week is found, and read turn by turn", { timeout: 60_000 }, async () => {
+  test("the dearest thread of the week is found, and read turn by turn", { timeout: 120_000 }, async () => {
     const projectId = newProject();
     await console_.service.tracing().costCreate({
       project_id: projectId,
@@ -123,7 +123,7 @@ describe.skipIf(chromiumPath === undefined)("threads in the console", () => {
     expect(problems).toEqual([]);
   });
 
-  test("a project without threads says what one is; a new turn comes by itself", { timeout: 60_000 }, async () => {
+  test("a project without threads says what one is; a new turn comes by itself", { timeout: 120_000 }, async () => {
     const projectId = newProject();
     const visited = await console_.open(`${projectId}/threads`);
     await visited.page.getByText("has no threads that your key may read").waitFor();

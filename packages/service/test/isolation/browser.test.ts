@@ -78,7 +78,7 @@ describe("nothing is asked of anybody but the engine, the stores and the provide
     // The one client for the servers of others, and what checks the addresses it connects to. The others look at the form
     // of an address, and listen.
     service:
-      /^providers\/(?:outgoing|addresses)\.ts: import |import \{ isIP(?:v6)? \} from "node:net"|^otlp\/.*import \{ constants(?:, createServer)? \} from "node:http2"/,
+      /^providers\/(?:outgoing|addresses)\.ts: import |import \{ (?:BlockList, )?isIP(?:v6)? \} from "node:net"|^otlp\/.*import \{ constants(?:, createServer)? \} from "node:http2"/,
     // Listens.
     "server-stub": /import \{ Server\b.*"node:net"/,
     "blob-store": /"aws4fetch"|fetch\(signed,/,

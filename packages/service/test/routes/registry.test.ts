@@ -32,6 +32,7 @@ const servers = [
   "boot/app.ts",
   "boot/draining.ts",
   "boot/listening.ts",
+  "http/behind-proxies.ts",
   "http/serve-routes.ts",
   "limits/with-scope.ts",
   "observability/metrics-route.ts",

@@ -140,16 +140,12 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
   return {
     sampler: { ...sampler, unsupportedFields },
     async capabilities() {
-      const { models } = await usableModels();
-      return { models };
+      const { models, problems } = await usableModels();
+      return { models, unavailableModels: problems };
     },
     async health() {
       const detail = sampler.failureReason();
-      const { problems } = await usableModels();
-      return {
-        ...(detail === undefined ? { ok: true } : { ok: false, detail }),
-        ...(problems.length > 0 && { unavailableModels: problems }),
-      };
+      return detail === undefined ? { ok: true } : { ok: false, detail };
     },
     weightsDigest: (weights) => weightsDigest(settings.models, weights),
     async openTrainer(spec, signal) {
@@ -174,7 +170,7 @@ function unsupportedFields(request: Partial<GenerateRequest>): (keyof GenerateRe
 function unavailableEngine(reason: string): TrainingEngine {
   const refuse = (): Promise<never> => Promise.reject(new HeddleError("unsupported", reason));
   return {
-    capabilities: async () => ({ models: [] }),
+    capabilities: async () => ({ models: [], unavailableModels: [] }),
     health: async () => ({ ok: false, detail: reason }),
     weightsDigest: refuse,
     openTrainer: refuse,

@@ -19,7 +19,8 @@ export function cpuEngine({ memoryBytes = 2 ** 30 } = {}): TrainingEngine {
     capabilities: async () => {
       const listed = await listBaseModels(models);
       const resources = { trainerBytes: memoryBytes, samplerBytes: 2 ** 28, threads: 2, trainers: 1, adapterRank: 8 };
-      return { models: withCapabilities(listed.models, resources).models };
+      const { models: usable, problems } = withCapabilities(listed.models, resources);
+      return { models: usable, unavailableModels: [...listed.problems, ...problems] };
     },
     health: async () => ({ ok: true }),
     weightsDigest: (weights) => weightsDigest(models, weights),

@@ -4,7 +4,7 @@ import { isJsonObject } from "@heddle/exact-json";
 import { digestFile, ifExists, readJsonFile } from "@heddle/durable-files";
 import { HeddleError } from "@heddle/errors";
 import { digestOf } from "@heddle/training";
-import type { BaseModelInfo, LoraConfig } from "@heddle/training";
+import type { BaseModelInfo, LoraConfig, UnavailableModel } from "@heddle/training";
 
 /** A base model that other servers train and serve. */
 export interface RemoteModel {
@@ -57,8 +57,8 @@ export async function remoteModelDigest(model: RemoteModel): Promise<string> {
 
 interface DescribedModels<Model extends RemoteModel> {
   described: { model: Model; info: BaseModelInfo }[];
-  /** Models whose directory cannot be used, as health reports them. */
-  unavailableModels: { name: string; reason: string }[];
+  /** Models whose directory cannot be used. */
+  unavailableModels: UnavailableModel[];
 }
 
 /** Reads what the port needs to know of models from their directories. One that cannot be read does not hide the others. */

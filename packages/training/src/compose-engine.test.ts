@@ -23,6 +23,7 @@ function server(
     },
     capabilities: async () => ({
       models: models.map((each) => ({ name: each, vocabularySize: 272, contextLength: 32, directory: "", sampling })),
+      unavailableModels: [{ name: "broken", reason: "there is no config.json" }],
     }),
     health: async () => health,
     close: async () => void provider.closed++,
@@ -38,7 +39,8 @@ beforeEach(() => {
 test("a model is trained by one provider and sampled by another", async () => {
   const inference = server("inference", ["random:table", "served"]);
   const engine = composeEngine({ trainers: [table], samplers: [inference, table] });
-  const { models } = await engine.capabilities();
+  const { models, unavailableModels } = await engine.capabilities();
+  expect(unavailableModels).toEqual([{ name: "broken", reason: "there is no config.json" }]);
   expect(models.map(({ name, training, sampling: of }) => [name, training !== undefined, of])).toEqual([
     ["random:table", true, sampling],
     ["served", false, sampling],

@@ -7,6 +7,7 @@ import type {
   SamplerProvider,
   TrainerProvider,
   TrainingEngine,
+  UnavailableModel,
 } from "./port.js";
 
 interface Providers {
@@ -24,8 +25,12 @@ export function composeEngine({ trainers, samplers }: Providers): TrainingEngine
   return {
     async capabilities() {
       const models = new Map<BaseModelName, BaseModelInfo>();
+      // Two providers of one model read the same directory: it is listed once.
+      const unavailable = new Map<BaseModelName, UnavailableModel>();
       for (const provider of providers) {
-        for (const { training, sampling, ...model } of (await provider.capabilities()).models) {
+        const capabilities = await provider.capabilities();
+        for (const model of capabilities.unavailableModels) unavailable.set(model.name, model);
+        for (const { training, sampling, ...model } of capabilities.models) {
           const trains = training && find(trainers, model.name) === provider;
           const samples = sampling && find(samplers, model.name) === provider;
           if (!trains && !samples) continue;
@@ -37,7 +42,7 @@ export function composeEngine({ trainers, samplers }: Providers): TrainingEngine
           });
         }
       }
-      return { models: [...models.values()] };
+      return { models: [...models.values()], unavailableModels: [...unavailable.values()] };
     },
     async health() {
       return combine(await Promise.all([...providers].map((provider) => provider.health())));
@@ -93,9 +98,5 @@ function providerOf<Provider extends EngineProvider>(
 
 function combine(found: EngineHealth[]): EngineHealth {
   const details = found.flatMap(({ ok, detail }) => (ok ? [] : [detail ?? "a provider is not healthy"]));
-  const unavailableModels = found.flatMap((each) => each.unavailableModels ?? []);
-  return {
-    ...(details.length === 0 ? { ok: true } : { ok: false, detail: details.join("; ") }),
-    ...(unavailableModels.length > 0 && { unavailableModels }),
-  };
+  return details.length === 0 ? { ok: true } : { ok: false, detail: details.join("; ") };
 }

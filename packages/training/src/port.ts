@@ -82,14 +82,14 @@ export interface SamplingCapabilities {
 
 export interface EngineCapabilities {
   models: BaseModelInfo[];
+  /** Configured models that cannot be used, and why. None of them is in `models`. */
+  unavailableModels: UnavailableModel[];
 }
 
 export interface EngineHealth {
   ok: boolean;
   /** The cause and the remedy, when `ok` is false. */
   detail?: string;
-  /** Configured models that cannot be used, and why. They are not in the capabilities. */
-  unavailableModels?: UnavailableModel[];
 }
 
 export interface UnavailableModel {

@@ -60,6 +60,7 @@ export function tableEngine({ vocabulary = 272, contextLength = 64, directory = 
           },
         },
       ],
+      unavailableModels: [],
     }),
     health: async () => ({ ok: true }),
     weightsDigest: async ({ checkpoint }) => (checkpoint === undefined ? "untrained" : digestOf(checkpoint)),

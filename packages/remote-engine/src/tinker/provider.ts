@@ -173,16 +173,16 @@ export function openTinkerTrainers(settings: TinkerSettings): TrainerProvider {
   return {
     models: new Set(settings.models.flatMap(({ name, trainer }) => (trainer ? [name] : []))),
     async capabilities() {
-      const { described } = await describeRemoteModels(configured);
-      return { models: described.map(({ model, info }) => withCapabilities(info, model.trainer)) };
+      const { described, unavailableModels } = await describeRemoteModels(configured);
+      const models = described.map(({ model, info }) => withCapabilities(info, model.trainer));
+      return { models, unavailableModels };
     },
     async health(): Promise<EngineHealth> {
-      const { unavailableModels } = await describeRemoteModels(configured);
       try {
         const { stream, status } = await http({ method: "GET", path: "healthz", timeoutMs: 5000 });
         stream.destroy();
         if (status >= 300) throw new HeddleError("failed", `it responded with ${status}`);
-        return { ok: true, ...(unavailableModels.length > 0 && { unavailableModels }) };
+        return { ok: true };
       } catch (error) {
         return { ok: false, detail: `the training server: ${error instanceof Error ? error.message : String(error)}` };
       }

@@ -154,21 +154,20 @@ export function openVllmSampler(settings: VllmSettings): SamplerProvider {
   return {
     models: new Set(served.map(({ name }) => name)),
     async capabilities() {
-      const { described } = await describeRemoteModels(served);
+      const { described, unavailableModels } = await describeRemoteModels(served);
       const models = described.map(({ model, info }) => {
         const contextLength = model.inference.contextLength ?? info.contextLength;
         return { ...info, sampling: { contextLength, fullWeights: false } };
       });
-      return { models };
+      return { models, unavailableModels };
     },
     async health() {
-      const { unavailableModels } = await describeRemoteModels(served);
       try {
         const models = await readResponse(await http({ method: "GET", path: "v1/models", timeoutMs: 5000 }));
         if (models.status >= 300) throw errorOf(server, models);
         const missing = served.find(({ inference }) => !modelNames(models.body).includes(inference.model));
         if (missing) return { ok: false, detail: `${server} does not serve ${missing.inference.model}` };
-        return { ok: true, ...(unavailableModels.length > 0 && { unavailableModels }) };
+        return { ok: true };
       } catch (error) {
         return { ok: false, detail: `${server}: ${error instanceof Error ? error.message : String(error)}` };
       }

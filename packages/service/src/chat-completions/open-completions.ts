@@ -156,7 +156,7 @@ export function openCompletions(services: Used): Completions {
     },
 
     async models(access) {
-      const { models: base, unavailableModels } = await models.engine();
+      const { models: base, unavailableModels } = await models.capabilities();
       return { models: await servedModelList(control, base, access), unavailable: unavailableModels };
     },
 

@@ -1,6 +1,6 @@
 import type { Checkpoint, ControlPlane, TrainingModel } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
-import type { BaseModelInfo, EngineCapabilities, TrainingEngine, UnavailableModel, WeightsRef } from "@heddle/training";
+import type { BaseModelInfo, EngineCapabilities, TrainingEngine, WeightsRef } from "@heddle/training";
 import type { ModelAccess } from "./completions.js";
 import { parseModelName } from "./model-name.js";
 import type { CheckpointSelector, TrainedModelName } from "./model-name.js";
@@ -23,16 +23,7 @@ export interface ServedModelsOptions {
 }
 
 /** The list of base models is read again after this time: an operator may have added one. */
-const engineMs = 5000;
-/** What an engine can use, and what it cannot. */
-interface EngineModels extends EngineCapabilities {
-  unavailableModels: UnavailableModel[];
-}
-
-async function modelsOf(engine: TrainingEngine): Promise<EngineModels> {
-  const [{ models }, { unavailableModels = [] }] = await Promise.all([engine.capabilities(), engine.health()]);
-  return { models, unavailableModels };
-}
+const capabilitiesMs = 5000;
 
 /** Projects that the error for an ambiguous name gives. */
 const mostNamed = 5;
@@ -40,24 +31,24 @@ const mostNamed = 5;
 /** Finds models by the names that requests use. */
 export class ServedModels {
   readonly #options: ServedModelsOptions;
-  #engine: { until: number; value: Promise<EngineModels> } | undefined;
+  #capabilities: { until: number; value: Promise<EngineCapabilities> } | undefined;
 
   constructor(options: ServedModelsOptions) {
     this.#options = options;
   }
 
-  /** The models of the engine, at most some seconds old. */
-  async engine(): Promise<EngineModels> {
+  /** What the engine can use and what it cannot, at most some seconds old. */
+  async capabilities(): Promise<EngineCapabilities> {
     const now = performance.now();
-    if (this.#engine === undefined || this.#engine.until < now) {
-      const value = modelsOf(this.#options.engine);
-      const entry = { until: now + engineMs, value };
-      this.#engine = entry;
+    if (this.#capabilities === undefined || this.#capabilities.until < now) {
+      const value = this.#options.engine.capabilities();
+      const entry = { until: now + capabilitiesMs, value };
+      this.#capabilities = entry;
       value.catch(() => {
-        if (this.#engine === entry) this.#engine = undefined;
+        if (this.#capabilities === entry) this.#capabilities = undefined;
       });
     }
-    return await this.#engine.value;
+    return await this.#capabilities.value;
   }
 
   /**
@@ -65,7 +56,7 @@ export class ServedModels {
    * not be used; `invalid` for a name that several models have, and for a model whose base model cannot be used.
    */
   async resolve(name: string, access: ModelAccess): Promise<ServedModel> {
-    const { models, unavailableModels } = await this.engine();
+    const { models, unavailableModels } = await this.capabilities();
     const base = models.find((model) => model.name === name);
     if (base !== undefined) return served(base, { baseModel: base.name });
     const parsed = parseModelName(name);
@@ -112,7 +103,7 @@ export class ServedModels {
   }
 
   async #served(model: TrainingModel, checkpoint: Checkpoint): Promise<ServedModel> {
-    const { models, unavailableModels } = await this.engine();
+    const { models, unavailableModels } = await this.capabilities();
     const base = models.find(({ name }) => name === model.base_model);
     if (base === undefined)
       throw unusable(model.base_model, unavailableModels.find(({ name }) => name === model.base_model)?.reason);

@@ -44,7 +44,7 @@ export function healthHandlers(services: Services): TrainingHandlers<Caller>["he
         trainer: enginePart(engine, "training"),
         sampler: enginePart(engine, "sampling"),
       },
-      unavailable_models: (engine.value?.health.unavailableModels ?? []).map(wireUnavailable),
+      unavailable_models: (engine.value?.unavailableModels ?? []).map(wireUnavailable),
     };
   }
 
@@ -66,8 +66,8 @@ export function healthHandlers(services: Services): TrainingHandlers<Caller>["he
 
 /** The state of what trains and samples. */
 async function engineState(training: TrainingEngine) {
-  const [health, { models }] = await Promise.all([training.health(), training.capabilities()]);
-  return { health, models };
+  const [health, capabilities] = await Promise.all([training.health(), training.capabilities()]);
+  return { health, ...capabilities };
 }
 
 type EngineCheck = Check & { value?: Awaited<ReturnType<typeof engineState>> };

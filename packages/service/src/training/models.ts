@@ -59,17 +59,14 @@ export function modelHandlers(services: Services): TrainingHandlers<Caller>["mod
     },
 
     async listBaseModels() {
-      const [{ models }, { unavailableModels = [] }] = await Promise.all([training.capabilities(), training.health()]);
+      const { models, unavailableModels } = await training.capabilities();
       const data = models.map(wireBaseModel).toSorted((a, b) => (a.id < b.id ? -1 : 1));
       return { object: "list", data, unavailable: unavailableModels.map(wireUnavailable) };
     },
   };
 
   async function checkBaseModel(name: string): Promise<void> {
-    const [{ models: known }, { unavailableModels = [] }] = await Promise.all([
-      training.capabilities(),
-      training.health(),
-    ]);
+    const { models: known, unavailableModels } = await training.capabilities();
     const trainable = known.filter((model) => model.training !== undefined).map((model) => model.name);
     if (trainable.includes(name)) return;
     const reason = unavailableModels.find((model) => model.name === name)?.reason;

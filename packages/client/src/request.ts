@@ -1,4 +1,4 @@
-import { createFinalURL, createQuerySerializer, mergeHeaders } from "openapi-fetch";
+import { createFinalURL, createQuerySerializer, mergeHeaders } from "./openapi-fetch.js";
 import type { Connection } from "./connection.js";
 
 /** One operation's request, its inputs already sorted into path, query, headers and body. */

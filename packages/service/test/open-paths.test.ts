@@ -19,6 +19,7 @@ const [begin, end] = ["<!-- open paths -->\n", "<!-- end of open paths -->"];
 const ofRoutes: Readonly<Record<string, string>> = {
   home: "leads to the console",
   docs: "the documentation",
+  packages: "packages for programs that use the service, as `npm install` takes them",
   console: "the console, which shows data with a key alone",
   weaveLinks: "links that the SDKs of Weave print: leads into the console",
   signedUrl: "files of artifacts, by URLs that are signed in the name of a key and end with it",

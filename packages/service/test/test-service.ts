@@ -118,9 +118,21 @@ export async function openTestService(
   const docsDir = join(directory, "docs");
   mkdirSync(docsDir);
   for (const page of ["index", "page"]) writeFileSync(join(docsDir, `${page}.html`), `<title>${page}</title>`);
+  const packagesDir = join(directory, "packages");
+  mkdirSync(packagesDir);
+  const packed = {
+    name: "@heddle/client",
+    version: "1.2.3",
+    description: "",
+    file: "client.tgz",
+    size: 1,
+    integrity: "",
+  };
+  writeFileSync(join(packagesDir, "packages.json"), JSON.stringify([packed]));
+  writeFileSync(join(packagesDir, packed.file), "a tarball");
   const server = createApp(services, {
     consoleDir,
-    ...(everyRoute && { docsDir, consoleDir: docsDir, metrics: openMetrics("1.2.3") }),
+    ...(everyRoute && { docsDir, consoleDir: docsDir, packagesDir, metrics: openMetrics("1.2.3") }),
     validateResponses,
     onUnexpected: (error) => unexpected.push(error),
     onOutage,

@@ -26,6 +26,8 @@ export interface AppOptions {
   docsDir?: string;
   /** The built console, or undefined where it is not served. */
   consoleDir?: string | undefined;
+  /** The packages for programs that use the service, or undefined where it does not serve them (tests). */
+  packagesDir?: string | undefined;
   /** Served at `/metrics`, for admin keys. */
   metrics?: Metrics | undefined;
   /** Checks every response against the spec: on in tests. */
@@ -42,7 +44,7 @@ export interface AppOptions {
  */
 export function createApp(
   services: Services,
-  { docsDir, consoleDir, metrics, validateResponses, onUnexpected, onOutage }: AppOptions = {},
+  { docsDir, consoleDir, packagesDir, metrics, validateResponses, onUnexpected, onOutage }: AppOptions = {},
 ): HttpServer {
   const onError = (error: unknown, _request?: HttpRequest, operation?: OperationEntry): Problem | undefined => {
     const problem = problemOf(error, operation);
@@ -73,7 +75,7 @@ export function createApp(
   const training = createTrainingServer(trainingHandlers(services), options);
   const tracing = createTracingServer(tracingHandlers(services), { ...options, prefixes: ["/traces"] });
   const interfaces: HttpServer = (request) => (isTraining(request.target) ? training(request) : tracing(request));
-  const opened = openRoutes<Site>(Object.values(routes), { services, docsDir, consoleDir, metrics });
+  const opened = openRoutes<Site>(Object.values(routes), { services, docsDir, consoleDir, packagesDir, metrics });
   const all = serveRoutes(
     opened,
     {

@@ -4,6 +4,7 @@ import { signedUrlRoute } from "../wandb/signed-url-route.js";
 import { consoleRoute, weaveLinksRoute } from "../http/console-site.js";
 import { docsRoute } from "../http/docs-site.js";
 import { homeRoute } from "../http/home-route.js";
+import { packagesRoute } from "../http/served-packages.js";
 import { metricsRoute } from "../observability/metrics-route.js";
 import type { Route } from "../http/route.js";
 import { otlpLogsRoute, otlpMetricsRoute } from "../otlp/signals-route.js";
@@ -15,6 +16,7 @@ export interface Site {
   services: WandbServices;
   docsDir: string | undefined;
   consoleDir: string | undefined;
+  packagesDir: string | undefined;
   /** Undefined where metrics are not served on this port. */
   metrics: Metrics | undefined;
 }
@@ -26,6 +28,7 @@ export interface Site {
 export const routes = {
   home: homeRoute,
   docs: docsRoute,
+  packages: packagesRoute,
   console: consoleRoute,
   weaveLinks: weaveLinksRoute,
   metrics: metricsRoute,

@@ -73,6 +73,8 @@ export interface StartOptions {
   docsDir?: string;
   /** Of the built console. */
   consoleDir?: string;
+  /** Of the packages for programs that use the service. */
+  packagesDir?: string;
   /** Receives the lines of the log; default stderr. */
   writeLog?: (line: string) => void;
   /** How long another service waits for the lease of one that does not renew it; default 12 s. */
@@ -88,7 +90,7 @@ const cutMs = 1000;
 /** Opens the stores and listens. Throws a {@link ConfigError} with one line for what cannot work. */
 export async function startService(
   config: Config,
-  { docsDir, consoleDir: builtConsole, writeLog = writeToStderr, leaseMs, jobLeaseMs }: StartOptions = {},
+  { docsDir, consoleDir: builtConsole, packagesDir, writeLog = writeToStderr, leaseMs, jobLeaseMs }: StartOptions = {},
 ): Promise<Running> {
   const closing: (() => Promise<unknown> | void)[] = [];
   const close = async () => {
@@ -194,7 +196,9 @@ export async function startService(
     const services: Services = { ...opening, completions, projectDeletion };
     const shown = config.observability.metrics === "on" ? metrics : undefined;
     const consoleDir = config.console ? builtConsole : undefined;
-    const app = drainable(createApp(services, { docsDir, consoleDir, metrics: shown, onUnexpected, onOutage }));
+    const app = drainable(
+      createApp(services, { docsDir, consoleDir, packagesDir, metrics: shown, onUnexpected, onOutage }),
+    );
     const memory = openWorkingMemory(config.limits);
     metrics?.watch({ store: opened, engine, jobs: control.jobs, workingMemory: memory });
     const scrapes = await listenForScrapes(metrics, config);

@@ -6,6 +6,7 @@ import { isSettingName, readConfig } from "../config/config.js";
 import type { Config } from "../config/config.js";
 import { startService } from "../boot/start.js";
 import type { Running } from "../boot/start.js";
+import { packagesDirectory } from "../http/served-packages.js";
 import { UsageError } from "./command.js";
 import type { Command, ServeOptions } from "./command.js";
 import { logInLink } from "../sessions/owner-log-in.js";
@@ -50,7 +51,12 @@ async function consoleLink(running: Running, config: Config): Promise<string | u
  * when another service has taken over.
  */
 async function serve(config: Config, started: number, options: ServeOptions = {}): Promise<void> {
-  const running = await startService(config, { docsDir: docsDirectory, consoleDir: consoleDirectory, ...options });
+  const running = await startService(config, {
+    docsDir: docsDirectory,
+    consoleDir: consoleDirectory,
+    packagesDir: packagesDirectory,
+    ...options,
+  });
   const { log } = running;
   const readyMs = performance.now() - started;
   if (config.observability.log.format === "json") {

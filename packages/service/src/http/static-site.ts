@@ -20,6 +20,7 @@ const mediaTypes: Record<string, string> = {
   ".woff2": "font/woff2",
   ".md": "text/markdown; charset=utf-8",
   ".txt": "text/plain; charset=utf-8",
+  ".tgz": "application/gzip",
 };
 
 /** The built site has these next to its files. The first that a browser accepts is sent. */

@@ -32,6 +32,12 @@ export const routeSamples: Record<keyof typeof routes, Samples> = {
     { name: "a page", method: "GET", path: "/docs/page" },
     { name: "the first page", method: "GET", path: "/docs" },
   ],
+  packages: () => [
+    { name: "a package", method: "GET", path: "/packages/client.tgz" },
+    { name: "the list", method: "GET", path: "/packages/" },
+    { name: "the list for programs", method: "GET", path: "/packages/index.json" },
+    { name: "the list without its slash", method: "GET", path: "/packages" },
+  ],
   console: ({ entity, project }) => [
     { name: "a page", method: "GET", path: `/console/${entity}/${project}/calls` },
     { name: "the first page", method: "GET", path: "/console" },

@@ -1,5 +1,5 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { readManifest } from "./manifests.js";
 import type { Manifest } from "./manifests.js";
 
@@ -29,9 +29,5 @@ function noticeOf(directory: string, manifest: Manifest): string {
 
 /** The directory of the installed package that a file belongs to; undefined for one of the repository. */
 function packageOf(file: string): string | undefined {
-  // A package may have manifests without a name within.
-  const [, directory] = /^(.*[/\\]node_modules[/\\](?:@[^/\\]+[/\\])?[^/\\]+)[/\\]/.exec(file) ?? [];
-  if (directory === undefined) return undefined;
-  if (!existsSync(join(directory, "package.json"))) return packageOf(dirname(directory));
-  return directory;
+  return /^(.*[/\\]node_modules[/\\](?:@[^/\\]+[/\\])?[^/\\]+)[/\\]/.exec(file)?.[1];
 }

@@ -12,9 +12,9 @@ export interface RunningService {
   url: string;
   key: string;
   /** What it has printed so far. */
-  output(): string;
+  output: () => string;
   /** Ends it, and returns its exit code and signal. */
-  end(): Promise<unknown[]>;
+  end: () => Promise<unknown[]>;
 }
 
 /** Runs the service that is installed in a project, until the test is over at the latest. */
@@ -34,7 +34,7 @@ export async function runService(project: string): Promise<RunningService> {
     url,
     key: readFileSync(join(data, "api-key"), "utf8").trim(),
     output: () => output,
-    end() {
+    end: () => {
       child.kill("SIGTERM");
       return ended;
     },

@@ -1,4 +1,6 @@
 import type { Database } from "../database/database.js";
+import { annotatorStats } from "./annotators.js";
+import type { AnnotatorStats } from "./annotators.js";
 import { claimNext } from "./claims.js";
 import type { Claim, ClaimRequest } from "./claims.js";
 import { addItems, queryItems, queuedCallIds } from "./items.js";
@@ -8,6 +10,8 @@ import type { ProgressUpdate } from "./progress.js";
 import { createQueue, deleteQueue, getQueue, isLive, queryQueues, queueStats, updateQueue } from "./queues.js";
 import type { NewQueue, QueueChanges, QueueQuery, QueueStats } from "./queues.js";
 import type { AnnotationQueue, AnnotationQueueItem } from "./records.js";
+import { reopenItem } from "./reopen.js";
+import type { ReopenRequest } from "./reopen.js";
 
 /**
  * Queues of calls that people annotate. Everything is looked for in the project given: what another project has is not
@@ -26,6 +30,8 @@ export interface AnnotationQueues {
   isLive(projectId: string, queueId: string): Promise<boolean>;
   /** One entry for each id, in the order in which they are first named; zeros for queues that are not there. */
   stats(projectId: string, queueIds: readonly string[]): Promise<QueueStats[]>;
+  /** Who has completed or skipped how many items of each queue, the most first; queues without any are absent. */
+  annotators(projectId: string, queueIds: readonly string[]): Promise<Map<string, AnnotatorStats[]>>;
   /** Adds items to the end of a queue, all or none. A call that is in the queue is not added again. */
   addItems(request: NewItems): Promise<AddedItems>;
   /** Throws `too_large` for more than 10,000 items without a limit, `unprocessable` for an order that cannot be. */
@@ -34,6 +40,11 @@ export interface AnnotationQueues {
   callIds(projectId: string, queueId: string, limit: number): Promise<string[]>;
   /** Throws `invalid` for an item that is not in the queue, and for a state that the annotator cannot set. */
   updateProgress(update: ProgressUpdate): Promise<AnnotationQueueItem>;
+  /**
+   * Takes back that an annotator has completed or skipped an item, which they have a claim on again. Throws `invalid` for an
+   * item that is not in the queue, and for one that the annotator has not begun.
+   */
+  reopen(request: ReopenRequest): Promise<Claim>;
   /** The next item for an annotator, who alone has it until a time; undefined when none is left. */
   claimNext(request: ClaimRequest): Promise<Claim | undefined>;
 }
@@ -47,10 +58,12 @@ export function openAnnotationQueues(database: Database, now: () => bigint): Ann
     delete: async (projectId, queueId) => await deleteQueue(database, projectId, queueId, now()),
     isLive: async (projectId, queueId) => await isLive(database, projectId, queueId),
     stats: async (projectId, queueIds) => await queueStats(database, projectId, queueIds),
+    annotators: async (projectId, queueIds) => await annotatorStats(database, projectId, queueIds),
     addItems: async (request) => await addItems(database, request, now()),
     queryItems: async (request) => await queryItems(database, request),
     callIds: async (projectId, queueId, limit) => await queuedCallIds(database, projectId, queueId, limit),
     updateProgress: async (update) => await updateProgress(database, update, now()),
+    reopen: async (request) => await reopenItem(database, request, now()),
     claimNext: async (request) => await claimNext(database, request, now()),
   };
 }

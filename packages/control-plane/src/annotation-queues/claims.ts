@@ -1,5 +1,6 @@
 import type { Database, Row, Statements } from "../database/database.js";
 import { integerOf } from "../database/database.js";
+import { isStorable } from "../database/names.js";
 import { filterStates, itemConditions } from "./items.js";
 import type { ItemFilter } from "./items.js";
 import { claimItem } from "./progress.js";
@@ -14,6 +15,8 @@ export interface ClaimRequest {
   queue_id: string;
   annotator_user_id: string;
   filter?: ItemFilter;
+  /** Ids of items that are not wanted, whoever has a claim on them. */
+  except?: readonly string[];
   /** How long the claim is valid, in microseconds. */
   lease_us: bigint;
 }
@@ -52,16 +55,27 @@ export async function claimNext(database: Database, request: ClaimRequest, now: 
 
 async function validClaim(
   statements: Statements,
-  { project_id, queue_id, annotator_user_id }: ClaimRequest,
+  { project_id, queue_id, annotator_user_id, except }: ClaimRequest,
   now: bigint,
 ): Promise<Row | undefined> {
+  const p = new Parameters();
+  const conditions = [
+    `project_id = ${p.bind(project_id)}`,
+    `queue_id = ${p.bind(queue_id)}`,
+    `claimed_until > ${p.bind(now)}`,
+    `claimed_by = ${p.bind(annotator_user_id)}${isWanted(p, except)}`,
+  ];
   const [row] = await statements.rows(
-    `SELECT ${itemColumns}, claimed_until FROM annotation_queue_items
-      WHERE project_id = $1 AND queue_id = $2 AND claimed_until > $3 AND claimed_by = $4
+    `SELECT ${itemColumns}, claimed_until FROM annotation_queue_items WHERE ${conditions.join(" AND ")}
       ORDER BY claimed_until DESC LIMIT 1`,
-    [project_id, queue_id, now, annotator_user_id],
+    p.values,
   );
   return row;
+}
+
+function isWanted(p: Parameters, except: readonly string[] = []): string {
+  const ids = except.filter(isStorable);
+  return ids.length === 0 ? "" : ` AND id NOT IN (${ids.map((id) => p.bind(id)).join(", ")})`;
 }
 
 /** An item whose claim has run out, unless somebody else has begun it since. */
@@ -81,12 +95,12 @@ async function unstartedItem(statements: Statements, request: ClaimRequest): Pro
 
 async function firstItem(
   statements: Statements,
-  { project_id, queue_id, filter = {} }: ClaimRequest,
+  { project_id, queue_id, filter = {}, except }: ClaimRequest,
   free: (p: Parameters) => string,
   order: string,
 ): Promise<Row | undefined> {
   const p = new Parameters();
-  const conditions = `${itemConditions(p, project_id, queue_id, filter)} AND ${free(p)}`;
+  const conditions = `${itemConditions(p, project_id, queue_id, filter)} AND ${free(p)}${isWanted(p, except)}`;
   const sql = `SELECT ${itemColumns} FROM annotation_queue_items WHERE ${conditions} ORDER BY ${order} LIMIT 1`;
   const [row] = await statements.rows(sql, p.values);
   return row;

@@ -64,7 +64,7 @@ export async function claimItem(
 }
 
 /** The state of each annotator who has one. */
-async function progressOf(
+export async function progressOf(
   statements: Statements,
   { project_id, id }: AnnotationQueueItem,
 ): Promise<Map<string, AnnotationState>> {

@@ -97,19 +97,31 @@ export function annotationQueueHandlers({ control, store }: Services): TracingHa
     },
 
     async annotationQueuesStats({ body }) {
-      return { stats: await queues.stats(body.project_id, body.queue_ids) };
+      const { project_id, queue_ids, include_annotators } = body;
+      const stats = await queues.stats(project_id, queue_ids);
+      if (!include_annotators) return { stats };
+      const annotators = await queues.annotators(project_id, queue_ids);
+      return { stats: stats.map((of) => ({ ...of, annotators: annotators.get(of.queue_id) ?? [] })) };
     },
 
     async annotationQueueClaimNext({ params, body }, caller) {
-      const { project_id, filter, lease_seconds } = body;
+      const { project_id, filter, except, lease_seconds } = body;
       const claim = await queues.claimNext({
         project_id,
         queue_id: params.queue_id,
         annotator_user_id: caller.user_id,
         filter,
+        except,
         lease_us: BigInt(lease_seconds) * 1_000_000n,
       });
       if (claim === undefined) return { item: null, claimed_until: null };
+      return { item: wireItem(claim.item), claimed_until: formatTime(claim.claimed_until) };
+    },
+
+    async annotationQueueItemReopen({ params, body }, caller) {
+      const { project_id, lease_seconds } = body;
+      const lease_us = BigInt(lease_seconds) * 1_000_000n;
+      const claim = await queues.reopen({ project_id, ...params, annotator_user_id: caller.user_id, lease_us });
       return { item: wireItem(claim.item), claimed_until: formatTime(claim.claimed_until) };
     },
 

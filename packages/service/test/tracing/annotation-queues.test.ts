@@ -144,6 +144,57 @@ describe.each(backEnds)("annotation queues with the control plane on %s", (_, ma
     expect((await tracing.callRead({ project_id: projectId, id: "a" })).call?.id).toBe("a");
   });
 
+  test("the next item is claimed while one is worked on, and done is taken back", async () => {
+    const { tracing, in_queue } = await queueOfCalls(3);
+    const ann = service.tracing(await service.key({ user_name: "ann" }));
+    const bob = service.tracing(await service.key({ user_name: "bob" }));
+    const first = (await ann.annotationQueueClaimNext(in_queue)).item;
+    const ahead = (await ann.annotationQueueClaimNext({ ...in_queue, except: [first?.id ?? ""] })).item;
+    expect([first?.call_id, ahead?.call_id]).toEqual(["c0", "c1"]);
+    const both = [first?.id ?? "", ahead?.id ?? ""];
+    const other = (await bob.annotationQueueClaimNext({ ...in_queue, except: ["\0", "unknown"] })).item;
+    expect(other?.call_id).toBe("c2");
+    expect((await ann.annotationQueueClaimNext({ ...in_queue, except: both })).item).toBeNull();
+
+    const set = (client: typeof ann, item_id: string, annotation_state: string) =>
+      client.annotationQueueItemProgressUpdate({ ...in_queue, item_id, annotation_state });
+    const queue = { project_id: in_queue.project_id, queue_ids: [in_queue.queue_id] };
+    const stats = async () => (await tracing.annotationQueuesStats({ ...queue, include_annotators: true })).stats;
+    await set(ann, both[0] ?? "", "completed");
+    await set(bob, both[0] ?? "", "completed");
+    await set(ann, both[1] ?? "", "skipped");
+    expect(await stats()).toMatchObject([
+      {
+        total_items: 3,
+        completed_items: 2,
+        annotators: [
+          { name: "ann", completed: 1, skipped: 1 },
+          { name: "bob", completed: 1, skipped: 0 },
+        ],
+      },
+    ]);
+    expect((await tracing.annotationQueuesStats(queue)).stats[0]).not.toHaveProperty("annotators");
+
+    const reopen = (client: typeof ann, item_id: string) =>
+      client.annotationQueueItemReopen({ ...in_queue, item_id, lease_seconds: 60 });
+    const reopened = await reopen(ann, both[1] ?? "");
+    expect(reopened.item).toMatchObject({ id: both[1], annotation_state: "in_progress" });
+    expect(Date.parse(reopened.claimed_until) - Date.parse(reopened.item.updated_at)).toBe(60_000);
+    expect((await ann.annotationQueueClaimNext(in_queue)).item?.id).toBe(both[1]);
+    // The other annotator of the first item has it completed still.
+    await reopen(ann, both[0] ?? "");
+    expect(await stats()).toMatchObject([
+      { completed_items: 1, annotators: [{ name: "bob", completed: 1, skipped: 0 }] },
+    ]);
+    await reopen(ann, both[0] ?? "");
+    await set(ann, both[1] ?? "", "completed");
+    expect(await stats()).toMatchObject([{ completed_items: 2 }]);
+
+    await expect(reopen(ann, other?.id ?? "")).rejects.toMatchObject({ status: 400 });
+    await expect(reopen(ann, "unknown")).rejects.toMatchObject({ status: 400 });
+    await expect(ann.annotationQueueClaimNext({ ...in_queue, except: Array(101).fill("x") })).rejects.toThrow("100");
+  });
+
   test("twenty annotators who claim at once get twenty items, and finish them all", async () => {
     const { tracing, in_queue } = await queueOfCalls(20);
     const annotators = await Promise.all(

@@ -11,7 +11,7 @@ import { createQueue, deleteQueue, getQueue, isLive, queryQueues, queueStats, up
 import type { NewQueue, QueueChanges, QueueQuery, QueueStats } from "./queues.js";
 import type { AnnotationQueue, AnnotationQueueItem } from "./records.js";
 import { reopenItem } from "./reopen.js";
-import type { ReopenRequest } from "./reopen.js";
+import type { Reopened, ReopenRequest } from "./reopen.js";
 
 /**
  * Queues of calls that people annotate. Everything is looked for in the project given: what another project has is not
@@ -41,10 +41,10 @@ export interface AnnotationQueues {
   /** Throws `invalid` for an item that is not in the queue, and for a state that the annotator cannot set. */
   updateProgress(update: ProgressUpdate): Promise<AnnotationQueueItem>;
   /**
-   * Takes back that an annotator has completed or skipped an item, which they have a claim on again. Throws `invalid` for an
-   * item that is not in the queue, and for one that the annotator has not begun.
+   * Takes back that an annotator has completed or skipped an item, which they have a claim on again; one that
+   * they have not begun stays as it is. Throws `invalid` for an item that is not in the queue.
    */
-  reopen(request: ReopenRequest): Promise<Claim>;
+  reopen(request: ReopenRequest): Promise<Reopened>;
   /** The next item for an annotator, who alone has it until a time; undefined when none is left. */
   claimNext(request: ClaimRequest): Promise<Claim | undefined>;
 }

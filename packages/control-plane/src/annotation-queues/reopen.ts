@@ -1,8 +1,8 @@
 import { HeddleError } from "@heddle/errors";
 import type { Database } from "../database/database.js";
-import type { Claim } from "./claims.js";
 import { findItem } from "./items.js";
 import { claimItem, progressOf } from "./progress.js";
+import type { AnnotationQueueItem } from "./records.js";
 import { isFinal } from "./states.js";
 
 export interface ReopenRequest {
@@ -14,19 +14,28 @@ export interface ReopenRequest {
   lease_us: bigint;
 }
 
+export interface Reopened {
+  item: AnnotationQueueItem;
+  /** Microseconds since 1970; null where the annotator has not begun the item. */
+  claimed_until: bigint | null;
+}
+
 /**
  * Takes back that an annotator has completed or skipped an item, and claims it for them again. Of an item in progress the claim
- * is made anew. Throws `invalid` for an item that is not in the queue, and for one that the annotator has not begun.
+ * is made anew; one that they have not begun stays as it is. Throws `invalid` for an item that is not in the queue.
  */
-export async function reopenItem(database: Database, request: ReopenRequest, now: bigint): Promise<Claim> {
+export async function reopenItem(database: Database, request: ReopenRequest, now: bigint): Promise<Reopened> {
   const { project_id, queue_id, item_id, annotator_user_id: annotator } = request;
-  const refuse = (reason: string) => new HeddleError("invalid", reason, { loc: ["item_id"] });
   return await database.transaction(async (statements) => {
     const item = await findItem(statements, project_id, queue_id, item_id);
-    if (item === undefined) throw refuse(`there is no item ${item_id} in the annotation queue ${queue_id}`);
+    if (item === undefined) {
+      throw new HeddleError("invalid", `there is no item ${item_id} in the annotation queue ${queue_id}`, {
+        loc: ["item_id"],
+      });
+    }
     const states = await progressOf(statements, item);
     const state = states.get(annotator);
-    if (state === undefined) throw refuse("only an item that you have completed or skipped can be reopened");
+    if (state === undefined) return { item, claimed_until: null };
     states.delete(annotator);
     if (isFinal(state) && ![...states.values()].some(isFinal)) {
       await statements.run(

@@ -5,7 +5,7 @@ import type { StoredCall } from "@heddle/trace-store";
 import { MatchingActions } from "../matching/act-on-matching.js";
 import { callsById } from "../matching/calls-by-id.js";
 import type { Caller, Services } from "../services.js";
-import { wireItem, wireQueue } from "../wire/annotation-queue.js";
+import { wireItem, wireQueue, wireTimeOf } from "../wire/annotation-queue.js";
 import { internalProjects } from "../wire/internal-refs.js";
 import { readQueuedCalls } from "../wire/queued-calls.js";
 
@@ -122,7 +122,7 @@ export function annotationQueueHandlers({ control, store }: Services): TracingHa
       const { project_id, lease_seconds } = body;
       const lease_us = BigInt(lease_seconds) * 1_000_000n;
       const claim = await queues.reopen({ project_id, ...params, annotator_user_id: caller.user_id, lease_us });
-      return { item: wireItem(claim.item), claimed_until: formatTime(claim.claimed_until) };
+      return { item: wireItem(claim.item), claimed_until: wireTimeOf(claim.claimed_until) };
     },
 
     async annotationQueueItemProgressUpdate({ params, body }, caller) {

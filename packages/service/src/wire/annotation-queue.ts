@@ -44,4 +44,4 @@ function displayValues(call: Schemas["CallSchema"], paths: readonly string[]): R
   return rawJson(`{${members.join(",")}}`);
 }
 
-const wireTimeOf = (time: bigint | null): string | null => (time === null ? null : formatTime(time));
+export const wireTimeOf = (time: bigint | null): string | null => (time === null ? null : formatTime(time));

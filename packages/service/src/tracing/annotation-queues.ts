@@ -120,8 +120,12 @@ export function annotationQueueHandlers({ control, store }: Services): TracingHa
 
     async annotationQueueItemReopen({ params, body }, caller) {
       const { project_id, lease_seconds } = body;
-      const lease_us = BigInt(lease_seconds) * 1_000_000n;
-      const claim = await queues.reopen({ project_id, ...params, annotator_user_id: caller.user_id, lease_us });
+      const claim = await queues.reopen({
+        project_id,
+        ...params,
+        annotator_user_id: caller.user_id,
+        lease_us: BigInt(lease_seconds) * 1_000_000n,
+      });
       return { item: wireItem(claim.item), claimed_until: wireTimeOf(claim.claimed_until) };
     },
 

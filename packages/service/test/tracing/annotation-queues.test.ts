@@ -156,8 +156,8 @@ describe.each(backEnds)("annotation queues with the control plane on %s", (_, ma
     expect(other?.call_id).toBe("c2");
     expect((await ann.annotationQueueClaimNext({ ...in_queue, except: both })).item).toBeNull();
 
-    const set = (client: typeof ann, item_id: string, annotation_state: string) =>
-      client.annotationQueueItemProgressUpdate({ ...in_queue, item_id, annotation_state });
+    const set = (client: typeof ann, itemId: string, state: string) =>
+      client.annotationQueueItemProgressUpdate({ ...in_queue, item_id: itemId, annotation_state: state });
     const queue = { project_id: in_queue.project_id, queue_ids: [in_queue.queue_id] };
     const stats = async () => (await tracing.annotationQueuesStats({ ...queue, include_annotators: true })).stats;
     await set(ann, both[0] ?? "", "completed");
@@ -175,8 +175,8 @@ describe.each(backEnds)("annotation queues with the control plane on %s", (_, ma
     ]);
     expect((await tracing.annotationQueuesStats(queue)).stats[0]).not.toHaveProperty("annotators");
 
-    const reopen = (client: typeof ann, item_id: string) =>
-      client.annotationQueueItemReopen({ ...in_queue, item_id, lease_seconds: 60 });
+    const reopen = (client: typeof ann, itemId: string) =>
+      client.annotationQueueItemReopen({ ...in_queue, item_id: itemId, lease_seconds: 60 });
     const reopened = await reopen(ann, both[1] ?? "");
     expect(reopened.item).toMatchObject({ id: both[1], annotation_state: "in_progress" });
     expect(Date.parse(reopened.claimed_until ?? "") - Date.parse(reopened.item.updated_at)).toBe(60_000);

@@ -10,4 +10,6 @@ export const siteOptions = {
   docs: `${repository}packages/docs`,
   output: docsDirectory,
   policy: contentSecurityPolicy,
+  // Set it with the first release: the lines of the guides then name the packages.
+  published: false,
 };

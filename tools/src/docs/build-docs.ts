@@ -29,6 +29,8 @@ export interface DocsOptions {
   output: string;
   /** Content-Security-Policy of each page. */
   policy: string;
+  /** Whether the packages are in the registry of npm: guides install them from there, not from the running service. */
+  published?: boolean;
   /** Saves time when the site is built again. */
   highlighter?: Highlighter;
 }
@@ -39,7 +41,15 @@ export type { Highlighter };
 const documents = ["tracing", "training"];
 
 /** Builds the whole site: static files that load nothing from other hosts, with relative links only. */
-export async function buildDocs({ spec, contract, docs, output, policy, ...kept }: DocsOptions): Promise<void> {
+export async function buildDocs({
+  spec,
+  contract,
+  docs,
+  output,
+  policy,
+  published = false,
+  ...kept
+}: DocsOptions): Promise<void> {
   const template = join(docs, "template");
   const models = documents.map((name) => readModel(join(spec, `${name}.json`)));
   const exact = readExactExamples(join(contract, "examples"));
@@ -48,7 +58,7 @@ export async function buildDocs({ spec, contract, docs, output, policy, ...kept 
     kept.highlighter ?? createCodeHighlighter(),
   ]);
   const sections: Section[] = [
-    guidesSection(readGuides(docs)),
+    guidesSection(readGuides(docs, published)),
     ...models.map((model) => referenceSection(model, exact)),
     pageSection(operationsMatrix(models, contract)),
     pageSection({

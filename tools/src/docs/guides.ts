@@ -18,15 +18,21 @@ export interface GuideGroup {
   guides: Guide[];
 }
 
-/** Reads the guides below `guides/` in the order of `guides/order.json`, which has to name each of them. */
-export function readGuides(docs: string): (Guide | GuideGroup)[] {
+/** What guides install: every service serves the client of its version. */
+const servedClient = "http://127.0.0.1:4680/packages/client.tgz";
+
+/**
+ * Reads the guides below `guides/` in the order of `guides/order.json`, which has to name each of them. With `published`, they
+ * install the client from the registry of npm.
+ */
+export function readGuides(docs: string, published: boolean): (Guide | GuideGroup)[] {
   const directory = join(docs, "guides");
   const order = JSON.parse(readFileSync(join(directory, "order.json"), "utf8")) as (string | GroupOrder)[];
   const files = readdirSync(directory, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".md"));
   const named = new Set(order.flatMap((entry) => (typeof entry === "string" ? [entry] : entry.guides)));
   const forgotten = files.filter((file) => !named.has(file.slice(0, -3)));
   if (forgotten.length > 0) throw new Error(`guides/order.json does not name ${forgotten.join(", ")}`);
-  const guide = (name: string) => parseGuide(name, join(directory, `${name}.md`));
+  const guide = (name: string) => parseGuide(name, join(directory, `${name}.md`), published);
   return order.map((entry) =>
     typeof entry === "string" ? guide(entry) : { title: entry.title, guides: entry.guides.map(guide) },
   );
@@ -37,8 +43,9 @@ interface GroupOrder {
   guides: string[];
 }
 
-function parseGuide(name: string, file: string): Guide {
-  const markdown = inlineExamples(readFileSync(file, "utf8"), dirname(file));
+function parseGuide(name: string, file: string, published: boolean): Guide {
+  const text = inlineExamples(readFileSync(file, "utf8"), dirname(file));
+  const markdown = published ? text.replaceAll(servedClient, "@heddle/client") : text;
   const [, title, description] = /^# (.+)\n\n([^\n#|-][^]*?)\n\n/.exec(markdown) ?? [];
   if (!title || !description) throw new Error(`guides/${name}.md: begin with a # title and one paragraph`);
   return { name, title, description: plainText(description), markdown };

@@ -8,6 +8,9 @@ import { onTestFinished } from "vitest";
 /** The environment of the command: what the machine that tests has set, it does not see. */
 export const environment = { PATH: process.env["PATH"], HEDDLE_PORT: "0", HEDDLE_OTLP_GRPC_PORT: "off" };
 
+/** A registry for programs that must not need one: nothing listens there. */
+export const deadRegistry = "http://127.0.0.1:9";
+
 export interface RunningService {
   url: string;
   key: string;

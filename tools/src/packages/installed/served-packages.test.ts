@@ -5,13 +5,10 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";
 import { readManifest } from "../manifests.js";
-import { runService } from "./run-service.js";
+import { deadRegistry, runService } from "./run-service.js";
 
 const { project } = inject("installed");
 const run = promisify(execFile);
-
-/** Nothing listens there. */
-const deadRegistry = "http://127.0.0.1:9";
 
 let empty: string;
 beforeEach(() => {

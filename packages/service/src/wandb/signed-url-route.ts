@@ -29,7 +29,9 @@ export const signedUrlRoute: OpenRoute<{ services: WandbServices }> = {
     ({ services }) =>
     async ({ http, params: { token = "" }, turn }) => {
       const grant = await readGrant(services.control, token);
-      return http.method === "PUT" ? await receive(services, grant, http, turn) : await send(services, grant, http);
+      return http.method === "PUT"
+        ? await receive(services, grant, http, turn)
+        : await send(services, grant, http, turn);
     },
 };
 
@@ -51,7 +53,13 @@ async function receive(
   return { status: 200, headers: jsonType, body: "{}" };
 }
 
-async function send(services: WandbServices, grant: Grant, request: HttpRequest): Promise<HttpResponse> {
+async function send(
+  services: WandbServices,
+  grant: Grant,
+  request: HttpRequest,
+  turn: () => Promise<void>,
+): Promise<HttpResponse> {
+  await turn();
   const { artifacts } = services.control;
   const version =
     grant.kind === "file" || grant.kind === "version-manifest" ? await artifacts.byId(grant.version_id) : undefined;

@@ -27,6 +27,7 @@ import { trainingRollouts } from "./migrations/0013-training-rollouts.js";
 import { webhooks } from "./migrations/0014-webhooks.js";
 import { repeatableRequests } from "./migrations/0015-repeatable-requests.js";
 import { links } from "./migrations/0016-links.js";
+import { leaseAddresses } from "./migrations/0019-lease-addresses.js";
 import { webhookPositions } from "./migrations/0018-webhook-positions.js";
 import { webhookThresholds } from "./migrations/0017-webhook-thresholds.js";
 import { checkPathName, isStorable } from "./database/names.js";
@@ -146,6 +147,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
         links,
         webhookThresholds,
         webhookPositions,
+        leaseAddresses,
       ],
       now,
     );

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openControlPlane } from "../src/index.js";
-import type { ControlPlane, ControlPlaneOptions } from "../src/index.js";
+import type { ControlPlane, ControlPlaneOptions, LeaseHolder } from "../src/index.js";
 import { migrate } from "../src/migrations/migrate.js";
 import { openDatabase } from "../src/database/open-database.js";
 
@@ -290,6 +290,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         { version: 16n, name: "links" },
         { version: 17n, name: "webhook-thresholds" },
         { version: 18n, name: "webhook-positions" },
+        { version: 19n, name: "lease-addresses" },
       ]);
     });
 
@@ -307,7 +308,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         code: "incompatible",
         message: expect.stringContaining("version 1000"),
       });
-      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 19n }]);
+      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 20n }]);
     });
 
     test("a migration that fails leaves nothing", async () => {
@@ -333,6 +334,52 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
       const next = await second.leases.acquire("thing", { holder: "second" });
       expect(next.held()).toBe(true);
       await next.release();
+    });
+
+    test("who follows a lease is told where its holder is, and gets it when it is free", async () => {
+      const url = await make();
+      const [first, second] = [await open({ url }), await open({ url })];
+      const options = { holder: "first", address: "http://first", durationMs: 1200 };
+      const lease = await first.leases.acquire("thing", options);
+      const seen: LeaseHolder[] = [];
+      const following = second.leases.follow("thing", {
+        holder: "second",
+        address: "http://second",
+        durationMs: 1200,
+        onHolder: (holder) => seen.push(holder),
+      });
+      await expect.poll(() => seen).toEqual([{ holder: "first", address: "http://first" }]);
+      // It renews: a follower waits as long as it does.
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      expect(lease.held()).toBe(true);
+      await lease.release();
+      const next = await following;
+      expect(next?.held()).toBe(true);
+      expect(seen).toHaveLength(1);
+      await next?.release();
+    });
+
+    test("of the followers of a crashed holder one gets the lease, and the others are told of it", async () => {
+      const url = await make();
+      const crashed = await openControlPlane({ url });
+      await crashed.leases.acquire("thing", { holder: "crashed", durationMs: 600_000 });
+      await crashed.close();
+      const ending = new AbortController();
+      const heirs = await Promise.all(
+        ["a", "b"].map(async (name) => {
+          const seen: string[] = [];
+          const onHolder = ({ holder }: LeaseHolder) => seen.push(holder);
+          const plane = await open({ url });
+          const options = { holder: name, durationMs: 3000, onHolder, signal: ending.signal };
+          return { name, seen, lease: plane.leases.follow("thing", options) };
+        }),
+      );
+      const winner = await Promise.race(heirs.map(async (heir) => ({ ...heir, lease: await heir.lease })));
+      const other = heirs.find(({ name }) => name !== winner.name);
+      await expect.poll(() => other?.seen).toEqual(["crashed", winner.name]);
+      ending.abort();
+      expect(await other?.lease).toBeUndefined();
+      await winner.lease?.release();
     });
 
     test("the lease of a crashed holder is taken over when it has expired, not before, and by one only", async () => {

@@ -9,6 +9,8 @@ export interface HttpRequest {
   readonly remoteAddress?: string | undefined;
   /** Value of a header by its lower-case name; repeated headers are joined by ", ". */
   header(name: string): string | undefined;
+  /** All headers, by lower-case name, where the adapter can list them. */
+  headers?(): Readonly<Record<string, string>>;
   /** Aborts when the client disconnects before the response is complete. Made at the first access. */
   readonly signal: AbortSignal;
   /**

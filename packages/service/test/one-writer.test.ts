@@ -84,7 +84,7 @@ describe.each(ends)("services that share a control plane on %s", { timeout: 60_0
     expect(code).toBe(1);
     expect(err.split("\n").at(-2)).toMatch(
       new RegExp(
-        `^heddle: the tracing database is in use by \\S+ \\(process ${writer.child.pid}, .*-first\\)\\. Stop that one first: only one service writes\\.$`,
+        `^heddle: the tracing database is in use by \\S+ \\(process ${writer.child.pid}, .*-first\\)\\. Stop that one first: only one service writes, unless all of them have HEDDLE_REPLICA_ADDRESS\\.$`,
       ),
     );
     await writeAs(writer, "still one");

@@ -9,6 +9,8 @@ import type { Lease } from "./lease-renewal.js";
 interface LeaseOptions {
   /** This process, in words for people: other processes that want the lease get it in their error. */
   holder: string;
+  /** Where other processes reach this one. */
+  address?: string;
   /** A lease that was not renewed for this time may be taken over; its holder stops relying on it after half of it. */
   durationMs?: number;
   /** Called when a lease that could not be renewed in time is held again, before `held` returns true. */
@@ -21,6 +23,20 @@ interface LeaseOptions {
   onFailure?: (error: Error) => void;
 }
 
+/** Who has a lease. */
+export interface LeaseHolder {
+  holder: string;
+  /** Where other processes reach it; undefined where it did not say. */
+  address: string | undefined;
+}
+
+interface FollowOptions extends Omit<LeaseOptions, "onWait"> {
+  /** Called with each other process that is seen to have the lease. */
+  onHolder: (holder: LeaseHolder) => void;
+  /** Ends the wait. */
+  signal?: AbortSignal;
+}
+
 export interface Leases {
   /**
    * Acquires a lease that no process holds or renews. Throws `conflict`, with the holder in the message, once the
@@ -29,50 +45,116 @@ export interface Leases {
    * No clocks are compared: the holder counts upwards, the others watch the count on their own monotonic clocks.
    */
   acquire(name: string, options: LeaseOptions): Promise<Lease>;
+  /**
+   * The same for a process that waits for its turn as long as another one renews the lease; undefined when `signal` has
+   * ended the wait. A control plane that does not respond is asked again.
+   */
+  follow(name: string, options: FollowOptions): Promise<Lease | undefined>;
 }
 
 const defaultDurationMs = 12_000;
 
 export function openLeases(database: Database): Leases {
   return {
-    async acquire(name, { holder, durationMs = defaultDurationMs, onWait, ...events }) {
-      const token = randomUUID();
-      // From before the statement: the others count from when they see its result.
-      let sentAt = performance.now();
-      const keep = () => keepLease(database, { name, token, sentAt, durationMs, ...events });
-      let seen: Sighting | undefined;
+    async acquire(name, { onWait, ...options }) {
+      const candidate = new Candidate(database, name, options);
       for (;;) {
-        sentAt = performance.now();
-        const taken = await database.rows(
-          `INSERT INTO leases (name, holder, token, beat) VALUES ($1, $2, $3, 0)
-            ON CONFLICT (name) DO NOTHING RETURNING token`,
-          [name, holder, token],
-        );
-        if (taken.length > 0) return keep();
-        const now = await sightingOf(database, name);
-        if (now === undefined) continue; // Released in between.
-        if (seen === undefined) {
-          seen = now;
-          onWait?.(now.holder);
-        } else if (now.token !== seen.token || now.beat !== seen.beat) {
-          throw new HeddleError("conflict", `the ${name} is in use by ${now.holder}`);
-        } else if (performance.now() - seen.at >= durationMs) {
-          sentAt = performance.now();
-          const inherited = await database.rows(
-            `UPDATE leases SET holder = $2, token = $3, beat = 0 WHERE name = $1 AND token = $4 AND beat = $5
-              RETURNING token`,
-            [name, holder, token, seen.token, seen.beat],
-          );
-          if (inherited.length > 0) return keep();
+        const lease = await candidate.attempt();
+        if (lease !== undefined) return lease;
+        const { seen, isRenewed } = candidate;
+        if (isRenewed) throw new HeddleError("conflict", `the ${name} is in use by ${seen?.holder}`);
+        if (candidate.isNew && seen !== undefined) onWait?.(seen.holder);
+        await pause(candidate.pauseMs);
+      }
+    },
+
+    async follow(name, { onHolder, signal, ...options }) {
+      const candidate = new Candidate(database, name, options);
+      for (;;) {
+        if (signal?.aborted === true) return undefined;
+        try {
+          const lease = await candidate.attempt();
+          if (lease !== undefined) return lease;
+          const { seen, isNew } = candidate;
+          if (isNew && seen !== undefined) onHolder({ holder: seen.holder, address: seen.address });
+        } catch (error) {
+          if (!(error instanceof HeddleError)) throw error;
         }
-        await pause(durationMs / 50);
+        await pause(candidate.pauseMs, undefined, { signal }).catch(() => undefined);
       }
     },
   };
 }
 
-interface Sighting {
-  holder: string;
+/** A process that wants a lease. */
+class Candidate {
+  /** Who was seen to have it at the last attempt. */
+  seen: Sighting | undefined;
+  /** Whether that is another holder than at the attempt before. */
+  isNew = false;
+  /** Whether the same holder has renewed it since. */
+  isRenewed = false;
+  readonly pauseMs: number;
+  readonly #database: Database;
+  readonly #name: string;
+  readonly #options: Omit<LeaseOptions, "onWait" | "durationMs"> & { durationMs: number };
+  readonly #token = randomUUID();
+
+  constructor(
+    database: Database,
+    name: string,
+    { durationMs = defaultDurationMs, ...options }: Omit<LeaseOptions, "onWait">,
+  ) {
+    this.#database = database;
+    this.#name = name;
+    this.#options = { ...options, durationMs };
+    this.pauseMs = durationMs / 50;
+  }
+
+  /** The lease, where no process holds it, or the one that was seen has not renewed it for its duration. */
+  async attempt(): Promise<Lease | undefined> {
+    const { holder, address = null } = this.#options;
+    // From before the statement: the others count from when they see its result.
+    let sentAt = performance.now();
+    const taken = await this.#database.rows(
+      `INSERT INTO leases (name, holder, token, beat, address) VALUES ($1, $2, $3, 0, $4)
+        ON CONFLICT (name) DO NOTHING RETURNING token`,
+      [this.#name, holder, this.#token, address],
+    );
+    if (taken.length > 0) return this.#keep(sentAt);
+    const now = await sightingOf(this.#database, this.#name);
+    if (now === undefined) return undefined; // Released in between.
+    const { seen } = this;
+    this.isNew = seen?.token !== now.token;
+    this.isRenewed = seen !== undefined && (this.isNew || now.beat !== seen.beat);
+    if (seen === undefined || this.isRenewed) {
+      this.seen = now;
+      return undefined;
+    }
+    if (performance.now() - seen.at < this.#options.durationMs) return undefined;
+    sentAt = performance.now();
+    const inherited = await this.#database.rows(
+      `UPDATE leases SET holder = $2, token = $3, beat = 0, address = $6 WHERE name = $1 AND token = $4 AND beat = $5
+        RETURNING token`,
+      [this.#name, holder, this.#token, seen.token, seen.beat, address],
+    );
+    return inherited.length > 0 ? this.#keep(sentAt) : undefined;
+  }
+
+  #keep(sentAt: number): Lease {
+    const { durationMs, onLapse, onFailure } = this.#options;
+    return keepLease(this.#database, {
+      name: this.#name,
+      token: this.#token,
+      sentAt,
+      durationMs,
+      ...(onLapse && { onLapse }),
+      ...(onFailure && { onFailure }),
+    });
+  }
+}
+
+interface Sighting extends LeaseHolder {
   token: string;
   beat: bigint;
   /** Monotonic; not before the beat was stored. */
@@ -80,10 +162,11 @@ interface Sighting {
 }
 
 async function sightingOf(database: Database, name: string): Promise<Sighting | undefined> {
-  const [row] = await database.rows("SELECT holder, token, beat FROM leases WHERE name = $1", [name]);
+  const [row] = await database.rows("SELECT holder, token, beat, address FROM leases WHERE name = $1", [name]);
   return (
     row && {
       holder: textOf(row, "holder"),
+      address: row["address"] === null ? undefined : textOf(row, "address"),
       token: textOf(row, "token"),
       beat: integerOf(row, "beat"),
       at: performance.now(),

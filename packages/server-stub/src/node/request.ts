@@ -36,6 +36,7 @@ export function openNodeRequest(incoming: NodeRequest, outgoing: NodeResponse, b
     // An IPv4 peer of a socket for both families is shown as such.
     remoteAddress: incoming.socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/, ""),
     header: (name: string) => (body.isAlreadyRead && name === "content-encoding" ? undefined : header(name)),
+    headers: () => Object.fromEntries(Object.keys(incoming.headers).map((name) => [name, header(name) ?? ""])),
     bytes: (limit: number, form?: BodyForm) => body.read(limit, form),
     stream: (limit: number) => body.stream(limit),
     inflate: (encoding: Encoding, bytes: Uint8Array, limit: number) => body.inflate(encoding, bytes, limit),

@@ -1,4 +1,5 @@
 import type { HttpResponse, HttpServer } from "@heddle/server-stub";
+import { stopping } from "../http/stopping.js";
 
 /** The service responds with 503 for at least this long before it closes, so that open connections end in order. */
 const refuseMs = 300;
@@ -11,14 +12,6 @@ export interface Draining {
    */
   drain(graceMs: number): Promise<void>;
 }
-
-const stopping = { reason: "The service is stopping", detail: "The service is stopping" };
-const refusal = (): HttpResponse => ({
-  status: 503,
-  headers: { "content-type": "application/json", "retry-after": "5", connection: "close" },
-  body: JSON.stringify(stopping),
-  drain: true,
-});
 
 /** Wraps a server so that it can stop while clients go on sending. */
 export function drainable(server: HttpServer): Draining {
@@ -35,10 +28,10 @@ export function drainable(server: HttpServer): Draining {
 
   return {
     async server(request) {
-      if (draining) return refusal();
+      if (draining) return stopping();
       running += 1;
       let refuse = () => {};
-      const refused = new Promise<HttpResponse>((resolve) => (refuse = () => resolve(refusal())));
+      const refused = new Promise<HttpResponse>((resolve) => (refuse = () => resolve(stopping())));
       refusals.add(refuse);
       try {
         const response = await Promise.race([server(request), refused]);

@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import type { ControlPlane } from "@heddle/control-plane";
+import type { ControlPlane, Lease, LeaseHolder } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import { ConfigError } from "../config/config-error.js";
 import type { Config } from "../config/config.js";
@@ -8,6 +8,8 @@ import { operatorLine } from "../operations/outages.js";
 /** The exclusive right to write the tracing database of a control plane. */
 export interface WriterLease {
   mayWrite(): boolean;
+  /** The callback is called when the lease could not be renewed for a while, before `mayWrite` returns true again. */
+  onLapse(callback: () => void): void;
   /** Resolves with one line once another service has it. */
   replaced: Promise<string>;
   release(): Promise<void>;
@@ -15,19 +17,27 @@ export interface WriterLease {
 
 interface LeaseOptions {
   /** How long another service waits for a lease that is not renewed; default 12 s. */
-  leaseMs?: number;
+  leaseMs?: number | undefined;
   log: (line: string) => void;
-  /** The lease could not be renewed for a while; called before `mayWrite` returns true again. */
-  onLapse: () => void;
+}
+
+interface FollowOptions extends LeaseOptions {
+  /** Where the other replicas reach this one. */
+  address: string;
+  onHolder: (holder: LeaseHolder) => void;
+  /** Ends the wait. */
+  signal: AbortSignal;
 }
 
 /** A control plane in the data directory needs no lease: the lock of the directory admits one process only. */
 const unleased: WriterLease = {
   mayWrite: () => true,
+  onLapse: () => {},
   replaced: new Promise(() => {}),
   release: async () => {},
 };
 
+const name = "tracing database";
 const usualLeaseMs = 12_000;
 
 /**
@@ -38,33 +48,67 @@ const usualLeaseMs = 12_000;
 export async function takeWriterLease(
   config: Config,
   control: ControlPlane,
-  { leaseMs = usualLeaseMs, log, onLapse }: LeaseOptions,
+  { leaseMs = usualLeaseMs, log }: LeaseOptions,
 ): Promise<WriterLease> {
   if (config.databaseUrl === undefined) return unleased;
+  const lapses = new Lapses(log);
   const lease = await control.leases
-    .acquire("tracing database", {
+    .acquire(name, {
       durationMs: leaseMs,
-      holder: `${hostname()} (process ${process.pid}, ${config.dataDir})`,
+      holder: holderOf(config),
       onWait: (holder) =>
         log(
           `the tracing database was in use by ${holder}: taking over unless it renews its lease within ${leaseMs / 1000} s`,
         ),
-      onFailure: (error) =>
-        log(`the lease of the tracing database cannot be renewed, trying again: ${operatorLine(error)}`),
-      onLapse() {
-        log("the lease of the tracing database is renewed again: checking what is stored before the next write");
-        onLapse();
-      },
+      ...lapses.events,
     })
     .catch((error: unknown) => {
       if (error instanceof HeddleError && error.code === "conflict") {
-        throw new ConfigError(`${error.message}. Stop that one first: only one service writes.`);
+        throw new ConfigError(
+          `${error.message}. Stop that one first: only one service writes, unless all of them have HEDDLE_REPLICA_ADDRESS.`,
+        );
       }
       throw error;
     });
+  return writerLease(lease, lapses);
+}
+
+/** Takes the lease when no other replica has it, however long that takes; undefined when `signal` has ended the wait. */
+export async function followWriterLease(
+  config: Config,
+  control: ControlPlane,
+  { leaseMs = usualLeaseMs, log, ...following }: FollowOptions,
+): Promise<WriterLease | undefined> {
+  const lapses = new Lapses(log);
+  const options = { durationMs: leaseMs, holder: holderOf(config), ...lapses.events, ...following };
+  const lease = await control.leases.follow(name, options);
+  return lease && writerLease(lease, lapses);
+}
+
+const holderOf = ({ dataDir }: Config): string => `${hostname()} (process ${process.pid}, ${dataDir})`;
+
+function writerLease(lease: Lease, lapses: Lapses): WriterLease {
   return {
     mayWrite: () => lease.held(),
+    onLapse: (callback) => void (lapses.callback = callback),
     replaced: lease.lost.then((holder) => `the tracing database was taken over by ${holder}; this service has stopped`),
     release: () => lease.release(),
   };
+}
+
+/** What happens to a lease while it is held. */
+class Lapses {
+  callback = () => {};
+  readonly events;
+
+  constructor(log: (line: string) => void) {
+    this.events = {
+      onFailure: (error: Error) =>
+        log(`the lease of the tracing database cannot be renewed, trying again: ${operatorLine(error)}`),
+      onLapse: () => {
+        log("the lease of the tracing database is renewed again: checking what is stored before the next write");
+        this.callback();
+      },
+    };
+  }
 }

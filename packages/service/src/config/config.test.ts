@@ -197,6 +197,11 @@ test.each([
   [{ HEDDLE_PUBLIC_URL: "https://user@heddle.example.com" }, /HEDDLE_PUBLIC_URL/],
   [{ HEDDLE_PUBLIC_URL: "https://heddle.example.com/?a=b" }, /without user, query or fragment/],
   [{ HEDDLE_PUBLIC_URL: "https://heddle.example.com/#" }, /HEDDLE_PUBLIC_URL/],
+  [{ HEDDLE_REPLICA_ADDRESS: "http://10.0.0.4" }, /HEDDLE_REPLICA_ADDRESS must be an address or host name/],
+  [
+    { HEDDLE_REPLICA_ADDRESS: "10.0.0.4", HEDDLE_DATABASE_URL: "postgres://db/heddle" },
+    /what the replicas share needs HEDDLE_CLICKHOUSE_URL, HEDDLE_API_KEY, HEDDLE_BLOBS_URL, too/,
+  ],
   [{ HEDDLE_CORS_ORIGINS: "*" }, /HEDDLE_CORS_ORIGINS must be origins such as https:\/\/app.example.com/],
   [{ HEDDLE_CORS_ORIGINS: "https://app.example.com/" }, /without a path, not "https:\/\/app.example.com\/"/],
   [{ HEDDLE_CORS_ORIGINS: "null" }, /HEDDLE_CORS_ORIGINS/],

@@ -59,6 +59,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
   const values = readSettings(settings, context);
   checkLimits(values.limits);
   checkRemoteEngine(values.remoteEngine);
+  if (values.replicaAddress !== undefined) checkReplica(values, env);
   const { publicUrls = [] } = values;
   return {
     ...values,
@@ -74,6 +75,20 @@ function checkLimits({ workingMemoryBytes, maxResponseBytes }: Limits): void {
   if (workingMemoryBytes >= 2 * maxResponseBytes) return;
   const { workingMemoryBytes: memory, maxResponseBytes: response } = settings.limits;
   throw new ConfigError(`${memory.name} must be at least twice ${response.name}.`);
+}
+
+/** What the replicas of an installation share must not be in the data directory of one of them. */
+function checkReplica(values: Values, env: NodeJS.ProcessEnv): void {
+  const { replicaAddress, databaseUrl, clickhouseUrl, apiKey, blobsUrl } = settings;
+  const shared = [
+    [databaseUrl, values.databaseUrl],
+    [clickhouseUrl, values.clickhouseUrl],
+    [apiKey, values.apiKey],
+    [blobsUrl, env[blobsUrl.name]],
+  ] as const;
+  const missing = shared.flatMap(([{ name }, value]) => (value === undefined || value === "" ? [name] : []));
+  if (missing.length === 0) return;
+  throw new ConfigError(`${replicaAddress.name} is set: what the replicas share needs ${missing.join(", ")}, too.`);
 }
 
 /** Where the models that have `trainer` are trained, and those that have `inference` sampled from. */

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { resolve } from "node:path";
 import type { RemoteModel } from "@heddle/remote-engine";
 import { ConfigError } from "./config-error.js";
@@ -109,6 +110,12 @@ export const networks: Kind<string[]> = {
     const found = given.split(",").map((network) => network.trim());
     return found.every((network) => parseNetwork(network) !== undefined) ? found : undefined;
   },
+};
+
+/** A host as in a URL, without a port; an IPv6 address without brackets. */
+export const hostName: Kind<string> = {
+  rule: "an address or host name such as 10.0.0.4 or heddle-0.heddle",
+  parse: (given) => (isIP(given) !== 0 || /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i.test(given) ? given : undefined),
 };
 
 /** A wildcard is not an origin: every page that a user of the service opens could then use it. */

@@ -5,6 +5,7 @@ import {
   databaseUrl,
   foreignPath,
   headers,
+  hostName,
   httpUrl,
   matching,
   metricsPort,
@@ -53,6 +54,13 @@ export const settings = {
     default: "127.0.0.0/8,::1",
     meaning:
       "addresses and networks of the proxies in front of the service, separated by commas: their X-Forwarded-For and X-Forwarded-Proto are believed, those of others are not; none for no proxy",
+  },
+  replicaAddress: {
+    name: "HEDDLE_REPLICA_ADDRESS",
+    kind: hostName,
+    unset: "one service alone",
+    meaning:
+      "address or host name by which other services of this installation reach this one, as 10.0.0.4: with it, several share the stores, each takes every request, and one of them works on the traces",
   },
   dataDir: {
     name: "HEDDLE_DATA_DIR",

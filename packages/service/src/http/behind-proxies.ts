@@ -1,6 +1,7 @@
 import { BlockList, isIP } from "node:net";
-import type { BodyForm, Encoding, HttpRequest, HttpServer } from "@heddle/server-stub";
+import type { HttpRequest, HttpServer } from "@heddle/server-stub";
 import { parseNetwork } from "../config/network.js";
+import { WrappedRequest } from "../limits/wrapped-request.js";
 
 /** The headers in which a proxy says for whom it asks. Anybody can send them. */
 const forwardedHeaders = ["x-forwarded-for", "x-forwarded-proto"] as const;
@@ -37,49 +38,24 @@ function addressOf(entry: string): string | undefined {
   return isIP(bare) === 0 ? undefined : bare.replace(/^::ffff:(?=\d+\.)/i, "");
 }
 
-class ForwardedRequest implements HttpRequest {
-  readonly remoteAddress: string | undefined;
-  readonly #request: HttpRequest;
+class ForwardedRequest extends WrappedRequest {
+  readonly #remoteAddress: string | undefined;
   readonly #isTrusted: boolean;
 
   constructor(request: HttpRequest, trusted: BlockList) {
+    super(request);
     const peer = request.remoteAddress;
-    this.#request = request;
     this.#isTrusted = peer !== undefined && contains(trusted, peer);
-    this.remoteAddress = this.#isTrusted ? clientOf(request.header("x-forwarded-for"), peer, trusted) : peer;
+    this.#remoteAddress = this.#isTrusted ? clientOf(request.header("x-forwarded-for"), peer, trusted) : peer;
   }
 
-  get id(): string {
-    return this.#request.id ?? "";
+  override get remoteAddress(): string | undefined {
+    return this.#remoteAddress;
   }
 
-  get method(): string {
-    return this.#request.method;
-  }
-
-  get target(): string {
-    return this.#request.target;
-  }
-
-  get signal(): AbortSignal {
-    return this.#request.signal;
-  }
-
-  header(name: string): string | undefined {
+  override header(name: string): string | undefined {
     if (!this.#isTrusted && (forwardedHeaders as readonly string[]).includes(name)) return undefined;
-    return this.#request.header(name);
-  }
-
-  bytes(limit: number, form?: BodyForm): Promise<Uint8Array> {
-    return this.#request.bytes(limit, form);
-  }
-
-  stream(limit: number): AsyncIterable<Uint8Array> {
-    return this.#request.stream(limit);
-  }
-
-  inflate(encoding: Encoding, bytes: Uint8Array, limit: number): Promise<Uint8Array> {
-    return this.#request.inflate(encoding, bytes, limit);
+    return super.header(name);
   }
 }
 

@@ -2,6 +2,7 @@ import { FairShare, mainThread } from "@heddle/concurrency";
 import type { Sharer } from "@heddle/concurrency";
 import { BodyTooLarge } from "@heddle/server-stub";
 import type { BodyForm, Encoding, HttpRequest, Problem, Sink, StreamBody } from "@heddle/server-stub";
+import { WrappedRequest } from "./wrapped-request.js";
 
 /** Bytes that are parsed, or made and written, in a millisecond or less. */
 const fewBytes = 65_536;
@@ -20,53 +21,32 @@ const inflating = new FairShare({
  * A request that can be ended before its response is complete. What takes the main thread for long, parsing its body and
  * making its response, takes turns with that of others.
  */
-export class RevocableRequest implements HttpRequest {
-  readonly #request: HttpRequest;
+export class RevocableRequest extends WrappedRequest {
   readonly #sharer: () => Sharer | undefined;
   #controller: AbortController | undefined;
   #reason: Problem | undefined;
 
   /** `sharer` says for whom the request is, once its key is known. */
   constructor(request: HttpRequest, sharer: () => Sharer | undefined) {
-    this.#request = request;
+    super(request);
     this.#sharer = sharer;
   }
 
-  get id(): string {
-    return this.#request.id ?? "";
-  }
-
-  get method(): string {
-    return this.#request.method;
-  }
-
-  get target(): string {
-    return this.#request.target;
-  }
-
-  get remoteAddress(): string | undefined {
-    return this.#request.remoteAddress;
-  }
-
   /** Aborts when the client disconnects, and when the request is revoked. */
-  get signal(): AbortSignal {
+  override get signal(): AbortSignal {
     return (this.#controller ??= this.#abortWithRequest()).signal;
   }
 
-  header(name: string): string | undefined {
-    return this.#request.header(name);
-  }
-
-  async bytes(limit: number, form?: BodyForm): Promise<Uint8Array> {
-    const bytes = await this.#request.bytes(limit, form);
+  override async bytes(limit: number, form?: BodyForm): Promise<Uint8Array> {
+    const bytes = await super.bytes(limit, form);
     if (bytes.length > fewBytes) await mainThread.giveWay(this.#sharer());
     this.#check();
     return bytes;
   }
 
-  async *stream(limit: number): AsyncGenerator<Uint8Array> {
+  override async *stream(limit: number): AsyncGenerator<Uint8Array> {
     let read = 0;
-    for await (const chunk of this.#request.stream(limit)) {
+    for await (const chunk of super.stream(limit)) {
       this.#check();
       yield chunk;
       read += chunk.length;
@@ -76,7 +56,7 @@ export class RevocableRequest implements HttpRequest {
     }
   }
 
-  async inflate(encoding: Encoding, bytes: Uint8Array, limit: number): Promise<Uint8Array> {
+  override async inflate(encoding: Encoding, bytes: Uint8Array, limit: number): Promise<Uint8Array> {
     if (limit > mostInflatedAtOnce) {
       try {
         return await this.#inflate(encoding, bytes, mostInflatedAtOnce);
@@ -93,7 +73,7 @@ export class RevocableRequest implements HttpRequest {
   }
 
   async #inflate(encoding: Encoding, bytes: Uint8Array, limit: number): Promise<Uint8Array> {
-    const inflated = await this.#request.inflate(encoding, bytes, limit);
+    const inflated = await super.inflate(encoding, bytes, limit);
     if (inflated.length > fewBytes) await mainThread.giveWay(this.#sharer());
     return inflated;
   }
@@ -128,7 +108,7 @@ export class RevocableRequest implements HttpRequest {
 
   #abortWithRequest(): AbortController {
     const controller = new AbortController();
-    const { signal } = this.#request;
+    const signal = super.signal;
     const abort = () => controller.abort(signal.reason);
     if (signal.aborted) abort();
     else signal.addEventListener("abort", abort, { once: true });

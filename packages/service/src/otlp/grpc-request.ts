@@ -36,6 +36,10 @@ export class GrpcRequest implements HttpRequest {
     return this.#request.header(name === "content-encoding" ? "grpc-encoding" : name);
   }
 
+  headers(): Readonly<Record<string, string>> {
+    return { ...this.#request.headers?.(), "content-type": "application/x-protobuf" };
+  }
+
   async bytes(limit: number): Promise<Uint8Array> {
     const framed = await this.#request.bytes(limit + prefixLength);
     if (framed.length < prefixLength) throw new Problem(400, "The call has no message");

@@ -36,6 +36,8 @@ export interface HeddleProcess {
    * first: pnpm passes on what the terminal has sent already.
    */
   end(signal: NodeJS.Signals, options?: { again?: boolean }): Promise<Exit>;
+  /** Resolves when the process ends by itself. */
+  ended(): Promise<{ code: number | null }>;
   /** Ends what is left and removes the directory. */
   remove(): Promise<void>;
 }
@@ -129,6 +131,13 @@ export async function openHeddle({ env = {}, data, ...options }: HeddleOptions =
     enginePid: () => enginePid(directory) ?? 0,
     start,
     end,
+    async ended() {
+      const life = child;
+      if (life === undefined) throw new Error(`heddle is not running: ${log}`);
+      const [code] = (await once(life, "close")) as [number | null];
+      child = undefined;
+      return { code };
+    },
     async remove() {
       if (child !== undefined && child.exitCode === null) await end("SIGKILL");
       // The host follows its parent; its files may still be written to until then.

@@ -32,11 +32,16 @@ const servers = [
   "boot/app.ts",
   "boot/draining.ts",
   "boot/listening.ts",
+  "boot/open-installation.ts",
+  "boot/open-sockets.ts",
   "http/behind-proxies.ts",
   "http/serve-routes.ts",
   "limits/with-scope.ts",
   "observability/metrics-route.ts",
   "otlp/listen-grpc.ts",
+  "replicas/follower.ts",
+  "replicas/hop.ts",
+  "replicas/kept-request.ts",
   "sessions/guard-sessions.ts",
 ];
 

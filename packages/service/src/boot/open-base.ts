@@ -1,0 +1,52 @@
+import { onThreadOutput } from "@heddle/concurrency";
+import { openControlPlane } from "@heddle/control-plane";
+import type { ControlPlane } from "@heddle/control-plane";
+import { endComputing } from "../computing/computing.js";
+import { controlPlaneUrl } from "../config/config.js";
+import type { Config } from "../config/config.js";
+import { openLogger } from "../observability/logger.js";
+import type { Logger } from "../observability/logger.js";
+import { openObservability } from "../observability/open-observability.js";
+import { hideSecrets, secretsOf } from "../observability/secrets.js";
+import { openDataDirectory, ownerKey } from "../operations/data-directory.js";
+import { openLossLog } from "../operations/losses/loss-log.js";
+import type { LossLog } from "../operations/losses/loss-log.js";
+import { checkControlPlaneExists } from "../operations/losses/missing-control-plane.js";
+import type { Closing } from "./closing.js";
+import { version } from "./version.js";
+
+/** What every process of an installation has, whether it works on the traces or not. */
+export interface Base {
+  config: Config;
+  apiKey: string;
+  log: Logger;
+  observability: Awaited<ReturnType<typeof openObservability>>;
+  losses: LossLog;
+  control: ControlPlane;
+}
+
+export async function openBase(
+  config: Config,
+  closing: Closing,
+  { writeLog }: { writeLog: (line: string) => void },
+): Promise<Base> {
+  const directory = openDataDirectory(config.dataDir);
+  closing.add(() => directory.release());
+  const apiKey = ownerKey(directory, config.apiKey);
+  checkControlPlaneExists(config);
+  const hide = hideSecrets([...secretsOf(config), apiKey]);
+  const log = openLogger(config.observability.log, { write: writeLog, hide });
+  onThreadOutput((text) => log.error(text));
+  closing.add(() => onThreadOutput(undefined));
+  closing.add(endComputing);
+  const observability = await openObservability(config.observability, log, version);
+  closing.add(() => observability.close());
+  const losses = openLossLog(config.dataDir, (line) => log.error(line));
+  const control = await openControlPlane({
+    url: controlPlaneUrl(config),
+    owner: { secret: apiKey, entity: config.defaultEntity },
+    waitingJobsPerKey: config.jobsWaitingPerKey,
+  });
+  closing.add(() => control.close());
+  return { config, apiKey, log, observability, losses, control };
+}

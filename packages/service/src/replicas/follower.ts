@@ -1,0 +1,156 @@
+import http from "node:http";
+import type { ControlPlane, LeaseHolder } from "@heddle/control-plane";
+import { ClientDisconnected } from "@heddle/server-stub";
+import type { HttpRequest, HttpResponse, HttpServer } from "@heddle/server-stub";
+import { problemOf } from "../http/problems.js";
+import { isStopping } from "../http/stopping.js";
+import { forward, NotSent, Unanswered } from "./forward.js";
+import { hopHeaders } from "./hop.js";
+import { keepShort } from "./kept-request.js";
+
+/** A request waits so long for a replica that takes it: a lease that is not renewed is taken over in less. */
+const holdMs = 30_000;
+const connectMs = 3000;
+/** Of a replica that refuses connections: it may end, and another one have its work soon. */
+const pauseMs = 100;
+/** What a load balancer asks this process, not the installation. */
+const ofProcess = new Set(["/health", "/v1/health"]);
+
+/** What a replica does with requests while another one has the lease: it sends them there. */
+export class Follower {
+  readonly #control: Pick<ControlPlane, "urlSignatures">;
+  readonly #agent = new http.Agent({ keepAlive: true });
+  #writer: Writer | undefined;
+  readonly #waiting = new Set<() => void>();
+  #isOpening = false;
+  #own: HttpServer | undefined;
+
+  constructor(control: Pick<ControlPlane, "urlSignatures">) {
+    this.#control = control;
+  }
+
+  /** Another replica has the lease. What was sent to the one before, and has no response, gets none any more. */
+  writerIs({ holder, address }: LeaseHolder): void {
+    this.#writer?.replaced.abort();
+    const url = address !== undefined && URL.canParse(address) ? new URL(address) : undefined;
+    this.#writer = { holder, url, replaced: new AbortController() };
+    this.#wake();
+  }
+
+  /** This replica has the lease and opens the stores: what comes from others waits here. */
+  opens(): void {
+    this.#isOpening = true;
+    this.#writer?.replaced.abort();
+    this.#writer = undefined;
+    this.#wake();
+  }
+
+  /** This replica works on the traces, and `server` responds from now on; also to the requests that have waited. */
+  isWriter(server: HttpServer): void {
+    this.#own = server;
+    this.#wake();
+    this.#agent.destroy();
+  }
+
+  /** For requests of clients. */
+  readonly server: HttpServer = async (request) => {
+    if (this.#own !== undefined) return await this.#own(request);
+    if (ofProcess.has(pathOf(request))) return health;
+    try {
+      return await this.#pass(request);
+    } catch (error) {
+      const problem = error instanceof ClientDisconnected ? undefined : problemOf(error);
+      if (problem === undefined) throw error;
+      return refusal(problem.status, problem.message);
+    }
+  };
+
+  /** For requests that another replica has sent here: they are not sent on. */
+  readonly forwarded: HttpServer = async (request) => {
+    const deadline = performance.now() + holdMs;
+    while (this.#own === undefined) {
+      const leftMs = deadline - performance.now();
+      if (!this.#isOpening || leftMs <= 0 || request.signal.aborted) {
+        return unavailable("This replica does not work on the traces");
+      }
+      await this.#change(leftMs);
+    }
+    return await this.#own(request);
+  };
+
+  /** Sends a request to the replica that works on the traces, and waits for one as long as a takeover takes. */
+  async #pass(incoming: HttpRequest): Promise<HttpResponse> {
+    const deadline = performance.now() + holdMs;
+    const { request, isRepeatable } = await keepShort(incoming);
+    for (;;) {
+      const [own, writer] = [this.#own, this.#writer];
+      if (own !== undefined) return await own(request);
+      const response = writer?.url && (await this.#send(request, { ...writer, url: writer.url }));
+      if (response !== undefined && !(isRepeatable && isStopping(response))) return response;
+      const leftMs = deadline - performance.now();
+      if (leftMs <= 0 || request.signal.aborted) return unavailable("No replica works on the traces now");
+      await this.#change(Math.min(leftMs, writer === undefined ? leftMs : pauseMs));
+    }
+  }
+
+  /** Undefined where nothing was sent. */
+  async #send(request: HttpRequest, { url, replaced }: Writer & { url: URL }): Promise<HttpResponse | undefined> {
+    try {
+      return await forward(request, {
+        url,
+        agent: this.#agent,
+        headers: { ...hopHeaders(this.#control, request), "x-request-id": request.id ?? "" },
+        connectMs,
+        signal: AbortSignal.any([request.signal, replaced.signal]),
+      });
+    } catch (error) {
+      if (error instanceof NotSent) return undefined;
+      if (error instanceof Unanswered)
+        return unavailable("The replica that works on the traces has ended: what was sent may be stored");
+      throw error;
+    }
+  }
+
+  /** Resolves when another replica has the lease, or after `ms`. */
+  async #change(ms: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        this.#waiting.delete(end);
+        resolve();
+      };
+      const timer = setTimeout(end, ms);
+      this.#waiting.add(end);
+    });
+  }
+
+  #wake(): void {
+    for (const end of this.#waiting) end();
+  }
+}
+
+interface Writer {
+  holder: string;
+  /** Undefined for a service that takes nothing from replicas. */
+  url: URL | undefined;
+  /** Ends what was sent to it. */
+  replaced: AbortController;
+}
+
+const pathOf = ({ target }: HttpRequest): string => target.split("?", 1)[0] ?? "";
+
+const json = { "content-type": "application/json" };
+const health: HttpResponse = { status: 200, headers: json, body: JSON.stringify({ status: "ok" }) };
+
+function unavailable(message: string): HttpResponse {
+  return refusal(503, `${message}: try again`);
+}
+
+function refusal(status: number, message: string): HttpResponse {
+  return {
+    status,
+    headers: status === 503 ? { ...json, "retry-after": "1" } : json,
+    body: JSON.stringify({ reason: message, detail: message }),
+    drain: true,
+  };
+}

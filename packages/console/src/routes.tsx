@@ -15,6 +15,8 @@ import { readUsageSearch } from "./settings/usage-search.js";
 import { NoPage } from "./shell/no-page.js";
 import { Shell } from "./shell/shell.js";
 import { readThreadsSearch } from "./threads/threads-search.js";
+import { readModelSearch } from "./training/model-search.js";
+import { readTrainingSearch } from "./training/training-search.js";
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NoPage });
 const home = createRoute({
@@ -97,6 +99,19 @@ const thread = createRoute({
   component: lazyRouteComponent(() => import("./threads/thread-screen.js"), "ThreadScreen"),
 });
 
+const training = createRoute({
+  getParentRoute: () => root,
+  path: "/$entity/$project/training",
+  validateSearch: readTrainingSearch,
+  component: lazyRouteComponent(() => import("./training/training-screen.js"), "TrainingScreen"),
+});
+const trainedModel = createRoute({
+  getParentRoute: () => root,
+  path: "/$entity/$project/training/$modelId",
+  validateSearch: readModelSearch,
+  component: lazyRouteComponent(() => import("./training/model-screen.js"), "ModelScreen"),
+});
+
 const projectSettings = createRoute({
   getParentRoute: () => root,
   path: "/$entity/$project/settings/{-$part}",
@@ -119,6 +134,8 @@ export const router = createRouter({
     library,
     threads,
     thread,
+    training,
+    trainedModel,
     projectSettings,
     serviceSettings,
   ]),

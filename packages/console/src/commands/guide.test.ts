@@ -12,6 +12,7 @@ import { libraryCommands, rowCommands, versionCommands } from "../library/librar
 import { keysCommands, settingsCommands, usageCommands } from "../settings/settings-commands.js";
 import { shellCommands } from "../shell/shell-commands.js";
 import { threadCommands, threadsCommands } from "../threads/threads-commands.js";
+import { modelCommands, trainingCommands } from "../training/training-commands.js";
 import { partsOf } from "./command.js";
 import type { Commands } from "./command.js";
 
@@ -26,6 +27,8 @@ const scopes: Record<string, Commands> = {
   Feedback: feedbackCommands,
   Threads: threadsCommands,
   Thread: threadCommands,
+  Training: trainingCommands,
+  "Trained model": modelCommands,
   Library: libraryCommands,
   Version: versionCommands,
   Rows: rowCommands,
@@ -40,6 +43,8 @@ const screens = [
   ["Call", "Trace", "Span", "Feedback"],
   ["Threads"],
   ["Thread"],
+  ["Training"],
+  ["Trained model"],
   ["Library"],
   ["Version", "Rows"],
   ["Settings", "Usage and costs"],

@@ -17,6 +17,7 @@ const paths = {
   calls: "/$entity/$project/calls",
   threads: "/$entity/$project/threads",
   library: "/$entity/$project/library/{-$kind}/{-$name}/{-$version}",
+  training: "/$entity/$project/training",
   settings: "/$entity/$project/settings/{-$part}",
 } as const;
 
@@ -27,6 +28,7 @@ export const screens: readonly { id: Screen; title: string }[] = [
   { id: "calls", title: "Calls" },
   { id: "threads", title: "Threads" },
   { id: "library", title: "Library" },
+  { id: "training", title: "Training" },
   { id: "settings", title: "Settings" },
 ];
 

@@ -4,6 +4,7 @@ export const shellCommands = {
   project: { title: "Go to the project", keys: ["g p"] },
   threads: { title: "Go to the threads of the project", keys: ["g t"] },
   library: { title: "Go to the library of the project", keys: ["g l"] },
+  training: { title: "Go to the training of the project", keys: ["g r"] },
   settings: { title: "Go to the settings of the project, or of the service", keys: ["g s"] },
   link: { title: "Copy the address of the page", keys: ["y"] },
   palette: { title: "Find a command", keys: ["Ctrl+k"] },

@@ -28,6 +28,7 @@ export function Shell() {
     project: projectId === undefined ? undefined : () => void navigate(linkToProject(projectId)),
     threads: projectId === undefined ? undefined : () => void navigate(linkToScreen(projectId, "threads")),
     library: projectId === undefined ? undefined : () => void navigate(linkToScreen(projectId, "library")),
+    training: projectId === undefined ? undefined : () => void navigate(linkToScreen(projectId, "training")),
     settings: () =>
       void (projectId === undefined
         ? navigate({ to: "/settings/{-$part}" })

@@ -1,0 +1,109 @@
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
+import { useCommands } from "../commands/use-commands.js";
+import { useReadOnlyReason } from "../data/use-read-only.js";
+import { Failure } from "../ui/failure.js";
+import { counted } from "../ui/format.js";
+import { visibleLine } from "../ui/visible-text.js";
+import { Waiting } from "../ui/waiting.js";
+import { CancelDialog } from "./cancel-dialog.js";
+import { CheckpointsTable } from "./checkpoints-table.js";
+import { JobFacts } from "./job-facts.js";
+import { modelCommands } from "./training-commands.js";
+import { isActive } from "./training-search.js";
+import { useCheckpoints, useModel, useModelJobs } from "./use-model.js";
+import "./training.css";
+
+const from = "/$entity/$project/training/$modelId";
+
+/** How one model was trained: its jobs and its checkpoints. */
+export function ModelScreen() {
+  const { entity, project, modelId } = useParams({ from });
+  const { job: jobId } = useSearch({ from });
+  const navigate = useNavigate({ from });
+  const model = useModel(modelId);
+  const jobs = useModelJobs(`${entity}/${project}`, modelId);
+  const list = jobs.data?.items;
+  const job = list?.find(({ id }) => id === jobId) ?? list?.[0];
+  const checkpoints = useCheckpoints(modelId, list?.some(isActive) ?? false);
+  const readOnly = useReadOnlyReason();
+  const [isCancelling, setCancelling] = useState(false);
+  const canCancel = job !== undefined && isActive(job) && readOnly === undefined;
+  useCommands({ scope: "Trained model" }, modelCommands, {
+    cancel: canCancel ? () => setCancelling(true) : undefined,
+    back: () => void navigate({ to: "/$entity/$project/training", params: { entity, project }, search: { at: jobId } }),
+  });
+  const name = model.data?.name ?? "";
+  const error = model.error ?? jobs.error;
+  return (
+    <main className="training">
+      <header className="training-bar">
+        <Link to="/$entity/$project/training" params={{ entity, project }} search={{ at: jobId }}>
+          ← training
+        </Link>
+        <h1 className="given">{visibleLine(name) || "A model"}</h1>
+        {model.data !== undefined && (
+          <span className="quiet">
+            on <span className="mono given">{visibleLine(model.data.base_model)}</span>
+          </span>
+        )}
+        {job !== undefined && list !== undefined && list.length > 1 && (
+          <label>
+            Job{" "}
+            <select
+              value={job.id}
+              onChange={({ target }) => void navigate({ search: (given) => ({ ...given, job: target.value }) })}
+            >
+              {list.map((each, index) => (
+                <option key={each.id} value={each.id}>
+                  {list.length - index} {each.step === null ? each.status.toLowerCase() : `→ step ${each.step}`}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+        {canCancel && (
+          <button onClick={() => setCancelling(true)}>
+            Cancel the job <kbd>Delete</kbd>
+          </button>
+        )}
+      </header>
+      {error !== null && (
+        <div className="training-part">
+          <Failure
+            what={
+              model.data === undefined
+                ? "The model cannot be read: it may have been deleted, with its jobs and checkpoints."
+                : "What is shown may be old."
+            }
+            error={error}
+            onRetry={() => void Promise.all([model.refetch(), jobs.refetch()])}
+          />
+        </div>
+      )}
+      {jobs.data === undefined && error === null && <Waiting what="Loading the jobs" />}
+      {list?.length === 0 && model.data !== undefined && (
+        <p className="training-part">The model has not been trained yet.</p>
+      )}
+      {job !== undefined && (
+        <section className="training-part" aria-label="Job">
+          <JobFacts job={job} />
+        </section>
+      )}
+      {checkpoints.error !== null && model.data !== undefined && (
+        <div className="training-part">
+          <Failure what="The checkpoints cannot be read." error={checkpoints.error} />
+        </div>
+      )}
+      {checkpoints.data !== undefined && (
+        <section className="training-part" aria-labelledby="checkpoints">
+          <h2 id="checkpoints">{counted(checkpoints.data.items.length, "checkpoint")}</h2>
+          <CheckpointsTable checkpoints={checkpoints.data.items} current={job?.step ?? undefined} />
+        </section>
+      )}
+      {isCancelling && job !== undefined && (
+        <CancelDialog job={job} model={name} onClose={() => setCancelling(false)} />
+      )}
+    </main>
+  );
+}

@@ -1,0 +1,16 @@
+/** On the training of a project. */
+export const trainingCommands = {
+  next: { title: "Next job", keys: ["j", "ArrowDown"] },
+  previous: { title: "Previous job", keys: ["k", "ArrowUp"] },
+  first: { title: "First job", keys: ["g g", "Home"] },
+  last: { title: "Last job", keys: ["G", "End"] },
+  open: { title: "Open the model of the job", keys: ["Enter"] },
+  cancel: { title: "Cancel the job, once confirmed", keys: ["Delete"] },
+  curl: { title: "Copy the request for the jobs as curl", keys: ["Y"] },
+};
+
+/** On the training of one model. */
+export const modelCommands = {
+  cancel: { title: "Cancel the job, once confirmed", keys: ["Delete"] },
+  back: { title: "Back to the training of the project", keys: ["Escape"] },
+};

@@ -20,24 +20,27 @@ export function CancelDialog({ job, model, onClose }: { job: TrainingJob; model:
   const [state, setState] = useState<{ isSending?: true; error?: unknown }>({});
   useEffect(() => dialog.current?.showModal(), []);
   useCommands({ scope: "Cancel a job", modal: true }, dialogCommands, { close: onClose });
+  const send = async () => {
+    setState({ isSending: true });
+    try {
+      await cancelTrainingJob(session.training, { training_job_id: job.id });
+      onClose();
+      await client.invalidateQueries({ predicate: ({ queryKey: [name] }) => String(name).startsWith("training-") });
+    } catch (error) {
+      setState({ error });
+    }
+  };
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    setState({ isSending: true });
-    cancelTrainingJob(session.training, { training_job_id: job.id }).then(
-      async () => {
-        onClose();
-        await client.invalidateQueries({ predicate: ({ queryKey: [name] }) => String(name).startsWith("training-") });
-      },
-      (error: unknown) => setState({ error }),
-    );
+    void send();
   };
   return (
     <dialog ref={dialog} aria-label="Cancel the job" onClose={onClose}>
       <form className="training-dialog" onSubmit={submit}>
         <h2>Cancel the job</h2>
         <p className="prose">
-          The {job.kind.toUpperCase()} job of <span className="mono given">{model}</span> ends without a checkpoint; what
-          it has learned so far is lost. <JobState job={job} /> <JobProgress job={job} />
+          The {job.kind.toUpperCase()} job of <span className="mono given">{model}</span> ends without a checkpoint;
+          what it has learned so far is lost. <JobState job={job} /> <JobProgress job={job} />
         </p>
         {readOnly !== undefined && <p className="is-error">{readOnly}</p>}
         {state.error !== undefined && <Failure what="The job was not cancelled." error={state.error} />}

@@ -1,6 +1,7 @@
 import { useRef, useState } from "react";
 import type { FormEvent } from "react";
 import { useCommands } from "../../commands/use-commands.js";
+import { newId } from "../../data/new-id.js";
 import { useReadOnlyReason } from "../../data/use-read-only.js";
 import { emojis, longestNote, note, noteType, reaction, reactionType } from "../../feedback/kinds.js";
 import type { NewFeedback } from "../../feedback/kinds.js";
@@ -106,7 +107,3 @@ function Said({ type, payload }: { type: string; payload: string }) {
     </div>
   );
 }
-
-/** As `crypto.randomUUID`, which browsers have on safe addresses alone. */
-const newId = (): string =>
-  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");

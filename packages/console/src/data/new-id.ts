@@ -1,0 +1,3 @@
+/** As `crypto.randomUUID`, which browsers have on safe addresses alone. */
+export const newId = (): string =>
+  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");

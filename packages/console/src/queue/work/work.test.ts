@@ -1,0 +1,207 @@
+import { expect, test, vi } from "vitest";
+import { withAnswer } from "../fields/answers.js";
+import type { Outcome } from "./entry.js";
+import type { QueuePort } from "./queue-port.js";
+import { Work } from "./work.js";
+
+/** A queue in memory that claims as the service does. */
+class Queue implements QueuePort {
+  readonly states = new Map<string, Outcome | "claimed" | "by another">();
+  readonly feedback = new Map<string, { callId: string; ref: string; value: unknown }>();
+  readonly done: string[] = [];
+  isThere = true;
+  /** Thrown by the next writes, one each. */
+  readonly failures: unknown[] = [];
+
+  constructor(readonly ids: readonly string[]) {}
+
+  async claim({ except, id }: { except: readonly string[]; id?: string }) {
+    if (!this.isThere) throw new Error("no queue");
+    const mine = this.ids.find((each) => this.states.get(each) === "claimed" && !except.includes(each));
+    const free = this.ids.find(
+      (each) => !this.states.has(each) && !except.includes(each) && (id === undefined || id === each),
+    );
+    const found = mine ?? free;
+    if (found === undefined) return undefined;
+    this.states.set(found, "claimed");
+    return { id: found, callId: `call-${found}`, values: [] };
+  }
+
+  async look(id: string) {
+    const state = this.states.get(id);
+    if (!this.ids.includes(id)) return undefined;
+    const given = [...this.feedback].filter(([, { callId }]) => callId === `call-${id}`);
+    return {
+      item: { id, callId: `call-${id}`, values: [] },
+      isMine: state !== undefined && state !== "by another",
+      stored: {
+        outcome: state === "completed" || state === "skipped" ? state : undefined,
+        given: new Map(given.map(([feedbackId, { ref, value }]) => [ref, { id: feedbackId, value }])),
+      },
+    };
+  }
+
+  async reopen(id: string) {
+    this.#write(`reopen ${id}`);
+    this.states.set(id, "claimed");
+  }
+
+  async finish(id: string, outcome: Outcome) {
+    this.#write(`${outcome} ${id}`);
+    this.states.set(id, outcome);
+  }
+
+  async give({ id, ...rest }: { id: string; callId: string; ref: string; value: unknown }) {
+    this.#write(`give ${rest.callId} ${rest.ref} ${JSON.stringify(rest.value)}`);
+    this.feedback.set(id, rest);
+  }
+
+  async takeBack(id: string) {
+    this.#write(`take back ${this.feedback.get(id)?.ref}`);
+    this.feedback.delete(id);
+  }
+
+  async exists() {
+    return this.isThere;
+  }
+
+  #write(what: string) {
+    this.done.push(what);
+    const failure = this.failures.shift();
+    if (failure !== undefined) throw failure;
+  }
+}
+
+const settled = (work: Work) => vi.waitFor(() => expect(work.state().writing).toBe(0));
+const at = (work: Work) => work.state().current?.item.id;
+const arrives = (work: Work, id: string | undefined) => vi.waitFor(() => expect(at(work)).toBe(id));
+const answer = (work: Work, value: unknown) => work.answer((answers) => withAnswer(answers, "right", value));
+
+async function begun(ids: string[], itemId?: string) {
+  const queue = new Queue(ids);
+  const work = new Work(queue);
+  await work.begin(itemId);
+  return { queue, work };
+}
+
+test("the next item is claimed ahead, and shown at once when the present one is saved", async () => {
+  const { queue, work } = await begun(["a", "b", "c"]);
+  await vi.waitFor(() => expect(queue.states.get("b")).toBe("claimed"));
+  answer(work, true);
+  work.finish("completed");
+  await arrives(work, "b");
+  await settled(work);
+  expect(queue.done).toEqual(["give call-a right true", "completed a"]);
+  work.finish("skipped");
+  await arrives(work, "c");
+  work.finish("skipped");
+  await vi.waitFor(() => expect(work.state().phase).toBe("done"));
+  await settled(work);
+  expect([...queue.states.values()]).toEqual(["completed", "skipped", "skipped"]);
+  expect(work.state().took).toHaveLength(3);
+});
+
+test("undo takes back answers, then the item before, also when it was the last", async () => {
+  const { queue, work } = await begun(["a"]);
+  answer(work, true);
+  answer(work, false);
+  work.undo();
+  expect(work.state().current?.answers.get("right")).toBe(true);
+  work.finish("completed");
+  await vi.waitFor(() => expect(work.state().phase).toBe("done"));
+  work.undo();
+  expect(work.state().current).toMatchObject({ item: { id: "a" }, outcome: undefined });
+  await settled(work);
+  expect([queue.states.get("a"), queue.feedback.size]).toEqual(["claimed", 0]);
+  answer(work, false);
+  work.finish("completed");
+  await vi.waitFor(() => expect(work.state().phase).toBe("done"));
+  await settled(work);
+  expect([...queue.feedback.values()]).toEqual([{ callId: "call-a", ref: "right", value: false }]);
+});
+
+test("text that is entered letter by letter is one change", async () => {
+  const { work } = await begun(["a"]);
+  answer(work, true);
+  for (const text of ["l", "la", "lat", "late"]) work.enter("comment", text);
+  expect(work.state().current?.answers.get("comment")).toBe("late");
+  work.undo();
+  expect([...(work.state().current?.answers ?? [])]).toEqual([["right", true]]);
+});
+
+test("back shows what was saved, and saving other answers replaces them without reopening", async () => {
+  const { queue, work } = await begun(["a", "b"]);
+  answer(work, true);
+  work.finish("completed");
+  await arrives(work, "b");
+  await settled(work);
+  work.back();
+  expect(work.state().current).toMatchObject({ item: { id: "a" }, outcome: "completed" });
+  answer(work, false);
+  queue.done.length = 0;
+  work.finish("completed");
+  await arrives(work, "b");
+  await settled(work);
+  expect(queue.done).toEqual(["take back right", "give call-a right false"]);
+});
+
+test("a failure stays until it is repaired, and what was stored is not stored twice", async () => {
+  const { queue, work } = await begun(["a", "b"]);
+  answer(work, true);
+  work.enter("comment", "late");
+  queue.failures.push(undefined, new Error("503"));
+  work.finish("completed");
+  await arrives(work, "b");
+  await settled(work);
+  expect(work.state().failed.map(({ item }) => item.id)).toEqual(["a"]);
+  work.retry();
+  await settled(work);
+  expect(work.state().failed).toEqual([]);
+  expect(queue.states.get("a")).toBe("completed");
+  expect([...queue.feedback.values()].map(({ ref }) => ref).toSorted()).toEqual(["comment", "right"]);
+});
+
+test("an item that another has taken is left, and it is said", async () => {
+  const { queue, work } = await begun(["a", "b"]);
+  queue.states.set("a", "by another");
+  await work.renew();
+  await arrives(work, "b");
+  expect(work.state().notice).toContain("another took it");
+  work.back();
+  expect(work.state().current).toMatchObject({ item: { id: "a" }, isLost: true });
+});
+
+test("a queue that was deleted meanwhile ends the work", async () => {
+  const { queue, work } = await begun(["a", "b"]);
+  queue.isThere = false;
+  queue.failures.push(new Error("400"));
+  work.finish("skipped");
+  await vi.waitFor(() => expect(work.state().phase).toBe("gone"));
+});
+
+test("an address names an item: one's own is shown as it was saved, that of another is passed over", async () => {
+  const queue = new Queue(["a", "b", "c"]);
+  queue.states.set("a", "completed");
+  queue.feedback.set("f", { callId: "call-a", ref: "right", value: true });
+  queue.states.set("b", "by another");
+  const own = new Work(queue);
+  await own.begin("a");
+  expect(own.state().current).toMatchObject({ item: { id: "a" }, outcome: "completed" });
+  expect(own.state().current?.answers.get("right")).toBe(true);
+  const other = new Work(queue);
+  await other.begin("b");
+  await arrives(other, "c");
+  expect(other.state().notice).toContain("Another annotator");
+  const none = new Work(queue);
+  await none.begin("none");
+  expect(none.state().notice).toContain("no such item");
+});
+
+test("after a queue was empty it is looked at again", async () => {
+  const { queue, work } = await begun(["a"]);
+  work.finish("skipped");
+  await vi.waitFor(() => expect(work.state().phase).toBe("done"));
+  (queue.ids as string[]).push("b");
+  await work.lookAgain();
+  await arrives(work, "b");
+});

@@ -1,0 +1,330 @@
+import { newId } from "../../data/new-id.js";
+import { withAnswer } from "../fields/answers.js";
+import type { Answers } from "../fields/answers.js";
+import { newEntry, nextStep } from "./entry.js";
+import type { Entry, Outcome, Step } from "./entry.js";
+import type { QueuePort } from "./queue-port.js";
+
+export interface WorkState {
+  /** `waiting` for an item, `done` when none is left, `gone` when the queue was deleted. */
+  phase: "waiting" | "working" | "done" | "gone" | "failed";
+  current: Entry | undefined;
+  /** What happened that the annotator did not do. */
+  notice: string | undefined;
+  /** Why the next item could not be had. */
+  error: unknown;
+  /** Items that could not be stored. */
+  failed: readonly Entry[];
+  /** Items of which writes are under way. */
+  writing: number;
+  hasEarlier: boolean;
+  hasLater: boolean;
+  /** How long items took, in milliseconds. */
+  took: readonly number[];
+}
+
+/** Items of other pages of the same annotator that are passed over to find one. */
+const mostPassed = 10;
+/** What a request may leave out. */
+const mostExcept = 100;
+
+/**
+ * The work of one annotator on a queue: the item at hand, those before it, and one ahead that is claimed and read already.
+ * What is saved is written in the background; the page goes on at once, and what could not be written is kept.
+ */
+export class Work {
+  readonly #port: QueuePort;
+  readonly #now: () => number;
+  readonly #listeners = new Set<() => void>();
+  #entries: Entry[] = [];
+  #at = 0;
+  #ahead: Promise<Entry | undefined> | undefined;
+  #phase: WorkState["phase"] = "waiting";
+  #notice: string | undefined;
+  #error: unknown;
+  #begunAt: number;
+  #took: number[] = [];
+  /** Ids of feedback by item, field and value: what is given again is the same feedback. */
+  readonly #ids = new Map<string, string>();
+  readonly #writing = new Set<string>();
+  #state: WorkState | undefined;
+
+  constructor(port: QueuePort, now: () => number = Date.now) {
+    this.#port = port;
+    this.#now = now;
+    this.#begunAt = now();
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  };
+
+  readonly state = (): WorkState => {
+    const current = this.#phase === "working" ? this.#entries[this.#at] : undefined;
+    this.#state ??= {
+      phase: this.#phase,
+      current,
+      notice: this.#notice,
+      error: this.#error,
+      failed: this.#entries.filter(({ error }) => error !== undefined),
+      writing: this.#writing.size,
+      hasEarlier: this.#at > 0,
+      hasLater: this.#at < this.#entries.length - 1,
+      took: this.#took,
+    };
+    return this.#state;
+  };
+
+  /** Begins with an item, or with the next. */
+  async begin(itemId?: string): Promise<void> {
+    if (itemId !== undefined) await this.#attempt(async () => await this.#open(itemId));
+    if (this.#phase === "waiting") await this.#forward();
+  }
+
+  /** Looks again for an item, after none was left or one could not be had. */
+  async lookAgain(): Promise<void> {
+    this.#ahead = undefined;
+    await this.#forward();
+  }
+
+  answer(change: (answers: Answers) => Answers): void {
+    const current = this.state().current;
+    if (current === undefined) return;
+    const answers = change(current.answers);
+    this.#change(current.item.id, { answers, earlier: [...current.earlier, current.answers] });
+  }
+
+  /** Text is changed key by key, which is one change to undo. */
+  enter(ref: string, value: unknown): void {
+    const current = this.state().current;
+    if (current === undefined) return;
+    const answers = withAnswer(current.answers, ref, value);
+    const before = current.earlier.at(-1);
+    const same = before !== undefined && isOnly(before, current.answers, ref);
+    this.#change(current.item.id, { answers, earlier: same ? current.earlier : [...current.earlier, current.answers] });
+  }
+
+  /** Decides the item at hand and goes on. */
+  finish(outcome: Outcome): void {
+    const current = this.state().current;
+    if (current === undefined) return;
+    this.#notice = undefined;
+    if (current.stored.outcome === undefined) this.#took = [...this.#took, this.#now() - this.#begunAt];
+    this.#change(current.item.id, { outcome, earlier: [] });
+    void this.#write(current.item.id);
+    void this.#forward();
+  }
+
+  /** Takes back the last answer, or else the item that was decided last, which is at hand again. */
+  undo(): void {
+    const current = this.state().current;
+    const before = current?.earlier.at(-1);
+    if (current !== undefined && before !== undefined) {
+      this.#change(current.item.id, { answers: before, earlier: current.earlier.slice(0, -1) });
+      return;
+    }
+    const from = current?.outcome === undefined ? this.#at - 1 : this.#at;
+    const at = this.#entries.findLastIndex(({ outcome }, index) => index <= from && outcome !== undefined);
+    const entry = this.#entries[at];
+    if (entry === undefined || this.#phase === "gone") return;
+    this.#notice = undefined;
+    this.#goTo(at);
+    this.#change(entry.item.id, { outcome: undefined });
+    void this.#write(entry.item.id);
+  }
+
+  back(): void {
+    if (this.#at === 0 || this.#phase === "gone") return;
+    this.#notice = undefined;
+    this.#goTo(this.#at - 1);
+  }
+
+  next(): void {
+    if (this.#at < this.#entries.length - 1) this.#goTo(this.#at + 1);
+    else if (this.#phase === "working" && this.#entries[this.#at]?.outcome !== undefined) void this.#forward();
+  }
+
+  /** Writes again what could not be written. */
+  retry(): void {
+    for (const { item, error } of this.#entries) if (error !== undefined) void this.#write(item.id);
+  }
+
+  /** Keeps the claims; where another has the item meanwhile, goes on and says so. */
+  async renew(): Promise<void> {
+    const current = this.state().current;
+    const ahead = await this.#ahead?.catch(() => undefined);
+    await this.#attempt(async () => {
+      if (current?.stored.outcome === undefined && current?.outcome === undefined && current !== undefined) {
+        if ((await this.#claim(current.item.id)) === undefined) this.#lose(current);
+      }
+      if (ahead !== undefined && !this.#entries.includes(ahead) && (await this.#claim(ahead.item.id)) === undefined)
+        this.#ahead = undefined;
+    });
+  }
+
+  #lose({ item }: Entry): void {
+    // Decided meanwhile, it was not needed any more.
+    if (this.#find(item.id)?.outcome !== undefined || this.#find(item.id)?.isLost === true) return;
+    this.#change(item.id, { isLost: true });
+    this.#notice = "Your claim on the item ran out, and another took it. This is the next one; ← leads back.";
+    if (this.#entries[this.#at]?.item.id === item.id) void this.#forward();
+  }
+
+  async #open(itemId: string): Promise<void> {
+    const item = await this.#claim(itemId);
+    if (item !== undefined) return this.#push(newEntry(item));
+    const found = await this.#port.look(itemId);
+    if (found === undefined) this.#notice = "The queue has no such item. This is the next one.";
+    else if (found.isMine) this.#push(newEntry(found.item, found.stored));
+    else this.#notice = "Another annotator has that item. This is the next one.";
+  }
+
+  /** The item, with the claim of the annotator on it; undefined where it cannot be had. */
+  async #claim(id: string) {
+    const passed: string[] = [];
+    for (let tries = 0; tries < mostPassed; tries++) {
+      const except = [...this.#held(), ...passed].filter((held) => held !== id).slice(-mostExcept);
+      // oxlint-disable-next-line no-await-in-loop -- each says what is to be passed over
+      const item = await this.#port.claim({ except, id });
+      if (item === undefined || item.id === id) return item;
+      passed.push(item.id);
+    }
+    return undefined;
+  }
+
+  /** Goes to the next item that is there, or takes the one ahead. */
+  async #forward(): Promise<void> {
+    if (this.#at < this.#entries.length - 1) return this.#goTo(this.#at + 1);
+    this.#phase = "waiting";
+    this.#error = undefined;
+    this.#changed();
+    await this.#attempt(async () => {
+      const ahead = this.#ahead ?? this.#claimAhead();
+      this.#ahead = ahead;
+      const entry = await ahead;
+      // Somebody may have gone back meanwhile.
+      if (this.#ahead !== ahead || this.#phase !== "waiting") return;
+      this.#ahead = undefined;
+      if (entry === undefined) {
+        this.#at = this.#entries.length;
+        this.#phase = "done";
+        this.#changed();
+      } else this.#push(entry);
+    });
+  }
+
+  #push(entry: Entry): void {
+    this.#entries = [...this.#entries, entry];
+    this.#goTo(this.#entries.length - 1);
+    this.#ahead = this.#claimAhead();
+    // It is seen when it is wanted.
+    this.#ahead.catch(() => undefined);
+  }
+
+  async #claimAhead(): Promise<Entry | undefined> {
+    const item = await this.#port.claim({ except: this.#held().slice(-mostExcept) });
+    return item && newEntry(item);
+  }
+
+  /** Items that the service takes for those of the annotator. */
+  #held(): string[] {
+    return this.#entries.filter(({ stored }) => stored.outcome === undefined).map(({ item }) => item.id);
+  }
+
+  #goTo(at: number): void {
+    this.#at = at;
+    this.#begunAt = this.#now();
+    this.#phase = "working";
+    this.#changed();
+  }
+
+  async #attempt(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.#ahead = undefined;
+      if (await this.#isGone()) return;
+      if (this.#phase !== "waiting") return;
+      this.#error = error;
+      this.#phase = "failed";
+      this.#changed();
+    }
+  }
+
+  async #isGone(): Promise<boolean> {
+    const exists = await this.#port.exists().catch(() => true);
+    if (exists) return false;
+    this.#phase = "gone";
+    this.#changed();
+    return true;
+  }
+
+  async #write(id: string): Promise<void> {
+    if (this.#writing.has(id)) return;
+    this.#writing.add(id);
+    this.#change(id, { isWriting: true, error: undefined });
+    try {
+      for (let step = this.#stepOf(id); step !== undefined; step = this.#stepOf(id)) {
+        // oxlint-disable-next-line no-await-in-loop -- one after the other
+        await this.#carryOut(id, step);
+      }
+      this.#writing.delete(id);
+      this.#change(id, { isWriting: false });
+    } catch (error) {
+      this.#writing.delete(id);
+      this.#change(id, { isWriting: false, error });
+      await this.#isGone();
+    }
+  }
+
+  #stepOf(id: string): Step | undefined {
+    const entry = this.#find(id);
+    return entry && nextStep(entry);
+  }
+
+  async #carryOut(id: string, step: Step): Promise<void> {
+    const entry = this.#find(id);
+    if (entry === undefined) return;
+    const given = new Map(entry.stored.given);
+    if (step.do === "reopen") {
+      await this.#port.reopen(id);
+      this.#change(id, { stored: { ...entry.stored, outcome: undefined } });
+    } else if (step.do === "finish") {
+      await this.#port.finish(id, step.outcome);
+      this.#change(id, { stored: { ...entry.stored, outcome: step.outcome } });
+    } else if (step.do === "take back") {
+      await this.#port.takeBack(step.id);
+      given.delete(step.ref);
+      this.#change(id, { stored: { ...entry.stored, given } });
+    } else {
+      const { ref, value } = step;
+      const key = JSON.stringify([id, ref, value]);
+      const feedbackId = this.#ids.get(key) ?? newId();
+      this.#ids.set(key, feedbackId);
+      await this.#port.give({ id: feedbackId, callId: entry.item.callId, ref, value });
+      // Taken back, it would be another.
+      this.#ids.delete(key);
+      given.set(ref, { id: feedbackId, value });
+      this.#change(id, { stored: { ...entry.stored, given } });
+    }
+  }
+
+  #find(id: string): Entry | undefined {
+    return this.#entries.find(({ item }) => item.id === id);
+  }
+
+  #change(id: string, change: Partial<Entry>): void {
+    this.#entries = this.#entries.map((entry) => (entry.item.id === id ? { ...entry, ...change } : entry));
+    this.#changed();
+  }
+
+  #changed(): void {
+    this.#state = undefined;
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** Whether two sets of answers differ in no other field. */
+const isOnly = (a: Answers, b: Answers, ref: string): boolean =>
+  [...new Set([...a.keys(), ...b.keys()])].every((key) => key === ref || a.get(key) === b.get(key));

@@ -9,6 +9,7 @@ import { readHomeSearch } from "./home/home-search.js";
 import { HomeScreen } from "./home/home-screen.js";
 import { readLibrarySearch } from "./library/library-search.js";
 import { fromSegment, toSegment } from "./project/path-segment.js";
+import { readQueuesSearch, readWorkSearch } from "./queue/queues-search.js";
 import { readSearch, writeSearch } from "./search-params.js";
 import { consoleUrl } from "./session/service-url.js";
 import { readUsageSearch } from "./settings/usage-search.js";
@@ -111,6 +112,18 @@ const trainedModel = createRoute({
   validateSearch: readModelSearch,
   component: lazyRouteComponent(() => import("./training/model-screen.js"), "ModelScreen"),
 });
+const queues = createRoute({
+  getParentRoute: () => root,
+  path: "/$entity/$project/queues",
+  validateSearch: readQueuesSearch,
+  component: lazyRouteComponent(() => import("./queue/queues-screen.js"), "QueuesScreen"),
+});
+const queue = createRoute({
+  getParentRoute: () => root,
+  path: "/$entity/$project/queues/$queueId",
+  validateSearch: readWorkSearch,
+  component: lazyRouteComponent(() => import("./queue/queue-screen.js"), "QueueScreen"),
+});
 
 const projectSettings = createRoute({
   getParentRoute: () => root,
@@ -136,6 +149,8 @@ export const router = createRouter({
     thread,
     training,
     trainedModel,
+    queues,
+    queue,
     projectSettings,
     serviceSettings,
   ]),

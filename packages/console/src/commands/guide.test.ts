@@ -10,6 +10,7 @@ import { histogramCommands } from "../calls/histogram/histogram-commands.js";
 import { homeCommands } from "../home/home-commands.js";
 import { libraryCommands, rowCommands, versionCommands } from "../library/library-commands.js";
 import { keysCommands, settingsCommands, usageCommands } from "../settings/settings-commands.js";
+import { queuesCommands, workCommands } from "../queue/queue-commands.js";
 import { shellCommands } from "../shell/shell-commands.js";
 import { threadCommands, threadsCommands } from "../threads/threads-commands.js";
 import { modelCommands, trainingCommands } from "../training/training-commands.js";
@@ -29,6 +30,8 @@ const scopes: Record<string, Commands> = {
   Thread: threadCommands,
   Training: trainingCommands,
   "Trained model": modelCommands,
+  Queues: queuesCommands,
+  Queue: workCommands,
   Library: libraryCommands,
   Version: versionCommands,
   Rows: rowCommands,
@@ -45,6 +48,8 @@ const screens = [
   ["Thread"],
   ["Training"],
   ["Trained model"],
+  ["Queues"],
+  ["Queue"],
   ["Library"],
   ["Version", "Rows"],
   ["Settings", "Usage and costs"],

@@ -16,6 +16,7 @@ export const linkToProject = (projectId: string) =>
 const paths = {
   calls: "/$entity/$project/calls",
   threads: "/$entity/$project/threads",
+  queues: "/$entity/$project/queues",
   library: "/$entity/$project/library/{-$kind}/{-$name}/{-$version}",
   training: "/$entity/$project/training",
   settings: "/$entity/$project/settings/{-$part}",
@@ -27,6 +28,7 @@ type Screen = keyof typeof paths;
 export const screens: readonly { id: Screen; title: string }[] = [
   { id: "calls", title: "Calls" },
   { id: "threads", title: "Threads" },
+  { id: "queues", title: "Queues" },
   { id: "library", title: "Library" },
   { id: "training", title: "Training" },
   { id: "settings", title: "Settings" },

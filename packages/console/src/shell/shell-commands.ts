@@ -5,6 +5,7 @@ export const shellCommands = {
   threads: { title: "Go to the threads of the project", keys: ["g t"] },
   library: { title: "Go to the library of the project", keys: ["g l"] },
   training: { title: "Go to the training of the project", keys: ["g r"] },
+  queues: { title: "Go to the annotation queues of the project", keys: ["g q"] },
   settings: { title: "Go to the settings of the project, or of the service", keys: ["g s"] },
   link: { title: "Copy the address of the page", keys: ["y"] },
   palette: { title: "Find a command", keys: ["Ctrl+k"] },

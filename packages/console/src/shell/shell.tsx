@@ -29,6 +29,7 @@ export function Shell() {
     threads: projectId === undefined ? undefined : () => void navigate(linkToScreen(projectId, "threads")),
     library: projectId === undefined ? undefined : () => void navigate(linkToScreen(projectId, "library")),
     training: projectId === undefined ? undefined : () => void navigate(linkToScreen(projectId, "training")),
+    queues: projectId === undefined ? undefined : () => void navigate(linkToScreen(projectId, "queues")),
     settings: () =>
       void (projectId === undefined
         ? navigate({ to: "/settings/{-$part}" })

@@ -40,11 +40,7 @@ export function servicePort(session: BrowserSession, { projectId, queueId, userI
       const text = items[0]?.display_values?.text ?? "null";
       return text === "null" ? undefined : [...membersOf(text)];
     }
-    const { call } = await callRead(
-      session.connection,
-      { project_id: projectId, id: item.call_id },
-      { raw: true },
-    );
+    const { call } = await callRead(session.connection, { project_id: projectId, id: item.call_id }, { raw: true });
     if (call === undefined || call === null) return undefined;
     const { inputs, output, exception } = call;
     return [

@@ -26,11 +26,12 @@ export function DeleteQueueDialog({ projectId, row: { queue, stats }, onDeleted,
   const submit = (event: FormEvent) => {
     event.preventDefault();
     setState({ isSending: true });
+    const finish = () => {
+      onDeleted();
+      onClose();
+    };
     annotationQueueDelete(session.connection, { project_id: projectId, queue_id: queue.id }).then(
-      () => {
-        onDeleted();
-        onClose();
-      },
+      finish,
       (error: unknown) => setState({ error }),
     );
   };

@@ -37,7 +37,10 @@ export function NewQueueDialog({ projectId, onMade, onClose }: Props) {
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
-    const text = (name: string) => String(form.get(name) ?? "").trim();
+    const text = (name: string) => {
+      const value = form.get(name);
+      return typeof value === "string" ? value.trim() : "";
+    };
     setState({ isSending: true });
     annotationQueueCreate(
       session.connection,

@@ -14,13 +14,11 @@ export interface QueueRow {
 
 export const queuesRequest = (projectId: string) => ({ project_id: projectId, limit: mostQueues });
 
-export const queuesKey = (projectId: string): string[] => ["queue-rows", projectId];
-
 /** The queues of a project with how far they are, newest first. */
 export function useQueues(projectId: string) {
   const session = useSession();
   return useQuery({
-    queryKey: queuesKey(projectId),
+    queryKey: ["queue-rows", projectId],
     queryFn: async ({ signal }): Promise<QueueRow[]> => {
       const queues: AnnotationQueueSchema[] = [];
       for await (const queue of annotationQueuesQueryStream(session.connection, queuesRequest(projectId), { signal }))

@@ -87,6 +87,7 @@ export function WorkView({ projectId, queue, fields, others, userId, itemId, bac
       : phase === "failed" || phase === "done"
         ? () => void work.lookAgain()
         : undefined;
+  const isEntered = fields[at] !== undefined && !numbered.some(({ field }) => field === fields[at]);
   const commands = {
     save: isOpen ? save : undefined,
     skip: isOpen ? () => work.finish("skipped") : undefined,
@@ -95,7 +96,7 @@ export function WorkView({ projectId, queue, fields, others, userId, itemId, bac
     forward: isOpen && (state.hasLater || current.outcome !== undefined) ? () => work.next() : undefined,
     nextField: move(1),
     previousField: move(-1),
-    edit: isOpen && edited(at) !== null ? () => edited(at)?.focus() : undefined,
+    edit: isOpen && isEntered ? () => edited(at)?.focus() : undefined,
     value1: value(0),
     value2: value(1),
     value3: value(2),
@@ -234,16 +235,16 @@ export function WorkView({ projectId, queue, fields, others, userId, itemId, bac
               </p>
             ))}
             <div className="queue-actions">
-              <button className="primary" onClick={commands.save}>
+              <button className="primary" onClick={save}>
                 Save and next <kbd>Ctrl+Enter</kbd>
               </button>
-              <button onClick={commands.skip}>
+              <button onClick={() => work.finish("skipped")}>
                 Skip <kbd>s</kbd>
               </button>
-              <button disabled={commands.undo === undefined} onClick={commands.undo}>
+              <button disabled={!mayUndo} onClick={() => work.undo()}>
                 Undo <kbd>u</kbd>
               </button>
-              <button disabled={commands.back === undefined} onClick={commands.back}>
+              <button disabled={!state.hasEarlier} onClick={() => work.back()}>
                 Back <kbd>←</kbd>
               </button>
             </div>

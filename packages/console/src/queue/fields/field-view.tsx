@@ -28,19 +28,13 @@ export function FieldView({ field, numbered, value, isCurrent, onCurrent, ...cha
       ? Array.isArray(value) && value.some((one) => isSame(one, of))
       : isSame(value, of);
   return (
-    <div
-      data-field
-      role="group"
-      aria-labelledby={id}
-      className={isCurrent ? "field is-current" : "field"}
-      onFocus={onCurrent}
-    >
+    <div data-field role="group" aria-labelledby={id} className={isCurrent ? "field is-current" : "field"}>
       <h3 id={id} className="given" title={field.name}>
         {visibleLine(field.title)}
       </h3>
       {field.description !== "" && <p className="quiet given">{visibleText(field.description)}</p>}
       {input.kind !== "choices" ? (
-        <Entered field={field} value={value} label={id} {...change} />
+        <Entered onCurrent={onCurrent} field={field} value={value} label={id} {...change} />
       ) : first >= 0 ? (
         <div className="field-choices">
           {input.choices.map((choice, index) => (
@@ -48,6 +42,7 @@ export function FieldView({ field, numbered, value, isCurrent, onCurrent, ...cha
               key={choice.label}
               aria-pressed={isChosen(choice)}
               className="field-choice"
+              onFocus={onCurrent}
               onClick={() => change.onChoose(choice.value)}
             >
               <kbd>{first + index + 1}</kbd> <span className="given">{visibleLine(choice.label)}</span>
@@ -55,7 +50,13 @@ export function FieldView({ field, numbered, value, isCurrent, onCurrent, ...cha
           ))}
         </div>
       ) : (
-        <TypeAhead label={id} choices={input.choices} isChosen={isChosen} onChoose={change.onChoose} />
+        <TypeAhead
+          onCurrent={onCurrent}
+          label={id}
+          choices={input.choices}
+          isChosen={isChosen}
+          onChoose={change.onChoose}
+        />
       )}
     </div>
   );
@@ -67,7 +68,8 @@ function Entered({
   label,
   onEnter,
   onMistake,
-}: { label: string } & Pick<Props, "field" | "value" | "onEnter" | "onMistake">) {
+  onCurrent,
+}: { label: string } & Pick<Props, "field" | "value" | "onEnter" | "onMistake" | "onCurrent">) {
   const [text, setText] = useState(() => enteredOf(field, value));
   const [shown, setShown] = useState(value);
   const [mistake, setMistake] = useState<string>();
@@ -93,6 +95,7 @@ function Entered({
     "aria-labelledby": label,
     "aria-invalid": mistake !== undefined,
     value: text,
+    onFocus: onCurrent,
     onKeyDown: (event: KeyboardEvent<HTMLElement>) => {
       const leaves =
         event.key === "Escape" || (event.key === "Enter" && field.input.kind === "number" && !event.ctrlKey);

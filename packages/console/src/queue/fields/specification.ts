@@ -16,11 +16,8 @@ export function specificationOf({
 }: NewSpecification): { name: string; val: Record<string, unknown> } | { mistake: string } {
   const question = title.trim();
   // Names of objects: letters, digits, _, - and ., as the service takes them.
-  const name = question
-    .normalize("NFKD")
-    .replaceAll(/[^\w.-]+/g, "-")
-    .replaceAll(/^[-.]+|[-.]+$/g, "")
-    .toLowerCase();
+  const words = question.normalize("NFKD").toLowerCase().match(/\w+/g) ?? [];
+  const name = words.join("-");
   if (question === "") return { mistake: "Without a question nobody can answer." };
   if (name === "") return { mistake: "The question needs a letter from a to z or a digit, for its name." };
   const list = [

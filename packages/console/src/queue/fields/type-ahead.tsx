@@ -12,10 +12,11 @@ interface Props {
   choices: readonly Choice[];
   isChosen: (choice: Choice) => boolean;
   onChoose: (value: unknown) => void;
+  onCurrent: () => void;
 }
 
 /** More values than there are digits: typing finds one, Enter chooses it. */
-export function TypeAhead({ label, choices, isChosen, onChoose }: Props) {
+export function TypeAhead({ label, choices, isChosen, onChoose, onCurrent }: Props) {
   const id = useId();
   const [text, setText] = useState("");
   const [isOpen, setOpen] = useState(false);
@@ -42,7 +43,10 @@ export function TypeAhead({ label, choices, isChosen, onChoose }: Props) {
         autoComplete="off"
         placeholder="Enter, then type"
         value={text}
-        onFocus={() => setOpen(true)}
+        onFocus={() => {
+          setOpen(true);
+          onCurrent();
+        }}
         onBlur={() => setOpen(false)}
         onChange={({ target }) => {
           setText(target.value);
@@ -62,9 +66,9 @@ export function TypeAhead({ label, choices, isChosen, onChoose }: Props) {
           event.preventDefault();
         }}
       />
-      <ul id={`${id}-list`} role="listbox" aria-labelledby={label} hidden={!isOpen} className="field-list">
+      <div id={`${id}-list`} role="listbox" aria-labelledby={label} hidden={!isOpen} className="field-list">
         {shown.map((choice, index) => (
-          <li
+          <div
             key={choice.label}
             id={`${id}-${index}`}
             role="option"
@@ -77,14 +81,14 @@ export function TypeAhead({ label, choices, isChosen, onChoose }: Props) {
           >
             {isChosen(choice) && "✓ "}
             {visibleLine(choice.label)}
-          </li>
+          </div>
         ))}
         {shown.length === 0 && (
-          <li role="option" aria-selected={false} aria-disabled>
+          <div role="option" aria-selected={false} aria-disabled>
             no such value
-          </li>
+          </div>
         )}
-      </ul>
+      </div>
       {isOpen && found.length > mostShown && (
         <p className="quiet">{formatCount(found.length - mostShown)} more: type to find them</p>
       )}

@@ -67,7 +67,7 @@ export function servicePort(session: BrowserSession, { projectId, queueId, userI
           $expr: {
             $and: [is("weave_ref", callRef(projectId, callId)), is("queue_id", queueId), is("wb_user_id", userId)],
           },
-        } as never,
+        },
         fields: ["id", "annotation_ref", "payload"],
         limit: 1000,
       },

@@ -59,12 +59,12 @@ const samplingShare = 0.4;
 
 /**
  * Opens the engine on the CPU of this machine: one process per open trainer, and one for sampling that starts with the
- * first request. If onnxruntime-node cannot be loaded, the engine still opens: `health` reports the reason and no
- * models are listed.
+ * first request. If onnxruntime-node cannot be loaded, the engine still opens: `health` reports the reason, as does
+ * each model.
  */
 export async function openEmbeddedEngine(settings: EmbeddedEngineSettings): Promise<TrainingEngine> {
   const missing = await unavailableReason();
-  return missing === undefined ? runningEngine(settings) : unavailableEngine(missing);
+  return missing === undefined ? runningEngine(settings) : unavailableEngine(missing, settings.models);
 }
 
 function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
@@ -167,10 +167,14 @@ function unsupportedFields(request: Partial<GenerateRequest>): (keyof GenerateRe
 }
 
 /** Returns an engine that rejects every call with `unsupported` and the reason. */
-function unavailableEngine(reason: string): TrainingEngine {
+function unavailableEngine(reason: string, settings: BaseModelSettings): TrainingEngine {
   const refuse = (): Promise<never> => Promise.reject(new HeddleError("unsupported", reason));
   return {
-    capabilities: async () => ({ models: [], unavailableModels: [] }),
+    async capabilities() {
+      const { models, problems } = await listBaseModels(settings);
+      const names = [...models.map(({ info }) => info.name), ...problems.map(({ name }) => name)];
+      return { models: [], unavailableModels: names.map((name) => ({ name, reason })) };
+    },
     health: async () => ({ ok: false, detail: reason }),
     weightsDigest: refuse,
     openTrainer: refuse,

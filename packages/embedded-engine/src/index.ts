@@ -1,2 +1,3 @@
 export { openEmbeddedEngine } from "./engine.js";
 export type { EmbeddedEngineSettings } from "./engine.js";
+export { unavailableReason } from "./session.js";

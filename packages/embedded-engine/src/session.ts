@@ -156,7 +156,7 @@ function missing(error: unknown): string {
   const remedy = "or name a remote trainer in HEDDLE_TRAINER_URL";
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (code === "ERR_MODULE_NOT_FOUND") {
-    return `The embedded training engine needs the optional package onnxruntime-node, which is not installed: install the dependencies without leaving optional ones out, ${remedy}.`;
+    return `The embedded training engine needs the optional package onnxruntime-node, which is not installed: npm leaves it out without a word when its install script cannot download libraries for GPUs, which are not needed. Install again with ONNXRUNTIME_NODE_INSTALL=skip in the environment and without leaving optional packages out, ${remedy}.`;
   }
   return `The embedded training engine cannot run on ${process.platform}-${process.arch} because onnxruntime-node does not load here (${reasonOf(error)}): use Linux with glibc 2.28 or newer, macOS on arm64 or Windows, ${remedy}.`;
 }

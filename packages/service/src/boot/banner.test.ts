@@ -11,6 +11,12 @@ test("a start has the link to log in where a console is served", () => {
   expect(banner(shown)).not.toContain("console");
 });
 
+test("a start says why nothing can be trained", () => {
+  const shown = { url: "http://127.0.0.1:4680", key: { text: "k", shell: "k" }, projectId: "local/demo", readyMs: 1 };
+  expect(banner({ ...shown, notTrained: "the reason" })).toContain("/docs\n  no training   the reason\n");
+  expect(banner(shown)).not.toContain("training");
+});
+
 test("a start says where clients reach the service, when the settings say it", () => {
   const shown = { url: "http://127.0.0.1:4680", key: { text: "k", shell: "k" }, projectId: "local/demo", readyMs: 1 };
   expect(banner({ ...shown, publicUrl: "https://example.com/heddle" })).toContain(

@@ -10,6 +10,8 @@ export interface ReadyBanner {
   consoleLink?: string | undefined;
   /** Where traces of OpenTelemetry are taken over gRPC; undefined where they are not. */
   otlpGrpcUrl?: string | undefined;
+  /** Why nothing can be trained, and the remedy; undefined where something can. */
+  notTrained?: string | undefined;
   /** A project that the pasteable lines write into. */
   projectId: string;
   readyMs: number;
@@ -40,6 +42,7 @@ export function banner({
   metricsUrl,
   consoleLink,
   otlpGrpcUrl,
+  notTrained,
   projectId,
   readyMs,
 }: ReadyBanner): string {
@@ -78,7 +81,7 @@ export function banner({
 
   listening on  ${url}${optional("reached at", publicUrl)}
   API key       ${key.text}${optional("console", consoleLink)}
-  docs          ${publicUrl ?? url}/docs${optional("metrics", metricsUrl)}${optional("OTLP/gRPC", otlpGrpcUrl)}
+  docs          ${publicUrl ?? url}/docs${optional("metrics", metricsUrl)}${optional("OTLP/gRPC", otlpGrpcUrl)}${optional("no training", notTrained)}
 
 Send a trace, read it back, open the docs:
 

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { join, posix, relative, sep } from "node:path";
 import { isMissing } from "@heddle/durable-files";
-import { openEmbeddedEngine } from "@heddle/embedded-engine";
+import { openEmbeddedEngine, unavailableReason } from "@heddle/embedded-engine";
 import { openTinkerTrainers, openVllmSampler } from "@heddle/remote-engine";
 import { composeEngine } from "@heddle/training";
 import type { TrainingEngine } from "@heddle/training";
@@ -31,6 +31,11 @@ export async function openTrainingEngine(config: Config, log: (line: string) => 
       : [openVllmSampler({ url: inferenceUrl, apiKey: inferenceKey, models, serverPath })];
   if (trainers.length === 0 && samplers.length === 0) return embedded;
   return composeEngine({ trainers: [...trainers, embedded], samplers: [...samplers, embedded] });
+}
+
+/** Why nothing can be trained by this service, and the remedy; undefined where something can. */
+export async function whyNotTrained({ remoteEngine }: Config): Promise<string | undefined> {
+  return remoteEngine.trainerUrl === undefined ? await unavailableReason() : undefined;
 }
 
 /** The directories in the directory of models, by their names. */

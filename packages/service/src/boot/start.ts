@@ -11,6 +11,7 @@ import { Closing } from "./closing.js";
 import { listenForScrapes } from "./listening.js";
 import { openBase } from "./open-base.js";
 import type { Base } from "./open-base.js";
+import { whyNotTrained } from "./open-engine.js";
 import { openInstallation } from "./open-installation.js";
 import type { InstallationOptions } from "./open-installation.js";
 import { openSockets } from "./open-sockets.js";
@@ -30,6 +31,8 @@ export interface Running {
   createLogInCode: () => Promise<string>;
   /** Where traces are taken over gRPC; undefined where they are not. */
   otlpGrpcUrl: string | undefined;
+  /** Why nothing can be trained, and the remedy; undefined where something can. */
+  notTrained: string | undefined;
   log: Logger;
   /** Resolves with one line when this service cannot go on, as when another one has taken over: it must be closed. */
   replaced: Promise<string>;
@@ -75,6 +78,8 @@ export async function startService(
     const { sockets, replaced } = await (config.replicaAddress === undefined
       ? serveAlone(base, closing, opening, leaseMs)
       : joinReplicas(base, closing, { opening, leaseMs, address: config.replicaAddress }));
+    const notTrained = await whyNotTrained(config);
+    if (notTrained !== undefined) log.warn(`nothing can be trained: ${notTrained}`);
     return {
       url: sockets.url,
       apiKey,
@@ -82,6 +87,7 @@ export async function startService(
       metricsUrl: scrapes && `${scrapes.url}/metrics`,
       createLogInCode: async () => await ownerLogInCode(control, apiKey),
       otlpGrpcUrl: sockets.otlpGrpcUrl,
+      notTrained,
       log,
       replaced,
       close: () => closing.close(),

@@ -60,13 +60,14 @@ async function serve(config: Config, started: number, options: ServeOptions = {}
   const { log } = running;
   const readyMs = performance.now() - started;
   if (config.observability.log.format === "json") {
-    const { url, metricsUrl, otlpGrpcUrl } = running;
+    const { url, metricsUrl, otlpGrpcUrl, notTrained } = running;
     log.info(
       {
         url,
         public_url: config.publicUrl,
         metrics_url: metricsUrl,
         otlp_grpc_url: otlpGrpcUrl,
+        no_training: notTrained,
         ready_ms: Math.round(readyMs),
       },
       "Heddle is ready",
@@ -80,6 +81,7 @@ async function serve(config: Config, started: number, options: ServeOptions = {}
         metricsUrl: running.metricsUrl,
         consoleLink: await consoleLink(running, config),
         otlpGrpcUrl: running.otlpGrpcUrl,
+        notTrained: running.notTrained,
         projectId: `${config.defaultEntity}/demo`,
         readyMs,
       }),

@@ -19,12 +19,18 @@ export function installPackages(root: string, directory: string): Installed {
   const packs = join(directory, "tarballs");
   const project = join(directory, "project");
   mkdirSync(packs);
-  mkdirSync(project);
   const filters = packages.flatMap(({ name }) => ["--filter", name]);
   pnpm(root, "--recursive", ...filters, "pack", "--pack-destination", packs);
   const tarballs = Object.fromEntries(
     packages.map(({ name, version }) => [name, join(packs, `${name.slice(1).replace("/", "-")}-${version}.tgz`)]),
   );
+  installTarballs(project, tarballs);
+  return { project, tarballs };
+}
+
+/** Installs tarballs in a new project, without the optional packages that are named. */
+export function installTarballs(project: string, tarballs: Record<string, string>, without: string[] = []): void {
+  mkdirSync(project);
   const files = Object.fromEntries(Object.entries(tarballs).map(([name, path]) => [name, `file:${path}`]));
   const manifest = {
     name: "empty",
@@ -32,13 +38,12 @@ export function installPackages(root: string, directory: string): Installed {
     type: "module",
     dependencies: { ...files, ...others },
     // The packages depend on each other by version, which no registry has yet.
-    pnpm: { overrides: files },
+    pnpm: { overrides: files, ignoredOptionalDependencies: without },
   };
   writeFileSync(join(project, "package.json"), JSON.stringify(manifest, null, 2));
   // Without hoisting, a package finds only what its own manifest names.
   writeFileSync(join(project, ".npmrc"), "hoist=false\n");
   pnpm(project, "install", "--prefer-offline", "--ignore-workspace", "--ignore-scripts");
-  return { project, tarballs };
 }
 
 function pnpm(cwd: string, ...args: string[]): void {

@@ -12,7 +12,7 @@ export type { ClaimedJob, Job, JobOutcome, JobProgress } from "./jobs/records.js
 export type { ApiKey, NewApiKey } from "./access/keys.js";
 export { isPathName } from "./database/names.js";
 export type { Lease } from "./leases/lease-renewal.js";
-export type { LeaseHolder } from "./leases/leases.js";
+export type { LeaseHolder, Leases, ListedLease } from "./leases/leases.js";
 export { momentAt, type Moment, msSince, steadyNow } from "./moment.js";
 export { type ControlPlane, type ControlPlaneOptions, openControlPlane } from "./open.js";
 export type { ProjectDeletions } from "./project-deletion/project-deletions.js";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { HeddleError } from "@heddle/errors";
-import type { Database } from "../database/database.js";
+import type { Database, Row } from "../database/database.js";
 import { integerOf, textOf } from "../database/database.js";
 import { keepLease } from "./lease-renewal.js";
 import type { Lease } from "./lease-renewal.js";
@@ -50,6 +50,18 @@ export interface Leases {
    * ended the wait. A control plane that does not respond is asked again.
    */
   follow(name: string, options: FollowOptions): Promise<Lease | undefined>;
+  /** Leases whose name begins so, held or left by a process that has ended. */
+  list(prefix: string): Promise<ListedLease[]>;
+  /** Removes one that was left: that has neither changed its holder nor been renewed since it was listed. */
+  forget(lease: ListedLease): Promise<void>;
+}
+
+export interface ListedLease extends LeaseHolder {
+  name: string;
+  /** Of this holder of the lease. */
+  token: string;
+  /** Counts up while the holder lives. */
+  beat: bigint;
 }
 
 const defaultDurationMs = 12_000;
@@ -82,6 +94,15 @@ export function openLeases(database: Database): Leases {
         }
         await pause(candidate.pauseMs, undefined, { signal }).catch(() => undefined);
       }
+    },
+
+    async list(prefix) {
+      const rows = await database.rows("SELECT name, holder, token, beat, address FROM leases ORDER BY name");
+      return rows.map(listedOf).filter(({ name }) => name.startsWith(prefix));
+    },
+
+    async forget({ name, token, beat }) {
+      await database.run("DELETE FROM leases WHERE name = $1 AND token = $2 AND beat = $3", [name, token, beat]);
     },
   };
 }
@@ -154,22 +175,20 @@ class Candidate {
   }
 }
 
-interface Sighting extends LeaseHolder {
-  token: string;
-  beat: bigint;
+const listedOf = (row: Row): ListedLease => ({
+  name: textOf(row, "name"),
+  holder: textOf(row, "holder"),
+  address: row["address"] === null ? undefined : textOf(row, "address"),
+  token: textOf(row, "token"),
+  beat: integerOf(row, "beat"),
+});
+
+interface Sighting extends ListedLease {
   /** Monotonic; not before the beat was stored. */
   at: number;
 }
 
 async function sightingOf(database: Database, name: string): Promise<Sighting | undefined> {
-  const [row] = await database.rows("SELECT holder, token, beat, address FROM leases WHERE name = $1", [name]);
-  return (
-    row && {
-      holder: textOf(row, "holder"),
-      address: row["address"] === null ? undefined : textOf(row, "address"),
-      token: textOf(row, "token"),
-      beat: integerOf(row, "beat"),
-      at: performance.now(),
-    }
-  );
+  const [row] = await database.rows("SELECT name, holder, token, beat, address FROM leases WHERE name = $1", [name]);
+  return row && { ...listedOf(row), at: performance.now() };
 }

@@ -4,13 +4,14 @@ import { operatorLine } from "../operations/outages.js";
 import { Follower } from "../replicas/follower.js";
 import { acceptHops } from "../replicas/hop.js";
 import { wholeMessages } from "../replicas/kept-request.js";
+import { Membership } from "../replicas/members.js";
 import { Closing } from "./closing.js";
 import type { Base } from "./open-base.js";
 import { openInstallation } from "./open-installation.js";
 import type { Installation, InstallationOptions } from "./open-installation.js";
 import { openSockets } from "./open-sockets.js";
 import type { Sockets } from "./open-sockets.js";
-import { followWriterLease } from "./writer-lease.js";
+import { followWriterLease, holderOf } from "./writer-lease.js";
 import type { WriterLease } from "./writer-lease.js";
 
 interface JoinOptions {
@@ -39,6 +40,8 @@ export async function joinReplicas(
     http: acceptHops(control, { direct: follower.server, forwarded: follower.forwarded }),
     grpc: wholeMessages(follower.server),
   });
+  const url = urlOf(address, sockets.port);
+  const membership = await Membership.begin(control.leases, { holder: holderOf(config), address: url }, leaseMs);
   const ending = new AbortController();
   const opened = new Closing();
   let installation: Installation | undefined;
@@ -47,7 +50,7 @@ export async function joinReplicas(
   async function work(onHolder: () => void): Promise<WriterLease | undefined> {
     const lease = await followWriterLease(config, control, {
       leaseMs,
-      address: urlOf(address, sockets.port),
+      address: url,
       log: (line) => log.warn(line),
       signal: ending.signal,
       onHolder(writer) {
@@ -76,6 +79,7 @@ export async function joinReplicas(
     await installation?.drain();
     await sockets.close(installation === undefined ? passMs : cutMs);
     await opened.close();
+    await membership.end();
   });
   await Promise.race([followed, working]);
   return { sockets, replaced: working.then(untilReplaced, reasonOf) };

@@ -37,7 +37,7 @@ const unleased: WriterLease = {
   release: async () => {},
 };
 
-const name = "tracing database";
+export const writerLeaseName = "tracing database";
 const usualLeaseMs = 12_000;
 
 /**
@@ -53,7 +53,7 @@ export async function takeWriterLease(
   if (config.databaseUrl === undefined) return unleased;
   const lapses = new Lapses(log);
   const lease = await control.leases
-    .acquire(name, {
+    .acquire(writerLeaseName, {
       durationMs: leaseMs,
       holder: holderOf(config),
       onWait: (holder) =>
@@ -81,11 +81,12 @@ export async function followWriterLease(
 ): Promise<WriterLease | undefined> {
   const lapses = new Lapses(log);
   const options = { durationMs: leaseMs, holder: holderOf(config), ...lapses.events, ...following };
-  const lease = await control.leases.follow(name, options);
+  const lease = await control.leases.follow(writerLeaseName, options);
   return lease && writerLease(lease, lapses);
 }
 
-const holderOf = ({ dataDir }: Config): string => `${hostname()} (process ${process.pid}, ${dataDir})`;
+/** This process, in words for people. */
+export const holderOf = ({ dataDir }: Config): string => `${hostname()} (process ${process.pid}, ${dataDir})`;
 
 function writerLease(lease: Lease, lapses: Lapses): WriterLease {
   return {

@@ -24,6 +24,7 @@ const commands: readonly ListedCommand[] = [
   { name: "restore", summary: "fill an empty data directory from a backup", load: () => import("./restore.js") },
   { name: "conformance", summary: "judge a server by the specification", load: () => import("./conformance.js") },
   { name: "open", summary: "print a link to log in to the console", load: () => import("./open.js") },
+  { name: "members", summary: "list the replicas of an installation", load: () => import("./members.js") },
   { name: "mock", summary: "respond with the examples of the specification", load: () => import("./mock.js") },
 ];
 

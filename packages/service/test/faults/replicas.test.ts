@@ -7,7 +7,7 @@ import { gzipSync } from "node:zlib";
 import { postgresDatabases, postgresUrl } from "@heddle/control-plane/testing";
 import { startEngineHost } from "@heddle/embedded-clickhouse";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openHeddle, ownerKey } from "./heddle-process.js";
+import { finished, heddle, openHeddle, ownerKey } from "./heddle-process.js";
 import type { HeddleProcess } from "./heddle-process.js";
 
 // Three services, each a process with a data directory of its own, share one ClickHouse, one control plane and one
@@ -29,15 +29,17 @@ const ends = databases === undefined ? [sqlite] : [sqlite, ["Postgres", () => da
 
 describe.each(ends)("replicas that share a control plane on %s", { timeout: 120_000 }, (end, makeDatabase) => {
   let engine: Awaited<ReturnType<typeof startEngineHost>>;
+  let databaseUrl: string;
   let replicas: Record<Name, HeddleProcess>;
   beforeAll(async () => {
     engine = await startEngineHost({ directory: join(root, `engine-${end}`), listen: { port: 0 } });
     const clickhouse = new URL(engine.url);
     clickhouse.username = "default";
     clickhouse.password = engine.password ?? "";
+    databaseUrl = await makeDatabase();
     const env = {
       HEDDLE_REPLICA_ADDRESS: "127.0.0.1",
-      HEDDLE_DATABASE_URL: await makeDatabase(),
+      HEDDLE_DATABASE_URL: databaseUrl,
       HEDDLE_CLICKHOUSE_URL: clickhouse.href,
       HEDDLE_BLOBS_URL: join(root, `blobs-${end}`),
     };
@@ -118,6 +120,16 @@ describe.each(ends)("replicas that share a control plane on %s", { timeout: 120_
       body: JSON.stringify({ project_id: "local/near", query: "x".repeat(40_000_000) }),
     });
     expect(large.status).toBe(413);
+  });
+
+  test("the command lists all of them, and the one that works", async () => {
+    const { code, out } = await finished(heddle(["members", "--json"], { HEDDLE_DATABASE_URL: databaseUrl }));
+    expect(code).toBe(0);
+    const members = JSON.parse(out) as { address: string; responds: boolean; works: boolean }[];
+    const expected = names.map((name) => ({ address: urlOf(name), responds: true, works: name === writer() }));
+    const listed = members.map(({ address, responds, works }) => ({ address, responds, works }));
+    expect(listed).toEqual(expect.arrayContaining(expected));
+    expect(listed).toHaveLength(3);
   });
 
   test("a request that says it was forwarded, and was not, is refused by each", async () => {
@@ -249,7 +261,10 @@ async function idsOf(url: string, project: string): Promise<string[]> {
     .toSorted();
 }
 
-/** Clients that write without end, each to the next replica, and send once more what got a 503 or no response. */
+/** As the header of a 503 of a replica says. */
+const retryAfterMs = 1000;
+
+/** Clients that write without end, each to the next replica, and send once more what got a 503, when it says. */
 class Load {
   readonly acknowledged: string[] = [];
   /** What got neither time a 200. */
@@ -265,6 +280,7 @@ class Load {
         const all = urls();
         const statuses: (number | string)[] = [];
         for (let attempt = 0; attempt < 2 && statuses.at(-1) !== 200; attempt++) {
+          if (attempt > 0) await delay(retryAfterMs);
           const url = all[(client + i + attempt) % all.length]!;
           statuses.push(await write(url, project, id).catch((error: unknown) => String(error)));
         }

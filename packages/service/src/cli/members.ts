@@ -1,0 +1,52 @@
+import { parseArgs } from "node:util";
+import { openControlPlane } from "@heddle/control-plane";
+import { writerLeaseName } from "../boot/writer-lease.js";
+import { ConfigError } from "../config/config-error.js";
+import { readConfig } from "../config/config.js";
+import { listMembers } from "../replicas/members.js";
+import { UsageError } from "./command.js";
+import type { Command } from "./command.js";
+
+const usage = `heddle members [--json]
+
+Lists the replicas that share HEDDLE_DATABASE_URL: where each is reached, whether it responds, and which of them works on
+the traces. A replica that has ended without a word is listed for up to two minutes.`;
+
+/** A replica counts on every two seconds. */
+const watchMs = 6000;
+
+export const command: Command = {
+  usage: () => usage,
+  async run(args, { print }) {
+    const isJson = readOptions(args);
+    const { databaseUrl } = readConfig();
+    if (databaseUrl === undefined) {
+      throw new ConfigError("heddle members needs HEDDLE_DATABASE_URL: what is in a data directory has one service.");
+    }
+    const control = await openControlPlane({ url: databaseUrl });
+    try {
+      const [members, [writer]] = await Promise.all([
+        listMembers(control.leases, watchMs),
+        control.leases.list(writerLeaseName),
+      ]);
+      const listed = members.map((member) => ({ ...member, works: member.holder === writer?.holder }));
+      if (isJson) return print(JSON.stringify(listed));
+      if (listed.length === 0) return print("No replicas. A service with HEDDLE_REPLICA_ADDRESS is one.");
+      for (const { address = "", holder, responds, works } of listed) {
+        print(
+          `${address.padEnd(32)}  ${(responds ? "responds" : "silent").padEnd(8)}  ${(works ? "works" : "passes on").padEnd(9)}  ${holder}`,
+        );
+      }
+    } finally {
+      await control.close();
+    }
+  },
+};
+
+function readOptions(args: string[]): boolean {
+  try {
+    return parseArgs({ args, options: { json: { type: "boolean" } } }).values.json === true;
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error), usage);
+  }
+}

@@ -208,6 +208,42 @@ test("the Kubernetes manifests fit together: one writer, its volume, its service
   for (const name of base.resources) expect(existsSync(join(deploy, "kubernetes", name)), name).toBe(true);
 });
 
+test("the manifests of replicas fit together, and name every setting that replicas share", () => {
+  interface Deployment {
+    spec: Omit<StatefulSet["spec"], "volumeClaimTemplates" | "template"> & {
+      template: {
+        metadata: { labels: object };
+        spec: StatefulSet["spec"]["template"]["spec"] & {
+          containers: { envFrom: unknown; env: { name: string; valueFrom?: object }[] }[];
+        };
+      };
+    };
+  }
+  const { spec } = readYaml("kubernetes-replicas/deployment.yaml") as Deployment;
+  const [container] = spec.template.spec.containers;
+  expect(spec.replicas).toBe(3);
+  expect(spec.selector.matchLabels).toEqual(spec.template.metadata.labels);
+  const budget = readYaml("kubernetes-replicas/pod-disruption-budget.yaml") as Pick<Deployment, "spec">;
+  expect(budget.spec.selector.matchLabels).toEqual(spec.template.metadata.labels);
+  expect(read(deploy, "kubernetes-replicas/service.yaml")).toBe(read(deploy, "kubernetes/service.yaml"));
+  expect(spec.template.spec.enableServiceLinks).toBe(false);
+  expect(spec.template.spec.terminationGracePeriodSeconds).toBeGreaterThan(10);
+  expect(container?.ports.map(({ containerPort }) => String(containerPort))).toEqual(ports);
+  expect(container?.env).toContainEqual({
+    name: settings.replicaAddress.name,
+    valueFrom: { fieldRef: { fieldPath: "status.podIP" } },
+  });
+  for (const { name } of container?.env ?? []) expect(isSettingName(name), name).toBe(true);
+  expect(container?.volumeMounts.map(({ name }) => name)).toEqual(spec.template.spec.volumes.map(({ name }) => name));
+  const guide = read(root, "packages/docs/guides/deploying.md");
+  const { databaseUrl, clickhouseUrl, blobsUrl, apiKey } = settings;
+  for (const { name } of [databaseUrl, clickhouseUrl, blobsUrl, apiKey]) {
+    expect(guide).toContain(`--from-literal=${name}=`);
+  }
+  const base = readYaml("kubernetes-replicas/kustomization.yaml") as { resources: string[] };
+  for (const name of base.resources) expect(existsSync(join(deploy, "kubernetes-replicas", name)), name).toBe(true);
+});
+
 interface Dashboard {
   panels: { type: string; title: string; options?: { legend: { calcs?: string[] } } }[];
   templating: { list: { name: string; current?: object }[] };

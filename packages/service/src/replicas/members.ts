@@ -12,7 +12,7 @@ export class Membership {
   readonly #timer: NodeJS.Timeout;
   #seen: readonly ListedLease[] = [];
 
-  private constructor(leases: Leases, lease: Lease) {
+  constructor(leases: Leases, lease: Lease) {
     this.#leases = leases;
     this.#lease = lease;
     this.#timer = setInterval(() => void this.#forgetEnded().catch(() => undefined), forgetMs);

@@ -244,6 +244,38 @@ test("the manifests of replicas fit together, and name every setting that replic
   for (const name of base.resources) expect(existsSync(join(deploy, "kubernetes-replicas", name)), name).toBe(true);
 });
 
+interface NetworkPolicy {
+  spec: {
+    podSelector: { matchLabels: object };
+    policyTypes: string[];
+    ingress: { from: object[]; ports: { port: string }[] }[];
+    egress: { to: { ipBlock?: { except: string[] } }[] }[];
+  };
+}
+
+test("on Kubernetes, the policy is about the pods, opens their ports alone, and closes what gives out credentials", () => {
+  const { spec: pods } = readYaml("kubernetes/statefulset.yaml") as StatefulSet;
+  const { podSelector, policyTypes, ingress, egress } = (readYaml("kubernetes/network-policy.yaml") as NetworkPolicy)
+    .spec;
+  expect(podSelector.matchLabels).toEqual(pods.template.metadata.labels);
+  expect(policyTypes).toEqual(["Ingress", "Egress"]);
+  const open = pods.template.spec.containers.flatMap((container) => container.ports.map(({ name }) => name));
+  expect(ingress.map((rule) => rule.ports.map(({ port }) => port))).toEqual([open]);
+  // A rule that names nobody allows everybody.
+  expect(ingress.every(({ from }) => from.length > 0)).toBe(true);
+  const blocks = egress.flatMap(({ to }) => to.flatMap(({ ipBlock }) => ipBlock?.except ?? []));
+  expect(blocks).toEqual(["169.254.169.254/32", "fd00:ec2::254/128"]);
+});
+
+test("on Kubernetes, a node with the service can be drained", () => {
+  const { spec: pods } = readYaml("kubernetes/statefulset.yaml") as StatefulSet;
+  const { spec } = readYaml("kubernetes/pod-disruption-budget.yaml") as {
+    spec: { maxUnavailable: number; selector: { matchLabels: object } };
+  };
+  expect(spec.selector.matchLabels).toEqual(pods.template.metadata.labels);
+  expect(spec.maxUnavailable).toBeGreaterThanOrEqual(1);
+});
+
 interface Dashboard {
   panels: { type: string; title: string; options?: { legend: { calcs?: string[] } } }[];
   templating: { list: { name: string; current?: object }[] };

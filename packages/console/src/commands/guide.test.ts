@@ -13,7 +13,7 @@ import { keysCommands, settingsCommands, usageCommands } from "../settings/setti
 import { queuesCommands, workCommands } from "../queue/queue-commands.js";
 import { shellCommands } from "../shell/shell-commands.js";
 import { threadCommands, threadsCommands } from "../threads/threads-commands.js";
-import { modelCommands, trainingCommands } from "../training/training-commands.js";
+import { curvesCommands, modelCommands, trainingCommands } from "../training/training-commands.js";
 import { partsOf } from "./command.js";
 import type { Commands } from "./command.js";
 
@@ -30,6 +30,7 @@ const scopes: Record<string, Commands> = {
   Thread: threadCommands,
   Training: trainingCommands,
   "Trained model": modelCommands,
+  Curves: curvesCommands,
   Queues: queuesCommands,
   Queue: workCommands,
   Library: libraryCommands,
@@ -47,7 +48,7 @@ const screens = [
   ["Threads"],
   ["Thread"],
   ["Training"],
-  ["Trained model"],
+  ["Trained model", "Curves"],
   ["Queues"],
   ["Queue"],
   ["Library"],

@@ -32,7 +32,11 @@ export function CheckpointsTable({ checkpoints, current }: Props) {
                 {checkpoint.job_id === null ? (
                   checkpoint.step
                 ) : (
-                  <Link from="/$entity/$project/training/$modelId" to="." search={{ job: checkpoint.job_id }}>
+                  <Link
+                    from="/$entity/$project/training/$modelId"
+                    to="."
+                    search={(given) => ({ ...given, job: checkpoint.job_id ?? undefined })}
+                  >
                     {checkpoint.step}
                   </Link>
                 )}

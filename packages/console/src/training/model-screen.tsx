@@ -1,3 +1,4 @@
+import type { Checkpoint } from "@heddle/client/training";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { useCommands } from "../commands/use-commands.js";
@@ -8,6 +9,7 @@ import { visibleLine } from "../ui/visible-text.js";
 import { Waiting } from "../ui/waiting.js";
 import { CancelDialog } from "./cancel-dialog.js";
 import { CheckpointsTable } from "./checkpoints-table.js";
+import { Curves } from "./curves/curves.js";
 import { JobFacts } from "./job-facts.js";
 import { modelCommands } from "./training-commands.js";
 import { isActive } from "./training-search.js";
@@ -16,10 +18,12 @@ import "./training.css";
 
 const from = "/$entity/$project/training/$modelId";
 
-/** How one model was trained: its jobs and its checkpoints. */
+const none: readonly Checkpoint[] = [];
+
+/** How one model was trained: its jobs, what was measured, and its checkpoints. */
 export function ModelScreen() {
   const { entity, project, modelId } = useParams({ from });
-  const { job: jobId } = useSearch({ from });
+  const { job: jobId, x = "step" } = useSearch({ from });
   const navigate = useNavigate({ from });
   const model = useModel(modelId);
   const jobs = useModelJobs(`${entity}/${project}`, modelId);
@@ -35,6 +39,10 @@ export function ModelScreen() {
   });
   const name = model.data?.name ?? "";
   const error = model.error ?? jobs.error;
+  const showJobOf = (step: number) => {
+    const made = checkpoints.data?.items.find((checkpoint) => checkpoint.step === step)?.job_id;
+    if (typeof made === "string") void navigate({ search: (given) => ({ ...given, job: made }) });
+  };
   return (
     <main className="training">
       <header className="training-bar">
@@ -94,6 +102,20 @@ export function ModelScreen() {
         <div className="training-part">
           <Failure what="The checkpoints cannot be read." error={checkpoints.error} />
         </div>
+      )}
+      {job !== undefined && (
+        <Curves
+          job={job}
+          checkpoints={checkpoints.data?.items ?? none}
+          axis={x}
+          onAxis={(axis) =>
+            void navigate({
+              search: (given) => ({ ...given, x: axis === "step" ? undefined : axis }),
+              replace: true,
+            })
+          }
+          onStep={showJobOf}
+        />
       )}
       {checkpoints.data !== undefined && (
         <section className="training-part" aria-labelledby="checkpoints">

@@ -1,9 +1,19 @@
+import { axes } from "./curves/series.js";
+import type { Axis } from "./curves/series.js";
+
 /** What the address of the training of a model says. */
 export interface ModelSearch {
   /** Id of the job that is looked at; absent it is the newest. */
   job?: string;
+  /** What the curves run over; absent it is the checkpoint step. */
+  x?: Axis;
 }
 
 /** What is not said well is left out. */
-export const readModelSearch = ({ job }: Record<string, unknown>): ModelSearch =>
-  typeof job === "string" && job !== "" ? { job: job.slice(0, 100) } : {};
+export function readModelSearch({ job, x }: Record<string, unknown>): ModelSearch {
+  const axis = axes.slice(1).find((name) => name === x);
+  return {
+    ...(typeof job === "string" && job !== "" && { job: job.slice(0, 100) }),
+    ...(axis !== undefined && { x: axis }),
+  };
+}

@@ -14,3 +14,13 @@ export const modelCommands = {
   cancel: { title: "Cancel the job, once confirmed", keys: ["Delete"] },
   back: { title: "Back to the training of the project", keys: ["Escape"] },
 };
+
+/** On the curves of a model. */
+export const curvesCommands = {
+  next: { title: "The cursor a point on", keys: ["ArrowRight"] },
+  previous: { title: "The cursor a point back", keys: ["ArrowLeft"] },
+  pick: { title: "Show the job of the step under the cursor", keys: ["Enter"] },
+  axis: { title: "Next axis: checkpoint step, gradient step, time, tokens", keys: ["X"] },
+  smooth: { title: "Smooth the curves, or not; the raw ones stay", keys: ["m"] },
+  table: { title: "The curves as a table, or as curves", keys: ["T"] },
+};

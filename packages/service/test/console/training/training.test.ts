@@ -62,6 +62,42 @@ describe.skipIf(chromiumPath === undefined)("training in the console", () => {
     expect(problems).toEqual([]);
   });
 
+  test("what was measured is read under one cursor, and in numbers", { timeout: 180_000 }, async () => {
+    const { service } = console_;
+    const client = service.training();
+    const projectId = newProject();
+    const model = await newModel(client, projectId, "measured");
+    for (const rate of [0.001, 0.002]) {
+      const job = await createRl(client, {
+        model_id: model.id,
+        trajectory_groups: [group(), group("why?")],
+        experimental_config: { learning_rate: rate, packed_sequence_length: 30 },
+      });
+      await eventsOf(service, job.id);
+    }
+    const visited = await console_.open(`${projectId}/training/${model.id}`);
+    const { page, problems } = visited;
+    const curves = page.getByRole("region", { name: "Curves" });
+    await curves.getByText("train/reward", { exact: true }).waitFor();
+    await curves.getByText("checkpoint step 2, 2 points").waitFor();
+    await page.keyboard.press("m");
+    expect(await axeInBothSchemes(visited)).toEqual([]);
+    await page.keyboard.press("ArrowLeft");
+    await curves.getByText("checkpoint step 1, 2 points").waitFor();
+    await page.keyboard.press("Enter");
+    await page.locator("tr[aria-current=step] td").first().getByText("1", { exact: true }).waitFor();
+    await page.keyboard.press("X");
+    await curves.getByText(/gradient step of the job \d+, \d+ points/).waitFor();
+    await page.reload();
+    await curves.getByText("loss", { exact: true }).waitFor();
+    await page.keyboard.press("T");
+    const table = page.getByRole("grid", { name: "Measured numbers" });
+    await table.getByRole("columnheader", { name: "loss", exact: true }).waitFor();
+    expect(await table.locator(".grid-body .cell").nth(1).innerText()).toMatch(/\d/);
+    expect(await axeInBothSchemes(visited)).toEqual([]);
+    expect(problems).toEqual([]);
+  });
+
   test("a job is cancelled once that is confirmed, by one who may write", { timeout: 180_000 }, async () => {
     const { service } = console_;
     const client = service.training();

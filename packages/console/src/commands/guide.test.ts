@@ -13,7 +13,7 @@ import { keysCommands, settingsCommands, usageCommands } from "../settings/setti
 import { queuesCommands, workCommands } from "../queue/queue-commands.js";
 import { shellCommands } from "../shell/shell-commands.js";
 import { threadCommands, threadsCommands } from "../threads/threads-commands.js";
-import { curvesCommands, modelCommands, trainingCommands } from "../training/training-commands.js";
+import { curvesCommands, modelCommands, rolloutsCommands, trainingCommands } from "../training/training-commands.js";
 import { partsOf } from "./command.js";
 import type { Commands } from "./command.js";
 
@@ -31,6 +31,7 @@ const scopes: Record<string, Commands> = {
   Training: trainingCommands,
   "Trained model": modelCommands,
   Curves: curvesCommands,
+  Rollouts: rolloutsCommands,
   Queues: queuesCommands,
   Queue: workCommands,
   Library: libraryCommands,
@@ -48,7 +49,7 @@ const screens = [
   ["Threads"],
   ["Thread"],
   ["Training"],
-  ["Trained model", "Curves"],
+  ["Trained model", "Curves", "Rollouts"],
   ["Queues"],
   ["Queue"],
   ["Library"],

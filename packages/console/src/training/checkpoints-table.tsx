@@ -35,7 +35,7 @@ export function CheckpointsTable({ checkpoints, current }: Props) {
                   <Link
                     from="/$entity/$project/training/$modelId"
                     to="."
-                    search={(given) => ({ ...given, job: checkpoint.job_id ?? undefined })}
+                    search={(given) => ({ ...given, job: checkpoint.job_id ?? undefined, rollout: undefined })}
                   >
                     {checkpoint.step}
                   </Link>

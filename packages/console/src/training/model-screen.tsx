@@ -11,6 +11,7 @@ import { CancelDialog } from "./cancel-dialog.js";
 import { CheckpointsTable } from "./checkpoints-table.js";
 import { Curves } from "./curves/curves.js";
 import { JobFacts } from "./job-facts.js";
+import { Rollouts } from "./rollouts/rollouts.js";
 import { modelCommands } from "./training-commands.js";
 import { isActive } from "./training-search.js";
 import { useCheckpoints, useModel, useModelJobs } from "./use-model.js";
@@ -23,7 +24,7 @@ const none: readonly Checkpoint[] = [];
 /** How one model was trained: its jobs, what was measured, and its checkpoints. */
 export function ModelScreen() {
   const { entity, project, modelId } = useParams({ from });
-  const { job: jobId, x = "step" } = useSearch({ from });
+  const { job: jobId, x = "step", rollout } = useSearch({ from });
   const navigate = useNavigate({ from });
   const model = useModel(modelId);
   const jobs = useModelJobs(`${entity}/${project}`, modelId);
@@ -41,7 +42,7 @@ export function ModelScreen() {
   const error = model.error ?? jobs.error;
   const showJobOf = (step: number) => {
     const made = checkpoints.data?.items.find((checkpoint) => checkpoint.step === step)?.job_id;
-    if (typeof made === "string") void navigate({ search: (given) => ({ ...given, job: made }) });
+    if (typeof made === "string") void navigate({ search: (given) => ({ ...given, job: made, rollout: undefined }) });
   };
   return (
     <main className="training">
@@ -60,7 +61,9 @@ export function ModelScreen() {
             Job{" "}
             <select
               value={job.id}
-              onChange={({ target }) => void navigate({ search: (given) => ({ ...given, job: target.value }) })}
+              onChange={({ target }) =>
+                void navigate({ search: (given) => ({ ...given, job: target.value, rollout: undefined }) })
+              }
             >
               {list.map((each, index) => (
                 <option key={each.id} value={each.id}>
@@ -115,6 +118,15 @@ export function ModelScreen() {
             })
           }
           onStep={showJobOf}
+        />
+      )}
+      {job !== undefined && (
+        <Rollouts
+          key={job.id}
+          projectId={`${entity}/${project}`}
+          job={job}
+          at={rollout}
+          onAt={(id) => void navigate({ search: (given) => ({ ...given, rollout: id }), replace: true })}
         />
       )}
       {checkpoints.data !== undefined && (

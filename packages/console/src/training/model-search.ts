@@ -7,13 +7,16 @@ export interface ModelSearch {
   job?: string;
   /** What the curves run over; absent it is the checkpoint step. */
   x?: Axis;
+  /** Id of the rollout under the cursor, as `<group>.<index>`. */
+  rollout?: string;
 }
 
 /** What is not said well is left out. */
-export function readModelSearch({ job, x }: Record<string, unknown>): ModelSearch {
+export function readModelSearch({ job, x, rollout }: Record<string, unknown>): ModelSearch {
   const axis = axes.slice(1).find((name) => name === x);
   return {
     ...(typeof job === "string" && job !== "" && { job: job.slice(0, 100) }),
     ...(axis !== undefined && { x: axis }),
+    ...(typeof rollout === "string" && /^\d{1,9}\.\d{1,9}$/.test(rollout) && { rollout }),
   };
 }

@@ -24,3 +24,11 @@ export const curvesCommands = {
   smooth: { title: "Smooth the curves, or not; the raw ones stay", keys: ["m"] },
   table: { title: "The curves as a table, or as curves", keys: ["T"] },
 };
+
+/** On the rollouts of a job. */
+export const rolloutsCommands = {
+  next: { title: "Next rollout", keys: ["j", "ArrowDown"] },
+  previous: { title: "Previous rollout", keys: ["k", "ArrowUp"] },
+  order: { title: "Next order: by group, by reward, by advantage", keys: ["o"] },
+  colour: { title: "Colour tokens by log-probability, advantage or mask", keys: ["v"] },
+};

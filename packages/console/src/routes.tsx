@@ -9,6 +9,7 @@ import { readHomeSearch } from "./home/home-search.js";
 import { HomeScreen } from "./home/home-screen.js";
 import { readLibrarySearch } from "./library/library-search.js";
 import { fromSegment, toSegment } from "./project/path-segment.js";
+import { readPlaySearch } from "./playground/play-search.js";
 import { readQueuesSearch, readWorkSearch } from "./queue/queues-search.js";
 import { readSearch, writeSearch } from "./search-params.js";
 import { consoleUrl } from "./session/service-url.js";
@@ -125,6 +126,13 @@ const queue = createRoute({
   component: lazyRouteComponent(() => import("./queue/queue-screen.js"), "QueueScreen"),
 });
 
+const play = createRoute({
+  getParentRoute: () => root,
+  path: "/$entity/$project/play",
+  validateSearch: readPlaySearch,
+  component: lazyRouteComponent(() => import("./playground/play-screen.js"), "PlayScreen"),
+});
+
 const projectSettings = createRoute({
   getParentRoute: () => root,
   path: "/$entity/$project/settings/{-$part}",
@@ -151,6 +159,7 @@ export const router = createRouter({
     trainedModel,
     queues,
     queue,
+    play,
     projectSettings,
     serviceSettings,
   ]),

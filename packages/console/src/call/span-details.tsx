@@ -1,5 +1,6 @@
 import { useMemo } from "react";
 import { useCommands } from "../commands/use-commands.js";
+import { useSession } from "../session/session-context.js";
 import { serviceUrl } from "../session/service-url.js";
 import { copyText } from "../ui/notice.js";
 import { Conversation } from "./conversation/conversation.js";
@@ -18,6 +19,7 @@ import { visibleLine, visibleText } from "../ui/visible-text.js";
 import { Waiting } from "../ui/waiting.js";
 import { nameOfCall, statusOf } from "./call-facts.js";
 import type { CallFacts } from "./call-facts.js";
+import { TryAgain } from "./replay/try-again.js";
 import { useCall } from "./use-call.js";
 import "./span-details.css";
 
@@ -38,7 +40,7 @@ export function SpanDetails({ projectId, id, show, onShow }: Props) {
       {call === null && <p>The call was deleted.</p>}
       {call !== undefined && call !== null && (
         <>
-          <Details key={call.id} call={call} show={show} onShow={onShow} />
+          <Details key={call.id} projectId={projectId} call={call} show={show} onShow={onShow} />
           <Cost projectId={projectId} callId={id} />
           <Feedback key={`feedback ${call.id}`} projectId={projectId} callId={id} />
           <Facts call={call} />
@@ -48,7 +50,13 @@ export function SpanDetails({ projectId, id, show, onShow }: Props) {
   );
 }
 
-function Details({ call, show, onShow }: { call: CallFacts } & Pick<Props, "show" | "onShow">) {
+function Details({
+  projectId,
+  call,
+  show,
+  onShow,
+}: { call: CallFacts } & Pick<Props, "projectId" | "show" | "onShow">) {
+  const isShared = useSession().share !== undefined;
   const { exception, started_at, ended_at, inputs, output } = call;
   const messages = useMemo(() => messagesOf({ inputs: inputs.text, output: output?.text }), [inputs, output]);
   const request = useMemo(() => chatRequestOf(inputs.text), [inputs]);
@@ -57,10 +65,6 @@ function Details({ call, show, onShow }: { call: CallFacts } & Pick<Props, "show
     show: messages.length === 0 ? undefined : () => onShow(isConversation ? "json" : "messages"),
     replay:
       request === undefined ? undefined : () => copyText(replayAsCurl(serviceUrl(), request), "the replay as curl"),
-    replayTypeScript:
-      request === undefined
-        ? undefined
-        : () => copyText(replayAsTypeScript(serviceUrl(), request), "the replay as TypeScript"),
   });
   return (
     <>
@@ -75,6 +79,7 @@ function Details({ call, show, onShow }: { call: CallFacts } & Pick<Props, "show
         )}
         {request !== undefined && (
           <span>
+            {!isShared && <TryAgain projectId={projectId} callId={call.id} />}{" "}
             <CopyButton text={() => replayAsCurl(serviceUrl(), request)} label="Replay as curl" />{" "}
             <CopyButton text={() => replayAsTypeScript(serviceUrl(), request)} label="as TypeScript" />
           </span>

@@ -3,13 +3,14 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { callCommands } from "../call/call-commands.js";
 import { feedbackCommands } from "../call/feedback/feedback-commands.js";
-import { spanCommands } from "../call/span-commands.js";
+import { replayCommands, spanCommands } from "../call/span-commands.js";
 import { traceCommands } from "../call/trace-commands.js";
 import { callsCommands } from "../calls/calls-commands.js";
 import { histogramCommands } from "../calls/histogram/histogram-commands.js";
 import { homeCommands } from "../home/home-commands.js";
 import { libraryCommands, rowCommands, versionCommands } from "../library/library-commands.js";
 import { keysCommands, settingsCommands, usageCommands } from "../settings/settings-commands.js";
+import { playCommands } from "../playground/play-commands.js";
 import { queuesCommands, workCommands } from "../queue/queue-commands.js";
 import { shellCommands } from "../shell/shell-commands.js";
 import { threadCommands, threadsCommands } from "../threads/threads-commands.js";
@@ -25,6 +26,7 @@ const scopes: Record<string, Commands> = {
   Call: callCommands,
   Trace: traceCommands,
   Span: spanCommands,
+  Replay: replayCommands,
   Feedback: feedbackCommands,
   Threads: threadsCommands,
   Thread: threadCommands,
@@ -34,6 +36,7 @@ const scopes: Record<string, Commands> = {
   Rollouts: rolloutsCommands,
   Queues: queuesCommands,
   Queue: workCommands,
+  Playground: playCommands,
   Library: libraryCommands,
   Version: versionCommands,
   Rows: rowCommands,
@@ -45,13 +48,14 @@ const screens = [
   ["Projects"],
   ["Calls"],
   ["Histogram"],
-  ["Call", "Trace", "Span", "Feedback"],
+  ["Call", "Trace", "Span", "Replay", "Feedback"],
   ["Threads"],
   ["Thread"],
   ["Training"],
   ["Trained model", "Curves", "Rollouts"],
   ["Queues"],
   ["Queue"],
+  ["Playground"],
   ["Library"],
   ["Version", "Rows"],
   ["Settings", "Usage and costs"],

@@ -30,6 +30,7 @@ export function Shell() {
     library: projectId === undefined ? undefined : () => void navigate(linkToScreen(projectId, "library")),
     training: projectId === undefined ? undefined : () => void navigate(linkToScreen(projectId, "training")),
     queues: projectId === undefined ? undefined : () => void navigate(linkToScreen(projectId, "queues")),
+    play: projectId === undefined ? undefined : () => void navigate(linkToScreen(projectId, "play")),
     settings: () =>
       void (projectId === undefined
         ? navigate({ to: "/settings/{-$part}" })

@@ -1,0 +1,166 @@
+import { jsonType } from "@heddle/exact-json";
+import { useState } from "react";
+import { Conversation } from "../call/conversation/conversation.js";
+import { messagesOf } from "../call/conversation/messages.js";
+import { JsonView } from "../json/json-view.js";
+import { visibleLine } from "../ui/visible-text.js";
+import {
+  editMessage,
+  messagesIn,
+  parametersText,
+  roleOf,
+  textOfMessage,
+  withMember,
+  withMessages,
+  withParameters,
+} from "./draft.js";
+import type { Draft } from "./draft.js";
+import { mistakeIn, parameters } from "./parameters.js";
+
+interface Props {
+  draft: Draft;
+  onDraft: (draft: Draft) => void;
+  /** What is wrong, by where it is. */
+  onMistakes: (mistakes: ReadonlyMap<string, string>) => void;
+}
+
+const roles = ["system", "user", "assistant", "tool", "developer"];
+
+/** The request: messages, tools and parameters. What is not edited keeps its text. */
+export function DraftEditor({ draft, onDraft, onMistakes }: Props) {
+  const [mistakes, setMistakes] = useState<ReadonlyMap<string, string>>(new Map());
+  const note = (where: string, mistake: string | undefined) => {
+    const next = new Map(mistakes);
+    if (mistake === undefined) next.delete(where);
+    else next.set(where, mistake);
+    setMistakes(next);
+    onMistakes(next);
+  };
+  const messages = messagesIn(draft);
+  const setMessages = (next: readonly string[]) => onDraft(withMessages(draft, next));
+  const change = (index: number, message: string) => setMessages(messages.with(index, message));
+  const [json, setJson] = useState<string>();
+  const tools = draft.get("tools");
+  return (
+    <section className="play-draft" aria-label="Request">
+      {messages.map((message, index) => (
+        // They are edited in place.
+        // oxlint-disable-next-line react/no-array-index-key
+        <div key={index} className="play-message">
+          <div className="play-message-head">
+            <select
+              aria-label={`Role of message ${index + 1}`}
+              value={roleOf(message)}
+              onChange={({ target }) => change(index, editMessage(message, { role: target.value }))}
+            >
+              {[...new Set([...roles, roleOf(message)])].map((role) => (
+                <option key={role} value={role}>
+                  {visibleLine(role)}
+                </option>
+              ))}
+            </select>
+            <button
+              className="plain"
+              aria-label={`Remove message ${index + 1}`}
+              onClick={() => setMessages(messages.toSpliced(index, 1))}
+            >
+              ×
+            </button>
+          </div>
+          {textOfMessage(message) === undefined ? (
+            <Conversation messages={messagesOf({ inputs: `{"messages":[${message}]}` })} />
+          ) : (
+            <textarea
+              aria-label={`Message ${index + 1}`}
+              rows={Math.min(12, 2 + (textOfMessage(message) ?? "").split("\n").length)}
+              value={textOfMessage(message)}
+              onChange={({ target }) => change(index, editMessage(message, { content: target.value }))}
+            />
+          )}
+        </div>
+      ))}
+      <div>
+        <button onClick={() => setMessages([...messages, '{"role":"user","content":""}'])}>Add a message</button>
+      </div>
+      {tools !== undefined && jsonType(tools) === "array" && (
+        <details className="play-details">
+          <summary>Tools</summary>
+          <JsonView label="Tools" text={tools} />
+        </details>
+      )}
+      <div className="play-parameters">
+        {parameters.map((parameter) => (
+          <ParameterField
+            key={parameter.name}
+            parameter={parameter}
+            json={draft.get(parameter.name)}
+            mistake={mistakes.get(parameter.name)}
+            onChange={(value, mistake) => {
+              note(parameter.name, mistake);
+              if (mistake === undefined) onDraft(withMember(draft, parameter.name, value));
+            }}
+          />
+        ))}
+      </div>
+      <details className="play-details">
+        <summary>All parameters as JSON</summary>
+        <textarea
+          aria-label="Parameters as JSON"
+          className="mono"
+          rows={8}
+          value={json ?? parametersText(draft)}
+          onBlur={() => !mistakes.has("json") && setJson(undefined)}
+          onChange={({ target }) => {
+            setJson(target.value);
+            const read = withParameters(draft, target.value);
+            note("json", "mistake" in read ? read.mistake : undefined);
+            if ("draft" in read) onDraft(read.draft);
+          }}
+        />
+        {mistakes.has("json") && <p className="is-error">✗ {mistakes.get("json")}</p>}
+      </details>
+    </section>
+  );
+}
+
+interface FieldProps {
+  parameter: (typeof parameters)[number];
+  json: string | undefined;
+  mistake: string | undefined;
+  onChange: (json: string | undefined, mistake: string | undefined) => void;
+}
+
+function ParameterField({ parameter, json, mistake, onChange }: FieldProps) {
+  const [entered, setEntered] = useState<string>();
+  const { name, type } = parameter;
+  return (
+    <label className="play-parameter">
+      <span className="mono">{name}</span>
+      {type === "boolean" ? (
+        <select
+          value={json ?? ""}
+          onChange={({ target }) => onChange(target.value === "" ? undefined : target.value, undefined)}
+        >
+          <option value="">not set</option>
+          <option value="true">true</option>
+          <option value="false">false</option>
+        </select>
+      ) : (
+        <input
+          inputMode="decimal"
+          autoComplete="off"
+          placeholder="not set"
+          aria-invalid={mistake !== undefined}
+          value={entered ?? json ?? ""}
+          onBlur={() => mistake === undefined && setEntered(undefined)}
+          onChange={({ target }) => {
+            setEntered(target.value);
+            const text = target.value.trim();
+            onChange(text === "" ? undefined : text, mistakeIn(parameter, text));
+          }}
+        />
+      )}
+      {mistake !== undefined && <span className="is-error">✗ {mistake}</span>}
+    </label>
+  );
+}

@@ -1,0 +1,185 @@
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { ActionDialog } from "../calls/actions/action-dialog.js";
+import { replayAsCurl } from "../call/replay/replay.js";
+import { useCommands } from "../commands/use-commands.js";
+import { useReadOnlyReason } from "../data/use-read-only.js";
+import { useSession } from "../session/session-context.js";
+import { serviceUrl } from "../session/service-url.js";
+import { Failure } from "../ui/failure.js";
+import { copyText } from "../ui/notice.js";
+import { Waiting } from "../ui/waiting.js";
+import { ModelColumn, RecordedColumn } from "./columns.js";
+import { bodyOf, emptyDraft } from "./draft.js";
+import type { Draft } from "./draft.js";
+import { DraftEditor } from "./draft-editor.js";
+import { playCommands } from "./play-commands.js";
+import { modelsOf, mostModels } from "./play-search.js";
+import { PromptDialog } from "./prompt-dialog.js";
+import { Runs } from "./runs.js";
+import { useModels, useRecorded } from "./use-playground.js";
+import "./play.css";
+
+const from = "/$entity/$project/play";
+
+/** A request tried on several models side by side. */
+export function PlayScreen() {
+  const { entity, project } = useParams({ from });
+  const search = useSearch({ from });
+  const projectId = `${entity}/${project}`;
+  const navigate = useNavigate({ from });
+  const session = useSession();
+  const readOnly = useReadOnlyReason();
+  const recorded = useRecorded(projectId, search.call);
+  const served = useModels();
+  const [runs] = useState(() => new Runs(session));
+  const state = useSyncExternalStore(runs.subscribe, runs.state);
+  useEffect(() => () => runs.stop(), [runs]);
+  const [edited, setEdited] = useState<{ call: string | undefined; draft: Draft }>();
+  const [isSaving, setSaving] = useState(false);
+  const [mistakes, setMistakes] = useState<ReadonlyMap<string, string>>(new Map());
+  const [adding, setAdding] = useState<{ projectId: string; callId: string }>();
+  const picker = useRef<HTMLSelectElement>(null);
+  const draft = edited?.call === search.call && edited ? edited.draft : (recorded.data?.draft ?? emptyDraft);
+  const known = served.data ?? [];
+  const named = modelsOf(search);
+  const asRecorded = known.find(({ id }) => id === recorded.data?.model)?.id;
+  const models = named.length > 0 ? named : [asRecorded ?? known[0]?.id ?? []].flat();
+  const setModels = (next: readonly string[]) =>
+    void navigate({ search: (given) => ({ ...given, models: next.join(",") || undefined }), replace: true });
+  const add = (model: string) => {
+    if (model !== "" && models.length < mostModels) setModels([...models, model]);
+  };
+  const isRunning = [...state.values()].some(({ status }) => status === "running");
+  const mayRun = readOnly === undefined && models.length > 0 && mistakes.size === 0;
+  const run = () => {
+    for (const model of models) runs.start({ body: bodyOf(draft, model), projectId, model });
+  };
+  const projectOf = (model: string) => {
+    const parts = model.split("/");
+    const isTrained = known.find(({ id }) => id === model)?.parent !== null;
+    return isTrained && parts.length >= 3 ? parts.slice(0, 2).join("/") : projectId;
+  };
+  const first = models.find((model) => state.get(model)?.callId !== undefined && state.get(model)?.status === "done");
+  const addToDataset = (model: string) => {
+    const callId = state.get(model)?.callId;
+    if (callId !== undefined) setAdding({ projectId: projectOf(model), callId });
+  };
+  useCommands({ scope: "Playground" }, playCommands, {
+    run: mayRun ? run : undefined,
+    stop: isRunning ? () => runs.stop() : undefined,
+    model: models.length < mostModels ? () => picker.current?.focus() : undefined,
+    save: readOnly === undefined ? () => setSaving(true) : undefined,
+    dataset: first === undefined || readOnly !== undefined ? undefined : () => addToDataset(first),
+    curl:
+      models[0] === undefined
+        ? undefined
+        : () => copyText(replayAsCurl(serviceUrl(), bodyOf(draft, models[0] ?? "")), "the request as curl"),
+  });
+  if (search.call !== undefined && recorded.data === undefined) {
+    return (
+      <main className="play">
+        {recorded.error === null ? (
+          <Waiting what="Loading the call" />
+        ) : (
+          <Failure what="The call cannot be read." error={recorded.error} onRetry={() => void recorded.refetch()} />
+        )}
+      </main>
+    );
+  }
+  return (
+    <main className="play">
+      <h1 className="unseen">Playground of {projectId}</h1>
+      <div className="play-bar">
+        <button className="primary" disabled={!mayRun} onClick={run}>
+          Run <kbd>Ctrl+Enter</kbd>
+        </button>
+        {isRunning && (
+          <button onClick={() => runs.stop()}>
+            Stop <kbd>Ctrl+.</kbd>
+          </button>
+        )}
+        <label>
+          Add a model{" "}
+          <select
+            ref={picker}
+            value=""
+            disabled={models.length >= mostModels}
+            onChange={({ target }) => add(target.value)}
+          >
+            <option value="">{served.data === undefined ? "loading…" : "choose"}</option>
+            {known
+              .filter(({ id }) => !models.includes(id))
+              .slice(0, 500)
+              .map(({ id }) => (
+                <option key={id} value={id}>
+                  {id}
+                </option>
+              ))}
+          </select>
+        </label>
+        <button disabled={readOnly !== undefined} onClick={() => setSaving(true)}>
+          Save as a prompt <kbd>Ctrl+S</kbd>
+        </button>
+        {readOnly !== undefined && <span className="quiet">{readOnly}</span>}
+      </div>
+      {served.error !== null && (
+        <Failure what="The models cannot be listed." error={served.error} onRetry={() => void served.refetch()} />
+      )}
+      {recorded.data === null && (
+        <p className="prose" role="alert">
+          ✗ The call <span className="mono given">{search.call}</span> is not there, or is none of a chat model: this is
+          an empty prompt.
+        </p>
+      )}
+      {served.data?.length === 0 && (
+        <p className="prose">
+          This service has no models.{" "}
+          <a href={`${serviceUrl()}/docs/guides/chat-completions/`}>How models are connected</a>
+        </p>
+      )}
+      <div className="play-work">
+        <DraftEditor
+          key={search.call ?? ""}
+          draft={draft}
+          onDraft={(next) => setEdited({ call: search.call, draft: next })}
+          onMistakes={setMistakes}
+        />
+        <div className="play-columns">
+          {models.map((model) => {
+            const of = known.find(({ id }) => id === model);
+            const base = of?.parent ?? undefined;
+            return (
+              <ModelColumn
+                key={model}
+                model={model}
+                isUnknown={served.data !== undefined && of === undefined && !/[:@]/.test(model)}
+                run={state.get(model)}
+                callProjectId={projectOf(model)}
+                base={base === undefined || models.includes(base) ? undefined : base}
+                onBase={add}
+                onRemove={() => setModels(models.filter((one) => one !== model))}
+                onDataset={readOnly === undefined ? () => addToDataset(model) : undefined}
+              />
+            );
+          })}
+          {recorded.data !== undefined && recorded.data !== null && (
+            <RecordedColumn recorded={recorded.data} projectId={projectId} callId={search.call ?? ""} />
+          )}
+        </div>
+      </div>
+      {isSaving && <PromptDialog projectId={projectId} draft={draft} onClose={() => setSaving(false)} />}
+      {adding !== undefined && (
+        <ActionDialog
+          action="dataset"
+          projectId={adding.projectId}
+          selection={{ filter: { call_ids: [adding.callId] } }}
+          order={[]}
+          paths={["inputs.messages", "output.choices.0.message.content"]}
+          onDone={() => undefined}
+          onClose={() => setAdding(undefined)}
+        />
+      )}
+    </main>
+  );
+}

@@ -1,0 +1,137 @@
+import { describe, expect, test } from "vitest";
+import { newProject } from "../../test-service.js";
+import { chromiumPath } from "../browser.js";
+import { axeInBothSchemes, openConsole } from "../open-console.js";
+import { writeCalls } from "../write-calls.js";
+
+const hostile = '<img src=x onerror="window.planted = true">\u202E';
+
+describe.skipIf(chromiumPath === undefined)("the playground", () => {
+  const console_ = openConsole();
+
+  test(
+    "a recorded call runs on two models side by side, byte for byte where it is not edited",
+    { timeout: 240_000 },
+    async () => {
+      const projectId = newProject("local");
+      const tool = '{"type":"function","function":{"name":"look","parameters":{"type":"object","maximum":1E2}}}';
+      await writeCalls(console_.service, projectId, [
+        {
+          id: "chat",
+          name: "chat",
+          ms: 5,
+          inputs: `{"self":null,"model":"gpt-x","messages":[{"role":"system","content":"Be brief.","name":"s"}, {"role":"user","content":"Say the word loom."}],"tools":[${tool}],"tool_choice":"none","temperature":0.0,"seed":107505301260286111,"max_completion_tokens":12}`,
+          output: `{"choices":[{"message":{"role":"assistant","content":${JSON.stringify(`Recorded ${hostile}`)}}}]}`,
+        },
+      ]);
+      const visited = await console_.open(`${projectId}/calls/chat`);
+      const { page, problems } = visited;
+      const keys = page.keyboard;
+      await page.getByRole("button", { name: "Try again" }).waitFor();
+      await keys.press("r");
+      await page.getByRole("region", { name: "Recorded" }).getByText("⟨202E⟩").waitFor();
+      await page.getByLabel("Message 2").waitFor();
+      expect(await page.getByLabel("seed").inputValue()).toBe("107505301260286111");
+      await page.getByLabel("Add a model").selectOption("random:tiny");
+      await page.getByRole("region", { name: "heddle/starter" }).waitFor();
+      const bodies: string[] = [];
+      page.on("request", (request) => {
+        if (request.url().endsWith("/v1/chat/completions")) bodies.push(request.postData() ?? "");
+      });
+      await keys.press("Control+Enter");
+      const starter = page.getByRole("region", { name: "heddle/starter" });
+      await starter.getByText(/✓ done/).waitFor();
+      await starter.getByText(/loom/i).waitFor();
+      await page
+        .getByRole("region", { name: "random:tiny" })
+        .getByText(/✓ done|✗ failed/)
+        .waitFor();
+      const unedited = `"messages":[{"role":"system","content":"Be brief.","name":"s"}, {"role":"user","content":"Say the word loom."}],"tools":[${tool}],"tool_choice":"none","temperature":0.0,"seed":107505301260286111,"max_completion_tokens":12,"stream":true}`;
+      expect(bodies.toSorted()).toEqual([
+        `{"model":"heddle/starter",${unedited}`,
+        `{"model":"random:tiny",${unedited}`,
+      ]);
+      expect(await axeInBothSchemes(visited)).toEqual([]);
+      // Only the edited message has another text.
+      await page.getByLabel("Message 1").fill("Be long.");
+      await page.getByLabel("temperature").fill("-1");
+      await page.getByText("✗ at least 0").waitFor();
+      expect(await page.getByRole("button", { name: "Run" }).isDisabled()).toBe(true);
+      await page.getByLabel("temperature").fill("0");
+      bodies.length = 0;
+      await keys.press("Control+Enter");
+      await expect.poll(() => bodies.length).toBe(2);
+      expect(bodies[0]).toContain(
+        '{"role":"system","content":"Be long.","name":"s"},{"role":"user","content":"Say the word loom."}',
+      );
+      await starter.getByText(/✓ done/).waitFor();
+      // The answer is a call of the project, and a row of a dataset.
+      await starter.getByRole("link", { name: "trace" }).click();
+      await page.getByRole("heading", { name: "heddle.chat.completions", level: 1 }).waitFor();
+      await page.goBack();
+      await page.getByLabel("Message 1").waitFor();
+      await keys.press("Control+s");
+      await page.getByLabel("Name: a prompt").fill("loom-prompt");
+      await keys.press("Enter");
+      await page.getByRole("link", { name: "Open it in the library" }).click();
+      await page.getByText("Say the word loom.").first().waitFor();
+      expect(await page.evaluate("window.planted")).toBeUndefined();
+      expect(problems).toEqual([]);
+    },
+  );
+
+  test("what one model does wrong is said in its column, and the others go on", { timeout: 240_000 }, async () => {
+    const projectId = newProject("local");
+    const chunk = (content: string) => `data: {"choices":[{"index":0,"delta":{"content":"${content}"}}]}\n\n`;
+    const stream = { status: 200, contentType: "text/event-stream" };
+    const models = ["garbage", "broken", "busy", "html", "heddle/starter"];
+    const visited = await console_.open(`${projectId}/play?models=${models.join(",")}`);
+    const { page, problems } = visited;
+    await page.route("**/v1/chat/completions", async (route) => {
+      const { model } = JSON.parse(route.request().postData() ?? "{}") as { model: string };
+      if (model === "garbage") await route.fulfill({ ...stream, body: `${chunk("so far")}data: [1, "x"]\n\n` });
+      else if (model === "broken") await route.fulfill({ ...stream, body: chunk("half an ans") });
+      else if (model === "busy")
+        await route.fulfill({
+          status: 429,
+          headers: { "retry-after": "7" },
+          contentType: "application/json",
+          body: '{"error":{"message":"Too many requests for this key","type":"rate"}}',
+        });
+      else if (model === "html")
+        await route.fulfill({ status: 502, contentType: "text/html", body: `<h1>Bad gateway</h1>${hostile}` });
+      else await route.continue();
+    });
+    await page.getByLabel("Message 1").fill("Say the word loom.");
+    await page.getByLabel("max_completion_tokens").fill("8");
+    await page.keyboard.press("Control+Enter");
+    const column = (name: string) => page.getByRole("region", { name, exact: true });
+    await column("garbage").getByText("so far").waitFor();
+    await column("garbage").getByText("It broke off.").waitFor();
+    await column("broken").getByText("half an ans").waitFor();
+    await column("broken").getByText("It broke off.").waitFor();
+    await column("busy").getByText("Too many requests for this key").waitFor();
+    await column("busy").getByText("the service asks to wait 7 s").waitFor();
+    await column("html").getByText("status 502").waitFor();
+    await column("heddle/starter")
+      .getByText(/✓ done/)
+      .waitFor();
+    await column("heddle/starter").getByRole("link", { name: "trace" }).waitFor();
+    expect(await axeInBothSchemes(visited)).toEqual([]);
+    // Stopped in the middle, what has come stays.
+    await page.unroute("**/v1/chat/completions");
+    await page.goto(`${console_.url}/console/${projectId}/play?models=heddle/starter`);
+    await page.getByLabel("Message 1").fill("Tell a long story.");
+    await page.getByLabel("All parameters as JSON").isVisible();
+    await page.keyboard.press("Control+Enter");
+    await column("heddle/starter")
+      .getByText(/● running/)
+      .waitFor();
+    await page.keyboard.press("Control+.");
+    await column("heddle/starter")
+      .getByText(/stopped|✓ done/)
+      .waitFor();
+    expect(await page.evaluate("window.planted")).toBeUndefined();
+    expect(problems).toEqual([]);
+  });
+});

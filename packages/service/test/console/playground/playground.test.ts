@@ -30,8 +30,8 @@ describe.skipIf(chromiumPath === undefined)("the playground", () => {
       await page.getByRole("button", { name: "Try again" }).waitFor();
       await keys.press("r");
       await page.getByRole("region", { name: "Recorded" }).getByText("⟨202E⟩").waitFor();
-      await page.getByLabel("Message 2").waitFor();
-      expect(await page.getByLabel("seed").inputValue()).toBe("107505301260286111");
+      await page.getByLabel("Message 2", { exact: true }).waitFor();
+      expect(await page.getByLabel("seed", { exact: true }).inputValue()).toBe("107505301260286111");
       await page.getByLabel("Add a model").selectOption("random:tiny");
       await page.getByRole("region", { name: "heddle/starter" }).waitFor();
       const bodies: string[] = [];
@@ -41,7 +41,12 @@ describe.skipIf(chromiumPath === undefined)("the playground", () => {
       await keys.press("Control+Enter");
       const starter = page.getByRole("region", { name: "heddle/starter" });
       await starter.getByText(/✓ done/).waitFor();
-      await starter.getByText(/loom/i).waitFor();
+      const shown = await starter.locator(".play-text").innerText();
+      const address = (await starter.getByRole("link", { name: "trace" }).getAttribute("href")) ?? "";
+      const { call } = await console_.service
+        .tracing()
+        .callRead({ project_id: projectId, id: decodeURIComponent(address.split("/").at(-1) ?? "") });
+      expect(call?.output).toMatchObject({ choices: [{ message: { content: shown } }] });
       await page
         .getByRole("region", { name: "random:tiny" })
         .getByText(/✓ done|✗ failed/)
@@ -53,11 +58,11 @@ describe.skipIf(chromiumPath === undefined)("the playground", () => {
       ]);
       expect(await axeInBothSchemes(visited)).toEqual([]);
       // Only the edited message has another text.
-      await page.getByLabel("Message 1").fill("Be long.");
-      await page.getByLabel("temperature").fill("-1");
+      await page.getByLabel("Message 1", { exact: true }).fill("Be long.");
+      await page.getByLabel("temperature", { exact: true }).fill("-1");
       await page.getByText("✗ at least 0").waitFor();
       expect(await page.getByRole("button", { name: "Run" }).isDisabled()).toBe(true);
-      await page.getByLabel("temperature").fill("0");
+      await page.getByLabel("temperature", { exact: true }).fill("0");
       bodies.length = 0;
       await keys.press("Control+Enter");
       await expect.poll(() => bodies.length).toBe(2);
@@ -69,7 +74,7 @@ describe.skipIf(chromiumPath === undefined)("the playground", () => {
       await starter.getByRole("link", { name: "trace" }).click();
       await page.getByRole("heading", { name: "heddle.chat.completions", level: 1 }).waitFor();
       await page.goBack();
-      await page.getByLabel("Message 1").waitFor();
+      await page.getByLabel("Message 1", { exact: true }).waitFor();
       await keys.press("Control+s");
       await page.getByLabel("Name: a prompt").fill("loom-prompt");
       await keys.press("Enter");
@@ -102,15 +107,15 @@ describe.skipIf(chromiumPath === undefined)("the playground", () => {
         await route.fulfill({ status: 502, contentType: "text/html", body: `<h1>Bad gateway</h1>${hostile}` });
       else await route.continue();
     });
-    await page.getByLabel("Message 1").fill("Say the word loom.");
-    await page.getByLabel("max_completion_tokens").fill("8");
+    await page.getByLabel("Message 1", { exact: true }).fill("Say the word loom.");
+    await page.getByLabel("max_completion_tokens", { exact: true }).fill("8");
     await page.keyboard.press("Control+Enter");
     const column = (name: string) => page.getByRole("region", { name, exact: true });
     await column("garbage").getByText("so far").waitFor();
     await column("garbage").getByText("It broke off.").waitFor();
     await column("broken").getByText("half an ans").waitFor();
     await column("broken").getByText("It broke off.").waitFor();
-    await column("busy").getByText("Too many requests for this key").waitFor();
+    await column("busy").getByText("Too many requests for this key", { exact: true }).waitFor();
     await column("busy").getByText("the service asks to wait 7 s").waitFor();
     await column("html").getByText("status 502").waitFor();
     await column("heddle/starter")
@@ -121,7 +126,7 @@ describe.skipIf(chromiumPath === undefined)("the playground", () => {
     // Stopped in the middle, what has come stays.
     await page.unroute("**/v1/chat/completions");
     await page.goto(`${console_.url}/console/${projectId}/play?models=heddle/starter`);
-    await page.getByLabel("Message 1").fill("Tell a long story.");
+    await page.getByLabel("Message 1", { exact: true }).fill("Tell a long story.");
     await page.getByLabel("All parameters as JSON").isVisible();
     await page.keyboard.press("Control+Enter");
     await column("heddle/starter")

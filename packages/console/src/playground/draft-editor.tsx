@@ -1,5 +1,5 @@
 import { jsonType } from "@heddle/exact-json";
-import { useState } from "react";
+import { useId, useState } from "react";
 import { Conversation } from "../call/conversation/conversation.js";
 import { messagesOf } from "../call/conversation/messages.js";
 import { JsonView } from "../json/json-view.js";
@@ -132,12 +132,16 @@ interface FieldProps {
 
 function ParameterField({ parameter, json, mistake, onChange }: FieldProps) {
   const [entered, setEntered] = useState<string>();
+  const id = useId();
   const { name, type } = parameter;
   return (
-    <label className="play-parameter">
-      <span className="mono">{name}</span>
+    <div className="play-parameter">
+      <label htmlFor={id} className="mono">
+        {name}
+      </label>
       {type === "boolean" ? (
         <select
+          id={id}
           value={json ?? ""}
           onChange={({ target }) => onChange(target.value === "" ? undefined : target.value, undefined)}
         >
@@ -147,6 +151,8 @@ function ParameterField({ parameter, json, mistake, onChange }: FieldProps) {
         </select>
       ) : (
         <input
+          id={id}
+          aria-describedby={mistake === undefined ? undefined : `${id}-mistake`}
           inputMode="decimal"
           autoComplete="off"
           placeholder="not set"
@@ -160,7 +166,11 @@ function ParameterField({ parameter, json, mistake, onChange }: FieldProps) {
           }}
         />
       )}
-      {mistake !== undefined && <span className="is-error">✗ {mistake}</span>}
-    </label>
+      {mistake !== undefined && (
+        <span id={`${id}-mistake`} className="is-error">
+          ✗ {mistake}
+        </span>
+      )}
+    </div>
   );
 }

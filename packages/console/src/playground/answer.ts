@@ -1,5 +1,5 @@
 /** A tool call as it has arrived. */
-export interface ToolCall {
+interface ToolCall {
   id: string;
   name: string;
   arguments: string;

@@ -1,217 +1,170 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
-import { postgresDatabases, postgresUrl } from "@heddle/control-plane/testing";
-import { startEngineHost } from "@heddle/embedded-clickhouse";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { finished, heddle, openHeddle, ownerKey } from "./heddle-process.js";
-import type { HeddleProcess } from "./heddle-process.js";
+import { finished, heddle, ownerKey } from "./heddle-process.js";
+import { controlPlanes, openReplicas, replicaNames } from "./replica-set.js";
+import type { ReplicaName, ReplicaSet } from "./replica-set.js";
 
-// Three services, each a process with a data directory of its own, share one ClickHouse, one control plane and one
-// directory of files. Clients use any of them.
+// Clients use any of three services, of which one works on the traces.
 
-const leaseMs = 3000;
-const names = ["a", "b", "c"] as const;
-type Name = (typeof names)[number];
+const names = replicaNames;
 
-const root = mkdtempSync(join(tmpdir(), "heddle-replicas-"));
-const databases = postgresUrl === undefined ? undefined : postgresDatabases(postgresUrl);
-afterAll(async () => {
-  await databases?.drop();
-  rmSync(root, { recursive: true, force: true });
-});
+describe.each(controlPlanes)(
+  "replicas that share a control plane on %s",
+  { timeout: 120_000 },
+  (_, makeControlPlane) => {
+    let set: ReplicaSet;
+    beforeAll(async () => (set = await openReplicas(makeControlPlane)), 60_000);
+    afterAll(async () => await set.remove());
 
-const sqlite = ["SQLite", async () => pathToFileURL(join(root, "control.db")).href] as const;
-const ends = databases === undefined ? [sqlite] : [sqlite, ["Postgres", () => databases.make()] as const];
+    const urlOf = (name: ReplicaName) => set.urlOf(name);
+    const writer = () => set.writer();
 
-describe.each(ends)("replicas that share a control plane on %s", { timeout: 120_000 }, (end, makeDatabase) => {
-  let engine: Awaited<ReturnType<typeof startEngineHost>>;
-  let databaseUrl: string;
-  let replicas: Record<Name, HeddleProcess>;
-  beforeAll(async () => {
-    engine = await startEngineHost({ directory: join(root, `engine-${end}`), listen: { port: 0 } });
-    const clickhouse = new URL(engine.url);
-    clickhouse.username = "default";
-    clickhouse.password = engine.password ?? "";
-    databaseUrl = await makeDatabase();
-    const env = {
-      HEDDLE_REPLICA_ADDRESS: "127.0.0.1",
-      HEDDLE_DATABASE_URL: databaseUrl,
-      HEDDLE_CLICKHOUSE_URL: clickhouse.href,
-      HEDDLE_BLOBS_URL: join(root, `blobs-${end}`),
-    };
-    const open = async (name: Name) => await openHeddle({ env, leaseMs, data: join(root, `${end}-${name}`) });
-    // The first works on the traces.
-    const a = await open("a");
-    const [b, c] = await Promise.all([open("b"), open("c")]);
-    replicas = { a, b, c };
-  });
-  afterAll(async () => {
-    for (const replica of Object.values(replicas ?? {})) await replica.remove();
-    await engine.close();
-  });
-
-  const urlOf = (name: Name) => replicas[name].url;
-  /** The replica that works on the traces, as its own log says. */
-  const writer = (): Name => {
-    const last = names.map((name) => ({
-      name,
-      at: replicas[name].log().lastIndexOf("This replica works on the traces"),
-    }));
-    const working = last.filter(
-      ({ name, at }) => replicas[name].pid() !== 0 && at > replicas[name].log().lastIndexOf("Requests go to"),
-    );
-    expect(working).toHaveLength(1);
-    return working[0]!.name;
-  };
-
-  test("what one acknowledges, every other one shows at once", async () => {
-    expect(writer()).toBe("a");
-    for (let i = 0; i < 60; i++) {
-      const [at, from] = [names[i % 3]!, names[(i + 1 + (i % 2)) % 3]!];
-      const id = `read-your-write-${i}`;
-      expect(await write(urlOf(at), "near", id)).toBe(200);
-      expect(await read(urlOf(from), "near", id)).toBe(200);
-      expect((await idsOf(urlOf(from), "near")).length).toBe(i + 1);
-    }
-  });
-
-  test("each takes every request: files, compressed bodies, downloads in parts, GraphQL, health", async () => {
-    const form = new FormData();
-    form.set("project_id", "local/near");
-    form.set("file", new Blob([new Uint8Array(300_000).fill(7)]), "sevens.bin");
-    const created = await fetch(`${urlOf("b")}/file/create`, {
-      method: "POST",
-      headers: { authorization },
-      body: form,
-    });
-    const { digest } = (await created.json()) as { digest: string };
-    const content = await post(urlOf("c"), "/file/content", { project_id: "local/near", digest });
-    expect(new Uint8Array(await content.arrayBuffer())).toEqual(new Uint8Array(300_000).fill(7));
-
-    const body = gzipSync(JSON.stringify(batchOf("zipped", "zipped-1")));
-    const zipped = { ...headers, "content-encoding": "gzip" };
-    expect((await fetch(`${urlOf("c")}/call/upsert_batch`, { method: "POST", headers: zipped, body })).status).toBe(
-      200,
-    );
-    expect(await idsOf(urlOf("b"), "zipped")).toEqual(["zipped-1"]);
-
-    const viewer = await post(urlOf("b"), "/graphql", { query: "{ viewer { username } }" });
-    expect(viewer.status).toBe(200);
-    for (const name of names) {
-      expect((await fetch(`${urlOf(name)}/v1/health`)).status).toBe(200);
-      const unknown = await fetch(`${urlOf(name)}/v1/models?project_id=local/near`);
-      expect(unknown.status).toBe(401);
-    }
-  });
-
-  test("an error is that of the replica that works: status, body, id of the request", async () => {
-    const request = { ...headers, "x-request-id": "asked-at-b" };
-    const response = await fetch(`${urlOf("b")}/calls/stream_query`, { method: "POST", headers: request, body: "{" });
-    expect(response.status).toBe(400);
-    expect(response.headers.get("x-request-id")).toBe("asked-at-b");
-    expect(await response.text()).toContain("not JSON");
-    const large = await fetch(`${urlOf("b")}/calls/stream_query`, {
-      method: "POST",
-      headers,
-      body: JSON.stringify({ project_id: "local/near", query: "x".repeat(40_000_000) }),
-    });
-    expect(large.status).toBe(413);
-  });
-
-  test("the command lists all of them, and the one that works", async () => {
-    const { code, out } = await finished(heddle(["members", "--json"], { HEDDLE_DATABASE_URL: databaseUrl }));
-    expect(code).toBe(0);
-    const members = JSON.parse(out) as { address: string; responds: boolean; works: boolean }[];
-    const expected = names.map((name) => ({ address: urlOf(name), responds: true, works: name === writer() }));
-    const listed = members.map(({ address, responds, works }) => ({ address, responds, works }));
-    expect(listed).toEqual(expect.arrayContaining(expected));
-    expect(listed).toHaveLength(3);
-  });
-
-  test("a request that says it was forwarded, and was not, is refused by each", async () => {
-    for (const name of names) {
-      for (const forged of ["127.0.0.1 abc", "", "10.0.0.1"]) {
-        const response = await fetch(`${urlOf(name)}/v1/models?project_id=local/near`, {
-          headers: { authorization, "heddle-forwarded": forged },
-        });
-        expect(response.status).toBe(401);
+    test("what one acknowledges, every other one shows at once", async () => {
+      expect(names).toContain(writer());
+      for (let i = 0; i < 60; i++) {
+        const [at, from] = [names[i % 3]!, names[(i + 1 + (i % 2)) % 3]!];
+        const id = `read-your-write-${i}`;
+        expect(await write(urlOf(at), "near", id)).toBe(200);
+        expect(await read(urlOf(from), "near", id)).toBe(200);
+        expect((await idsOf(urlOf(from), "near")).length).toBe(i + 1);
       }
-    }
-  });
-
-  test("a tail at one replica shows what is written at another", async () => {
-    const ending = new AbortController();
-    const tail = await fetch(`${urlOf("b")}/calls/tail`, {
-      method: "POST",
-      headers,
-      body: JSON.stringify({ project_id: "local/tailed" }),
-      signal: ending.signal,
     });
-    expect(tail.status).toBe(200);
-    let seen = "";
-    const reading = (async () => {
-      for await (const chunk of tail.body!.pipeThrough(new TextDecoderStream())) seen += chunk;
-    })().catch(() => undefined);
-    await write(urlOf("c"), "tailed", "tailed-1");
-    await expect.poll(() => seen).toContain("tailed-1");
-    ending.abort();
-    await reading;
-  });
 
-  test("one that ends in order hands over: no write fails that is sent once more after a 503", async () => {
-    const before = writer();
-    const load = new Load("ordered", () => names.filter((name) => name !== before).map(urlOf));
-    await delay(300);
-    expect((await replicas[before].end("SIGTERM")).code).toBe(0);
-    await expect.poll(() => load.acknowledgedNow()).toBeGreaterThan(20);
-    await load.end();
-    expect(load.failures).toEqual([]);
-    const after = writer();
-    expect(after).not.toBe(before);
-    for (const name of names.filter((each) => each !== before)) {
-      expect(await idsOf(urlOf(name), "ordered")).toEqual(expect.arrayContaining(load.acknowledged));
-    }
-    await replicas[before].start();
-    expect(await idsOf(urlOf(before), "ordered")).toEqual(expect.arrayContaining(load.acknowledged));
-  });
+    test("each takes every request: files, compressed bodies, downloads in parts, GraphQL, health", async () => {
+      const form = new FormData();
+      form.set("project_id", "local/near");
+      form.set("file", new Blob([new Uint8Array(300_000).fill(7)]), "sevens.bin");
+      const created = await fetch(`${urlOf("b")}/file/create`, {
+        method: "POST",
+        headers: { authorization },
+        body: form,
+      });
+      const { digest } = (await created.json()) as { digest: string };
+      const content = await post(urlOf("c"), "/file/content", { project_id: "local/near", digest });
+      expect(new Uint8Array(await content.arrayBuffer())).toEqual(new Uint8Array(300_000).fill(7));
 
-  test("one that is killed is replaced, and nothing that was acknowledged is lost or there twice", async () => {
-    const before = writer();
-    const load = new Load("killed", () => names.filter((name) => name !== before).map(urlOf));
-    await delay(300);
-    await replicas[before].end("SIGKILL");
-    await expect.poll(() => load.acknowledgedNow(), { timeout: 30_000 }).toBeGreaterThan(20);
-    await load.end();
-    expect(load.failures).toEqual([]);
-    for (const name of names.filter((each) => each !== before)) {
-      const ids = await idsOf(urlOf(name), "killed");
-      expect(ids).toEqual(expect.arrayContaining(load.acknowledged));
-      expect(new Set(ids).size).toBe(ids.length);
-    }
-    await replicas[before].start();
-    expect(writer()).not.toBe(before);
-  });
+      const body = gzipSync(JSON.stringify(batchOf("zipped", "zipped-1")));
+      const zipped = { ...headers, "content-encoding": "gzip" };
+      expect((await fetch(`${urlOf("c")}/call/upsert_batch`, { method: "POST", headers: zipped, body })).status).toBe(
+        200,
+      );
+      expect(await idsOf(urlOf("b"), "zipped")).toEqual(["zipped-1"]);
 
-  test("one that is stopped is replaced, and changes nothing when it goes on", async () => {
-    const before = writer();
-    const others = names.filter((name) => name !== before);
-    process.kill(replicas[before].pid(), "SIGSTOP");
-    const late = write(urlOf(before), "stopped", "sent-to-the-stopped").catch(() => 0);
-    await expect.poll(() => write(urlOf(others[0]!), "stopped", "one"), { timeout: 40_000 }).toBe(200);
-    const ended = replicas[before].ended();
-    process.kill(replicas[before].pid(), "SIGCONT");
-    expect(await late).not.toBe(200);
-    expect((await ended).code).toBe(1);
-    expect(replicas[before].log()).toContain("was taken over by");
-    for (const name of others) expect(await idsOf(urlOf(name), "stopped")).toEqual(["one"]);
-    await replicas[before].start();
-    expect(await idsOf(urlOf(before), "stopped")).toEqual(["one"]);
-  });
-});
+      const viewer = await post(urlOf("b"), "/graphql", { query: "{ viewer { username } }" });
+      expect(viewer.status).toBe(200);
+      for (const name of names) {
+        expect((await fetch(`${urlOf(name)}/v1/health`)).status).toBe(200);
+        const unknown = await fetch(`${urlOf(name)}/v1/models?project_id=local/near`);
+        expect(unknown.status).toBe(401);
+      }
+    });
+
+    test("an error is that of the replica that works: status, body, id of the request", async () => {
+      const request = { ...headers, "x-request-id": "asked-at-b" };
+      const response = await fetch(`${urlOf("b")}/calls/stream_query`, { method: "POST", headers: request, body: "{" });
+      expect(response.status).toBe(400);
+      expect(response.headers.get("x-request-id")).toBe("asked-at-b");
+      expect(await response.text()).toContain("not JSON");
+      const large = await fetch(`${urlOf("b")}/calls/stream_query`, {
+        method: "POST",
+        headers,
+        body: JSON.stringify({ project_id: "local/near", query: "x".repeat(40_000_000) }),
+      });
+      expect(large.status).toBe(413);
+    });
+
+    test("the command lists all of them, and the one that works", async () => {
+      const { code, out } = await finished(heddle(["members", "--json"], { HEDDLE_DATABASE_URL: set.databaseUrl }));
+      expect(code).toBe(0);
+      const members = JSON.parse(out) as { address: string; responds: boolean; works: boolean }[];
+      const expected = names.map((name) => ({ address: urlOf(name), responds: true, works: name === writer() }));
+      const listed = members.map(({ address, responds, works }) => ({ address, responds, works }));
+      expect(listed).toEqual(expect.arrayContaining(expected));
+      expect(listed).toHaveLength(3);
+    });
+
+    test("a request that says it was forwarded, and was not, is refused by each", async () => {
+      for (const name of names) {
+        for (const forged of ["127.0.0.1 abc", "", "10.0.0.1"]) {
+          const response = await fetch(`${urlOf(name)}/v1/models?project_id=local/near`, {
+            headers: { authorization, "heddle-forwarded": forged },
+          });
+          expect(response.status).toBe(401);
+        }
+      }
+    });
+
+    test("a tail at one replica shows what is written at another", async () => {
+      const ending = new AbortController();
+      const tail = await fetch(`${urlOf("b")}/calls/tail`, {
+        method: "POST",
+        headers,
+        body: JSON.stringify({ project_id: "local/tailed" }),
+        signal: ending.signal,
+      });
+      expect(tail.status).toBe(200);
+      let seen = "";
+      const reading = (async () => {
+        for await (const chunk of tail.body!.pipeThrough(new TextDecoderStream())) seen += chunk;
+      })().catch(() => undefined);
+      await write(urlOf("c"), "tailed", "tailed-1");
+      await expect.poll(() => seen).toContain("tailed-1");
+      ending.abort();
+      await reading;
+    });
+
+    test("one that ends in order hands over: no write fails that is sent once more after a 503", async () => {
+      const before = writer();
+      const load = new Load("ordered", () => names.filter((name) => name !== before).map(urlOf));
+      await delay(300);
+      expect((await set.replicas[before].end("SIGTERM")).code).toBe(0);
+      await expect.poll(() => load.acknowledgedNow()).toBeGreaterThan(20);
+      await load.end();
+      expect(load.failures).toEqual([]);
+      const after = writer();
+      expect(after).not.toBe(before);
+      for (const name of names.filter((each) => each !== before)) {
+        expect(await idsOf(urlOf(name), "ordered")).toEqual(expect.arrayContaining(load.acknowledged));
+      }
+      await set.replicas[before].start();
+      expect(await idsOf(urlOf(before), "ordered")).toEqual(expect.arrayContaining(load.acknowledged));
+    });
+
+    test("one that is killed is replaced, and nothing that was acknowledged is lost or there twice", async () => {
+      const before = writer();
+      const load = new Load("killed", () => names.filter((name) => name !== before).map(urlOf));
+      await delay(300);
+      await set.replicas[before].end("SIGKILL");
+      await expect.poll(() => load.acknowledgedNow(), { timeout: 30_000 }).toBeGreaterThan(20);
+      await load.end();
+      expect(load.failures).toEqual([]);
+      for (const name of names.filter((each) => each !== before)) {
+        const ids = await idsOf(urlOf(name), "killed");
+        expect(ids).toEqual(expect.arrayContaining(load.acknowledged));
+        expect(new Set(ids).size).toBe(ids.length);
+      }
+      await set.replicas[before].start();
+      expect(writer()).not.toBe(before);
+    });
+
+    test("one that is stopped is replaced, and changes nothing when it goes on", async () => {
+      const before = writer();
+      const others = names.filter((name) => name !== before);
+      process.kill(set.replicas[before].pid(), "SIGSTOP");
+      const late = write(urlOf(before), "stopped", "sent-to-the-stopped").catch(() => 0);
+      await expect.poll(() => write(urlOf(others[0]!), "stopped", "one"), { timeout: 40_000 }).toBe(200);
+      const ended = set.replicas[before].ended();
+      process.kill(set.replicas[before].pid(), "SIGCONT");
+      expect(await late).not.toBe(200);
+      expect((await ended).code).toBe(1);
+      expect(set.replicas[before].log()).toContain("was taken over by");
+      for (const name of others) expect(await idsOf(urlOf(name), "stopped")).toEqual(["one"]);
+      await set.replicas[before].start();
+      expect(await idsOf(urlOf(before), "stopped")).toEqual(["one"]);
+    });
+  },
+);
 
 const authorization = `Bearer ${ownerKey}`;
 const headers = { authorization, "content-type": "application/json" };

@@ -23,8 +23,9 @@ export interface Wire {
   slowestMs(): number;
 }
 
-/** Plain requests without any retry, as the owner. */
-export function wire(url: string): Wire {
+/** Plain requests without any retry, as the owner; each to the URL, or to the one that is named for it. */
+export function wire(url: string | (() => string)): Wire {
+  const base = typeof url === "string" ? () => url : url;
   let hung = 0;
   let slowest = 0;
 
@@ -36,7 +37,7 @@ export function wire(url: string): Wire {
       return ms;
     };
     try {
-      const response = await fetch(`${url}${path}`, { ...init, signal: AbortSignal.timeout(timeoutMs) });
+      const response = await fetch(`${base()}${path}`, { ...init, signal: AbortSignal.timeout(timeoutMs) });
       const text = await response.text();
       return { status: response.status, text, headers: response.headers, ms: spent() };
     } catch (error) {

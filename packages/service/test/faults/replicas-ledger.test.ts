@@ -1,0 +1,81 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { check } from "./check.js";
+import { openLedger } from "./ledger.js";
+import { random } from "./random.js";
+import { controlPlanes, openReplicas, replicaNames } from "./replica-set.js";
+import type { ReplicaName, ReplicaSet } from "./replica-set.js";
+import { wire } from "./wire.js";
+import { writeAll } from "./writers.js";
+
+// Every kind of write goes on at random replicas while random ones are killed, suspended and ended; `pnpm faults` has
+// twenty rounds, the suite three.
+const rounds = Number(process.env["FAULT_ROUNDS"] ?? 3);
+const seed = Number(process.env["FAULT_SEED"] ?? 4680);
+
+describe.each(controlPlanes)("replicas with a control plane on %s", (_, makeControlPlane) => {
+  let set: ReplicaSet;
+  beforeAll(async () => (set = await openReplicas(makeControlPlane)), 60_000);
+  afterAll(async () => await set.remove());
+
+  const troubles: Record<string, (name: ReplicaName) => Promise<void>> = {
+    async "kill -9"(name) {
+      await set.replicas[name].end("SIGKILL");
+      await delay(1000);
+    },
+    async SIGTERM(name) {
+      await set.replicas[name].end("SIGTERM");
+    },
+    async SIGSTOP(name) {
+      const replica = set.replicas[name];
+      const wasWriter = set.writer() === name;
+      process.kill(replica.pid(), "SIGSTOP");
+      await delay(6000);
+      process.kill(replica.pid(), "SIGCONT");
+      // A former writer ends by itself.
+      if (wasWriter) expect((await replica.ended()).code).toBe(1);
+      else await replica.end("SIGTERM");
+    },
+  };
+
+  test(
+    "nothing that one acknowledged is lost, doubled or split, whatever ends which of them, at any of them",
+    async () => {
+      const next = random(seed);
+      const ledger = openLedger();
+      const projectId = "faults/replicas";
+      const up = new Set<ReplicaName>(replicaNames);
+      const anyUp = () => set.urlOf([...up][Math.floor(next() * up.size)]!);
+      const client = wire(anyUp);
+      let stopped = false;
+      const writers = writeAll({ wire: client, project_id: projectId, ledger, random: next, stopped: () => stopped });
+      writers.catch(() => undefined);
+      const acked = () => [...ledger.acked().values()].reduce((sum, n) => sum + n, 0);
+      const done: string[] = [];
+      for (let round = 0; round < rounds; round++) {
+        const names = Object.keys(troubles);
+        // Each kind once, and then any; the replica that works, and then any.
+        const trouble = names[round < names.length ? round : Math.floor(next() * names.length)]!;
+        const name = round % 2 === 0 ? set.writer() : replicaNames[Math.floor(next() * 3)]!;
+        await delay(500 + next() * 500);
+        done.push(`${trouble} of ${name}`);
+        up.delete(name);
+        await troubles[trouble]!(name);
+        const before = acked();
+        // The others take writes again.
+        await expect.poll(acked, { timeout: 40_000, interval: 100 }).toBeGreaterThan(before + 20);
+        await set.replicas[name].start();
+        up.add(name);
+      }
+      stopped = true;
+      await writers;
+      for (const name of replicaNames) {
+        const { missing, doubled, wrong, ...counts } = await check(wire(set.urlOf(name)), projectId, ledger);
+        console.log(`${done.join(", ")}; at ${name}: ${counts.acked} acked, ${counts.checked} checked`);
+        expect({ missing, doubled, wrong }, name).toEqual({ missing: [], doubled: [], wrong: [] });
+      }
+      expect(acked()).toBeGreaterThan(100);
+    },
+    60_000 + rounds * 60_000,
+  );
+});

@@ -1,3 +1,5 @@
+import { createRequire } from "node:module";
+import { noticesOf } from "@heddle/tools/notices";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 import type { Plugin } from "vite";
@@ -20,11 +22,30 @@ const preloadFonts: Plugin = {
   },
 };
 
+const { resolve } = createRequire(import.meta.url);
+/** They are loaded by style sheets, which are no modules of a bundle. */
+const fonts = ["@fontsource-variable/ibm-plex-sans", "@fontsource/ibm-plex-mono"];
+
+/** What the licences of the bundled libraries and fonts ask for. */
+const thirdPartyNotices: Plugin = {
+  name: "third-party-notices",
+  generateBundle(_, bundle) {
+    const chunks = Object.values(bundle).filter((file) => file.type === "chunk");
+    const modules = chunks.flatMap((chunk) => Object.keys(chunk.modules)).filter((id) => !id.startsWith("\0"));
+    const manifests = fonts.map((name) => resolve(`${name}/package.json`));
+    this.emitFile({
+      type: "asset",
+      fileName: "THIRD_PARTY_NOTICES.txt",
+      source: noticesOf([...modules, ...manifests]),
+    });
+  },
+};
+
 export default defineConfig({
   root: import.meta.dirname,
   // Addresses follow from the `base` element of the page, so that any prefix of a proxy works.
   base: "./",
-  plugins: [react(), preloadFonts],
+  plugins: [react(), preloadFonts, thirdPartyNotices],
   resolve: { conditions: ["@heddle/source", "browser", "module", "import"] },
   build: {
     outDir: "dist/site",

@@ -51,3 +51,11 @@ describe.each(Object.entries(tarballs))("%s", (name, tarball) => {
     expect(found).toEqual([]);
   });
 });
+
+test.each([
+  ["@heddle/client", "dist/THIRD_PARTY_NOTICES.txt", ["openapi-fetch"]],
+  ["@heddle/console", "dist/site/THIRD_PARTY_NOTICES.txt", ["react", "react-dom", "@fontsource/ibm-plex-mono"]],
+])("%s has the licences of what it contains", (name, file, libraries) => {
+  const notices = readFileSync(join(project, "node_modules", name, file), "utf8");
+  for (const library of libraries) expect(notices).toMatch(new RegExp(`^${library} \\d+\\.\\d+\\.\\d+, \\S+$`, "m"));
+});

@@ -109,7 +109,7 @@ export function Rollouts({ projectId, job, at, onAt }: Props) {
       )}
       {rollout !== undefined && (
         <div className="rollouts">
-          <div className="rollouts-list">
+          <div className="rollouts-list" style={{ height: (count + 1.5) * 28 }}>
             <VirtualGrid
               label="Rollouts of the job"
               columns={columns}

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { useMedia } from "../../ui/use-media.js";
 import { visibleLine } from "../../ui/visible-text.js";
 import { formatNumber } from "../numbers.js";
-import { columnsOf, nearest, smoothed } from "./series.js";
+import { columnsOf, extentOf, nearest, smoothed } from "./series.js";
 import type { Column, Series } from "./series.js";
 
 const [height, margin] = [88, 4];
@@ -51,9 +51,7 @@ export function Curve({ series, range, cursor, isSmooth, version, onCursor, onPi
     element.width = width * scale;
     element.height = height * scale;
     context.scale(scale, scale);
-    const known = columns.filter((column) => column !== undefined);
-    const least = known.reduce((low, column) => Math.min(low, column.least), Infinity);
-    const greatest = known.reduce((high, column) => Math.max(high, column.greatest), -Infinity);
+    const [least, greatest] = extentOf(columns) ?? [0, 0];
     const yOf = (y: number) =>
       greatest === least ? height / 2 : height - margin - ((y - least) / (greatest - least)) * (height - 2 * margin);
     const style = getComputedStyle(element);
@@ -66,6 +64,7 @@ export function Curve({ series, range, cursor, isSmooth, version, onCursor, onPi
     return box === undefined ? range[0] : range[0] + ((clientX - box.left) / box.width) * (range[1] - range[0]);
   };
   const value = ys[shown];
+  const extent = useMemo(() => extentOf(columns), [columns]);
   const left = (((xs[shown] ?? range[0]) - range[0]) / (range[1] - range[0] || 1)) * 100;
   return (
     <figure className="curve">
@@ -82,6 +81,12 @@ export function Curve({ series, range, cursor, isSmooth, version, onCursor, onPi
         onClick={({ clientX }) => onPick(xs[nearest(xs, xAt(clientX))] ?? range[0])}
       >
         <canvas ref={canvas} style={{ height }} aria-hidden />
+        {extent !== undefined && extent[0] < extent[1] && (
+          <>
+            <span className="curve-extent">{formatNumber(extent[1])}</span>
+            <span className="curve-extent is-least">{formatNumber(extent[0])}</span>
+          </>
+        )}
         {cursor !== undefined && <span className="curve-cursor" style={{ left: `${left}%` }} />}
       </div>
     </figure>
@@ -98,6 +103,7 @@ function drawLine(
   context.strokeStyle = colour;
   context.fillStyle = colour;
   context.beginPath();
+  const isSparse = columns.filter((column) => column !== undefined).length < mostDots;
   let points = 0;
   for (const [x, column] of columns.entries()) {
     if (column === undefined) continue;
@@ -106,7 +112,15 @@ function drawLine(
     context.lineTo(x + 0.5, yOf(column.least));
     context.lineTo(x + 0.5, yOf(column.greatest));
     context.lineTo(x + 0.5, yOf(column.last));
-    if (columns.length > 0 && points < 40) context.fillRect(x - 0.5, yOf(column.last) - 1, 2, 2);
+    if (isSparse) dot(context, x + 0.5, yOf(column.last));
   }
   context.stroke();
+}
+
+/** Beyond this many points of a curve the line alone says where they are. */
+const mostDots = 40;
+const dotSize = 5;
+
+function dot(context: CanvasRenderingContext2D, x: number, y: number): void {
+  context.fillRect(x - dotSize / 2, y - dotSize / 2, dotSize, dotSize);
 }

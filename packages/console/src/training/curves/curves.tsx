@@ -9,7 +9,7 @@ import { visibleLine } from "../../ui/visible-text.js";
 import { formatNumber } from "../numbers.js";
 import { curvesCommands } from "../training-commands.js";
 import { Curve } from "./curve.js";
-import { axes, axisTitles, nearest, seriesOfCheckpoints } from "./series.js";
+import { axes, axisTitles, nearest, seriesOfCheckpoints, rangeOf } from "./series.js";
 import type { Axis, Series } from "./series.js";
 import { useJobSeries } from "./use-job-series.js";
 import "./curves.css";
@@ -42,7 +42,7 @@ export function Curves({ job, checkpoints, axis, onAxis, onStep }: Props) {
     const x = xs[Math.max(0, Math.min(xs.length - 1, index + by))];
     if (x !== undefined) setCursor(x);
   };
-  const range = [xs[0] ?? 0, xs.at(-1) ?? 1] as const;
+  const range = rangeOf(xs);
   const any = xs.length > 0;
   useCommands({ scope: "Curves" }, curvesCommands, {
     next: any ? () => move(1) : undefined,

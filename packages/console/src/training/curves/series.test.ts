@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { columnsOf, JobSeries, nearest, seriesOfCheckpoints, smoothed } from "./series.js";
+import { columnsOf, extentOf, JobSeries, nearest, rangeOf, seriesOfCheckpoints, smoothed } from "./series.js";
 
 const created = "2026-01-01T00:00:00Z";
 
@@ -59,4 +59,12 @@ test("the cursor takes the nearest point", () => {
 test("smoothing begins at the first value and follows slowly", () => {
   expect(smoothed([2, 2, 2])).toEqual([2, 2, 2].map((value) => expect.closeTo(value)));
   expect(smoothed([0, 1])[1]).toBeCloseTo(0.526, 3);
+});
+
+test("a single point is in the middle of its axis, and what is drawn has a least and a greatest value", () => {
+  expect(rangeOf([7])).toEqual([6.5, 7.5]);
+  expect(rangeOf([1, 2, 9])).toEqual([1, 9]);
+  expect(rangeOf([])).toEqual([0, 1]);
+  expect(extentOf(columnsOf({ xs: [0, 1, 2], ys: [3, -1, 2] }, [0, 2], 10))).toEqual([-1, 3]);
+  expect(extentOf([undefined])).toBeUndefined();
 });

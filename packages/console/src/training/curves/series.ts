@@ -79,6 +79,12 @@ export function nearest(xs: readonly number[], x: number): number {
   return before >= 0 && x - (xs[before] ?? 0) <= (xs[low] ?? 0) - x ? before : low < xs.length ? low : -1;
 }
 
+/** What an axis runs over: a single point is in its middle. */
+export function rangeOf(xs: readonly number[]): readonly [number, number] {
+  const [least, greatest] = [xs[0] ?? 0, xs.at(-1) ?? 1];
+  return least === greatest ? [least - 0.5, greatest + 0.5] : [least, greatest];
+}
+
 /** An exponential mean of the values before each, corrected for its beginning. */
 export function smoothed(ys: readonly number[], weight = 0.9): number[] {
   let [sum, of] = [0, 0];
@@ -95,6 +101,17 @@ export interface Column {
   last: number;
   least: number;
   greatest: number;
+}
+
+/** The least and the greatest value that is drawn; undefined where nothing is. */
+export function extentOf(columns: readonly (Column | undefined)[]): readonly [number, number] | undefined {
+  let [low, high] = [Infinity, -Infinity];
+  for (const column of columns) {
+    if (column === undefined) continue;
+    low = Math.min(low, column.least);
+    high = Math.max(high, column.greatest);
+  }
+  return low > high ? undefined : [low, high];
 }
 
 /** The least and the greatest value of each column of pixels, so that no peak is lost; undefined where it has no point. */

@@ -225,7 +225,10 @@ test("the manifests of replicas fit together, and name every setting that replic
   expect(spec.selector.matchLabels).toEqual(spec.template.metadata.labels);
   const budget = readYaml("kubernetes-replicas/pod-disruption-budget.yaml") as Pick<Deployment, "spec">;
   expect(budget.spec.selector.matchLabels).toEqual(spec.template.metadata.labels);
-  expect(read(deploy, "kubernetes-replicas/service.yaml")).toBe(read(deploy, "kubernetes/service.yaml"));
+  // Replicas are pods of the namespace for one another.
+  for (const same of ["service.yaml", "network-policy.yaml"]) {
+    expect(read(deploy, "kubernetes-replicas", same)).toBe(read(deploy, "kubernetes", same));
+  }
   expect(spec.template.spec.enableServiceLinks).toBe(false);
   expect(spec.template.spec.terminationGracePeriodSeconds).toBeGreaterThan(10);
   expect(container?.ports.map(({ containerPort }) => String(containerPort))).toEqual(ports);

@@ -20,14 +20,15 @@ interface Props<Row> {
   count: number;
   row: (index: number) => Row | undefined;
   /** Which rows are asked for, whenever that changes. */
-  onWant: (first: number, end: number) => void;
+  onWant?: (first: number, end: number) => void;
   /** The row under the cursor; -1 without one. */
   current: number;
   onCurrent: (index: number) => void;
   onOpen: (index: number) => void;
-  prepended: number;
+  /** Rows that came in front of the first one since the beginning. */
+  prepended?: number;
   /** Another one is another list: it begins at its beginning, or where `atEnd` says so, at its end. */
-  generation: number;
+  generation?: number;
   atEnd?: boolean;
   /** How many rows there are in all, where that is known. */
   total?: number | undefined;
@@ -48,8 +49,8 @@ export function VirtualGrid<Row>({
   current,
   onCurrent,
   onOpen,
-  prepended,
-  generation,
+  prepended = 0,
+  generation = 0,
   atEnd = false,
   total,
   isOld = false,
@@ -59,7 +60,7 @@ export function VirtualGrid<Row>({
   const id = useId();
   const { first, end } = useRowWindow(scroller, count, height);
   useStableScroll(scroller, prepended, height);
-  useEffect(() => onWant(first, end), [onWant, first, end, count, generation]);
+  useEffect(() => onWant?.(first, end), [onWant, first, end, count, generation]);
   const shown = useRef(generation);
   useLayoutEffect(() => {
     if (shown.current === generation || scroller.current === null) return;

@@ -137,8 +137,6 @@ export function NamesList({ projectId, kind }: { projectId: string; kind: Kind }
           current={current}
           onCurrent={setCurrent}
           onOpen={open}
-          prepended={0}
-          generation={0}
           total={hasNextPage ? undefined : shown.length}
         />
       )}

@@ -85,8 +85,6 @@ export function Rows({ projectId, digest }: { projectId: string; digest: string 
             current={current}
             onCurrent={setCurrent}
             onOpen={setCurrent}
-            prepended={0}
-            generation={0}
             total={total}
           />
           {shown !== undefined && (

@@ -86,12 +86,9 @@ export function QueuesScreen() {
           columns={columns}
           count={count}
           row={row}
-          onWant={wantNothing}
           current={current}
           onCurrent={setCurrent}
           onOpen={open}
-          prepended={0}
-          generation={0}
           total={count}
         />
       )}
@@ -113,9 +110,6 @@ export function QueuesScreen() {
     </main>
   );
 }
-
-/** All rows are there. */
-const wantNothing = () => undefined;
 
 function Empty({ projectId }: { projectId: string }) {
   return (

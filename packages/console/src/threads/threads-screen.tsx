@@ -126,21 +126,15 @@ export function ThreadsScreen() {
           columns={columns}
           count={count}
           row={row}
-          onWant={wantNothing}
           current={current}
           onCurrent={setCurrent}
           onOpen={open}
-          prepended={0}
-          generation={0}
           total={count}
         />
       )}
     </main>
   );
 }
-
-/** All rows are there. */
-const wantNothing = () => undefined;
 
 function Empty({ projectId, hasPeriod }: { projectId: string; hasPeriod: boolean }) {
   return (

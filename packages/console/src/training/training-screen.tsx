@@ -113,12 +113,9 @@ export function TrainingScreen() {
             columns={columns}
             count={count}
             row={row}
-            onWant={wantNothing}
             current={current}
             onCurrent={setCurrent}
             onOpen={open}
-            prepended={0}
-            generation={0}
             total={count}
           />
         </div>
@@ -146,9 +143,6 @@ export function TrainingScreen() {
     </main>
   );
 }
-
-/** All rows are there. */
-const wantNothing = () => undefined;
 
 function jobsAsCurl(projectId: string, status: string | undefined): string {
   const query = new URLSearchParams({ project_id: projectId, limit: "100", ...(status !== undefined && { status }) });

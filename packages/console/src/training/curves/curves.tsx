@@ -145,12 +145,9 @@ function PointsTable({ all, xs, title, current, onCurrent }: TableProps) {
         columns={columns}
         count={xs.length}
         row={row}
-        onWant={wantNothing}
         current={current}
         onCurrent={onCurrent}
         onOpen={onCurrent}
-        prepended={0}
-        generation={0}
         total={xs.length}
       />
     </div>
@@ -172,6 +169,3 @@ function ValueAt({ series: { xs, ys }, x }: { series: Series; x: number }) {
   const value = xs[index] === x ? ys[index] : undefined;
   return value === undefined ? undefined : <span title={String(value)}>{formatNumber(value)}</span>;
 }
-
-/** All rows are there. */
-const wantNothing = () => undefined;

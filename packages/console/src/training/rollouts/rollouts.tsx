@@ -115,12 +115,9 @@ export function Rollouts({ projectId, job, at, onAt }: Props) {
               columns={columns}
               count={count}
               row={row}
-              onWant={wantNothing}
               current={current}
               onCurrent={setCurrent}
               onOpen={setCurrent}
-              prepended={0}
-              generation={0}
               total={count}
             />
           </div>
@@ -136,9 +133,6 @@ export function Rollouts({ projectId, job, at, onAt }: Props) {
     </section>
   );
 }
-
-/** All rows are there. */
-const wantNothing = () => undefined;
 
 const figure = (id: string, title: string, width: number, cell: Column<Rollout>["cell"]): Column<Rollout> => ({
   id,

@@ -12,6 +12,18 @@ export function addCopyButtons(): void {
   }
 }
 
+/** Adds a button to the path that the page of an operation begins with. */
+export function addPathCopy(): void {
+  for (const path of document.querySelectorAll<HTMLElement>("h1 + ul .request > span:last-child")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy-path";
+    button.textContent = "Copy path";
+    button.addEventListener("click", () => void copyFrom(button, () => Promise.resolve(path.innerText)));
+    path.parentElement?.after(" ", button);
+  }
+}
+
 /** Shows the button that copies the Markdown of the page. Pages that are opened from a file cannot read it. */
 export function enablePageCopy(button: HTMLButtonElement): void {
   const source = button.dataset["source"];

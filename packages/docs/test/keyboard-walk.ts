@@ -86,6 +86,10 @@ export async function walkByKeyboard(page: Page, { apiKey, isPhone, pictures }: 
     await waitUntil("/^200.* lines, /.test(document.querySelector('.try .status').textContent)");
   });
   await step("the theme is chosen and kept", async () => {
+    if (isPhone) {
+      await focusOn(".menu-button");
+      await keyboard.press("Enter");
+    }
     await focusOn(".theme select");
     await keyboard.type("Dark");
     await waitUntil("document.documentElement.dataset.theme === 'dark'");
@@ -96,7 +100,7 @@ export async function walkByKeyboard(page: Page, { apiKey, isPhone, pictures }: 
     await step("the menu opens", async () => {
       await focusOn(".menu-button");
       await keyboard.press("Enter");
-      await page.waitForSelector("#menu.open", { timeout });
+      await page.waitForSelector("body.menu-open #menu", { timeout });
       await picture("menu");
     });
   }

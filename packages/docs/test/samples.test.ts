@@ -23,17 +23,18 @@ function referenceSamples(): Record<string, string> {
   return Object.fromEntries(programs);
 }
 
-/** Paths of the guides. */
+/** Paths of the guides, and of the first lines on the first page. */
 const guides = readdirSync(join(docs, "guides"), { recursive: true, encoding: "utf8" })
   .filter((name) => name.endsWith(".md"))
-  .map((name) => join(docs, "guides", name));
+  .map((name) => join(docs, "guides", name))
+  .concat(join(docs, "template/first-lines.md"));
 
 /** Every TypeScript block of the guides that is not a file of its own, as `<guide>-<number>.ts`. */
 function guideSamples(): Record<string, string> {
   const found: Record<string, string> = {};
   for (const guide of guides) {
     const text = readFileSync(guide, "utf8");
-    const blocks = [...text.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, code]) => code!);
+    const blocks = [...text.matchAll(/^```ts(?! file=).*\n([^]*?)^```$/gm)].map(([, code]) => code!);
     for (const [index, code] of blocks.entries()) found[`${basename(guide, ".md")}-${index + 1}.ts`] = code;
   }
   return found;

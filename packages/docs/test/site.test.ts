@@ -137,7 +137,36 @@ describe("pages", () => {
   });
 });
 
-test("guides of one subject are a group of the menu, of which the landing page has the first", () => {
+test("the first page has install, six lines of code, four groups with their guides, and the loop", () => {
+  const page = read("index.html");
+  const [, groups = ""] = /<div class="groups">([^]*?)<\/div>/.exec(page) ?? [];
+  expect([...groups.matchAll(/<h2>(.*?)<\/h2>/g)].map(([, title]) => title)).toEqual([
+    "Trace",
+    "Evaluate",
+    "Train",
+    "Operate",
+  ]);
+  expect(groups).toMatch(/href="guides\/train-with-rewards.html">Train with rewards \(RL\)</);
+  const [, code = ""] = /data-title="TypeScript"[^]*?<code>([^]*?)<\/code>/.exec(page) ?? [];
+  expect(code.trim().split("\n")).toHaveLength(6);
+  expect(page.indexOf("packages/client.tgz")).toBeLessThan(page.indexOf('<div class="groups">'));
+  expect(page).toMatch(/<svg[^>]* role="img" aria-label="Calls are judged/);
+});
+
+test("an operation has its method before the title, in the menu and before its path", () => {
+  const html = read("tracing/call-read.html");
+  expect(html).toContain('<h1><span class="badge post">POST</span> Read a call</h1>');
+  expect(html).toContain('<code class="request"><span class="badge post">POST</span> <span>/call/read</span></code>');
+  expect(html).toMatch(/href="call-start.html">Start a call <span class="badge post">/);
+});
+
+test("every address of the page for lost readers begins with ./, so that it works at any depth", () => {
+  const addresses = [...read("404.html").matchAll(/(?:href|src|data-root|data-index)="([^"]*)"/g)].map(([, to]) => to);
+  expect(addresses.length).toBeGreaterThan(10);
+  expect(addresses.filter((to) => !to!.startsWith("./") && to !== "#main")).toEqual([]);
+});
+
+test("guides of one subject are a group of the menu; groups that are not about one thing are not on the first page", () => {
   const page = read("guides/integrations/openai.html");
   expect(page).toMatch(/<details open><summary>Integrations<\/summary>[^]*?href="litellm.html"/);
   expect(page).toContain('href="../opentelemetry.html"');

@@ -7,8 +7,8 @@ import { readModel } from "../model/read-model.js";
 import { readExactExamples } from "../samples/exact-examples.js";
 import { bundleScripts } from "./assets.js";
 import { changelogMarkdown } from "./changelog.js";
-import { readGuides } from "./guides.js";
-import type { Guide, GuideGroup } from "./guides.js";
+import { readGuides, withInstall } from "./guides.js";
+import type { GuideGroup } from "./guides.js";
 import { createCodeHighlighter } from "./highlight.js";
 import type { Highlighter } from "./highlight.js";
 import { llmsText } from "./llms.js";
@@ -68,22 +68,26 @@ export async function buildDocs({
       markdown: changelogMarkdown(resolve(docs, "../..")),
     }),
   ];
+  const first = withInstall(readFileSync(join(template, "first-lines.md"), "utf8"), published);
   const files: Files = { "llms.txt": llmsText(sections, models) };
-  Object.assign(files, renderSite(sections, { template, policy, scripts, highlighter }));
+  Object.assign(files, renderSite(sections, { template, policy, scripts, highlighter, first }));
   for (const model of models) Object.assign(files, openApiFiles(spec, model));
   await writeSite(output, files);
 }
 
-function guidesSection(guides: readonly (Guide | GuideGroup)[]): Section {
-  const path = ({ name }: Guide) => `guides/${name}`;
-  const entry = (guide: Guide) => ({ title: guide.title, path: path(guide) });
-  const all = guides.flatMap((guide) => ("guides" in guide ? guide.guides : [guide]));
+/** Groups of more guides than this are closed in the menu, but where one of them is read. */
+const maxOpenGuides = 9;
+
+function guidesSection(groups: readonly GuideGroup[]): Section {
+  const path = (name: string) => `guides/${name}`;
   return {
     title: "Guides",
-    menu: guides.map((guide) =>
-      "guides" in guide ? { title: guide.title, entries: guide.guides.map(entry) } : entry(guide),
-    ),
-    pages: all.map((guide) => ({ ...guide, path: path(guide) })),
+    menu: groups.map(({ guides, ...group }) => ({
+      ...group,
+      open: guides.length <= maxOpenGuides,
+      entries: guides.map(({ name, title }) => ({ title, path: path(name) })),
+    })),
+    pages: groups.flatMap(({ guides }) => guides).map((guide) => ({ ...guide, path: path(guide.name) })),
   };
 }
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { plainText } from "./page/markdown-text.js";
 
-export interface Guide {
+interface Guide {
   /** Path of the file below `guides/`, without extension; its address on the site. */
   name: string;
   title: string;
@@ -15,6 +15,8 @@ export interface Guide {
 /** Guides of one subject, under a title of their own in the menu. */
 export interface GuideGroup {
   title: string;
+  /** One sentence. Groups that have it are on the first page. */
+  about?: string;
   guides: Guide[];
 }
 
@@ -22,30 +24,34 @@ export interface GuideGroup {
 const servedClient = "http://127.0.0.1:4680/packages/client.tgz";
 
 /**
- * Reads the guides below `guides/` in the order of `guides/order.json`, which has to name each of them. With `published`, they
+ * Reads the guides below `guides/` in the groups and order of `guides/order.json`, which has to name each of them. With `published`, they
  * install the client from the registry of npm.
  */
-export function readGuides(docs: string, published: boolean): (Guide | GuideGroup)[] {
+export function readGuides(docs: string, published: boolean): GuideGroup[] {
   const directory = join(docs, "guides");
-  const order = JSON.parse(readFileSync(join(directory, "order.json"), "utf8")) as (string | GroupOrder)[];
+  const order = JSON.parse(readFileSync(join(directory, "order.json"), "utf8")) as GroupOrder[];
   const files = readdirSync(directory, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".md"));
-  const named = new Set(order.flatMap((entry) => (typeof entry === "string" ? [entry] : entry.guides)));
+  const named = new Set(order.flatMap(({ guides }) => guides));
   const forgotten = files.filter((file) => !named.has(file.slice(0, -3)));
   if (forgotten.length > 0) throw new Error(`guides/order.json does not name ${forgotten.join(", ")}`);
   const guide = (name: string) => parseGuide(name, join(directory, `${name}.md`), published);
-  return order.map((entry) =>
-    typeof entry === "string" ? guide(entry) : { title: entry.title, guides: entry.guides.map(guide) },
-  );
+  return order.map(({ guides, ...group }) => ({ ...group, guides: guides.map((name) => guide(name)) }));
 }
 
 interface GroupOrder {
   title: string;
+  about?: string;
   guides: string[];
+}
+
+/** Text that installs the client from the service, or with `published` from the registry of npm. */
+export function withInstall(text: string, published: boolean): string {
+  return published ? text.replaceAll(servedClient, "@heddle/client") : text;
 }
 
 function parseGuide(name: string, file: string, published: boolean): Guide {
   const text = inlineExamples(readFileSync(file, "utf8"), dirname(file));
-  const markdown = published ? text.replaceAll(servedClient, "@heddle/client") : text;
+  const markdown = withInstall(text, published);
   const [, title, description] = /^# (.+)\n\n([^\n#|-][^]*?)\n\n/.exec(markdown) ?? [];
   if (!title || !description) throw new Error(`guides/${name}.md: begin with a # title and one paragraph`);
   return { name, title, description: plainText(description), markdown };

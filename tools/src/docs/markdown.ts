@@ -1,5 +1,6 @@
 import { Marked } from "marked";
 import type { Token, Tokens } from "marked";
+import { methodBadge } from "./page/method-badge.js";
 import { escapeHtml } from "./page/template.js";
 
 export interface Heading {
@@ -37,6 +38,12 @@ export function renderMarkdown(markdown: string, renderCode: RenderCode = plainC
       code({ text, lang = "" }: Tokens.Code) {
         const [language = "", ...title] = lang.split(/\s+/);
         return renderCode(text, language, title.join(" "));
+      },
+      // A method and a path, as the reference names a request.
+      codespan({ text }: Tokens.Codespan) {
+        const [, method, path] = /^(GET|POST|PUT|PATCH|DELETE) (\/.*)$/.exec(text) ?? [];
+        if (method === undefined || path === undefined) return `<code>${escapeHtml(text)}</code>`;
+        return `<code class="request">${methodBadge(method)} <span>${escapeHtml(path)}</span></code>`;
       },
       link({ href, tokens }: Tokens.Link) {
         const html = this.parser.parseInline(tokens);

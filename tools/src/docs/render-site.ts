@@ -5,10 +5,11 @@ import { nameAssets } from "./assets.js";
 import type { Highlighter } from "./highlight.js";
 import { renderMarkdown } from "./markdown.js";
 import type { RenderCode, RenderedMarkdown } from "./markdown.js";
-import { codeBlock } from "./page/markdown-text.js";
 import type { Page, Section } from "./page/page.js";
 import { searchIndex } from "./search-index.js";
-import { createShell, landingHtml } from "./shell.js";
+import { landingHtml } from "./landing.js";
+import { methodBadge } from "./page/method-badge.js";
+import { createShell } from "./shell.js";
 import { escapeHtml } from "./page/template.js";
 
 export interface RenderOptions {
@@ -19,19 +20,21 @@ export interface RenderOptions {
   /** Texts of the scripts. */
   scripts: { theme: string; script: string };
   highlighter: Highlighter;
+  /** Markdown of the code that the first page begins with. */
+  first: string;
 }
 
 /** The pages as HTML and as Markdown, the landing page, and what they load. */
 export function renderSite(
   sections: readonly Section[],
-  { template, policy, scripts, highlighter }: RenderOptions,
+  { template, policy, scripts, highlighter, first }: RenderOptions,
 ): Files {
   const renderCode: RenderCode = (code, language, title) =>
     codeHtml(highlighter.highlight(code, language), language, title);
   const rendered = sections.flatMap((section) =>
     section.pages.map((page) => ({ section, page, ...render(page, renderCode) })),
   );
-  const commands = renderMarkdown(codeBlock("sh", landingCommands), renderCode).html;
+  const firstLines = renderMarkdown(first, renderCode).html;
   const style = `${readFileSync(join(template, "style.css"), "utf8")}${highlighter.rules()}\n`;
   const { assets, files } = nameAssets({ template, style, ...scripts });
   const shell = createShell({ template, policy, assets, sections });
@@ -40,8 +43,9 @@ export function renderSite(
   files["index.html"] = shell.plain(
     "Heddle",
     "Trace, evaluate and train language-model applications on your own machine",
-    landingHtml(template, sections, commands),
+    landingHtml(template, sections, firstLines),
   );
+  files["404.html"] = shell.lost("No such page", readFileSync(join(template, "404.html"), "utf8"));
   for (const { section, page, html, sections: headings } of rendered) {
     files[`${page.path}.html`] = shell.article({ section, page, html, headings });
     files[`${page.path}.md`] = page.markdown.endsWith("\n") ? page.markdown : `${page.markdown}\n`;
@@ -49,11 +53,9 @@ export function renderSite(
   return files;
 }
 
-const landingCommands = `npx -y pnpm@10.34.9 start   # install, build and run; prints where it listens and your key
-npx -y pnpm@10.34.9 test    # install and run all tests`;
-
-function render({ markdown, insert }: Page, renderCode: RenderCode): RenderedMarkdown {
-  const { html, sections } = renderMarkdown(markdown, renderCode);
+function render({ markdown, insert, method }: Page, renderCode: RenderCode): RenderedMarkdown {
+  const { html: text, sections } = renderMarkdown(markdown, renderCode);
+  const html = method === undefined ? text : text.replace("<h1>", `<h1>${methodBadge(method)} `);
   return { html: insert === undefined ? html : insertAfterSection(html, insert), sections };
 }
 
@@ -68,5 +70,7 @@ function insertAfterSection(html: string, { after, html: added }: NonNullable<Pa
 function codeHtml(lines: string, language: string, title: string): string {
   const named = title === "" ? "" : ` data-title="${escapeHtml(title)}"`;
   const head = `<p class="code-head"><span>${escapeHtml(title || language)}</span></p>`;
-  return `<div class="code"${named}>${head}<pre tabindex="0"><code>${lines}\n</code></pre></div>\n`;
+  // Tables and trees of plain text do not survive other line breaks.
+  const kept = language === "text" || language === "output" ? " kept" : "";
+  return `<div class="code${kept}"${named}>${head}<pre tabindex="0"><code>${lines}\n</code></pre></div>\n`;
 }

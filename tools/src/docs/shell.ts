@@ -1,8 +1,8 @@
-import { readFileSync } from "node:fs";
-import { join, posix } from "node:path";
+import { posix } from "node:path";
 import type { Assets } from "./assets.js";
 import type { Heading } from "./markdown.js";
 import type { MenuEntry, Page, Section } from "./page/page.js";
+import { methodBadge } from "./page/method-badge.js";
 import { escapeHtml, readTemplate } from "./page/template.js";
 
 export interface ShellOptions {
@@ -26,14 +26,15 @@ export interface Shell {
   article: (article: Article) => string;
   /** A page without menu, at the root of the site. */
   plain: (title: string, description: string, body: string) => string;
+  /** The page for addresses without a page. All of its addresses begin with `./`, so that a server can write others. */
+  lost: (title: string, body: string) => string;
 }
 
 export function createShell({ template, policy, assets, sections }: ShellOptions): Shell {
   const fillPage = readTemplate(template, "page.html");
   const fillArticle = readTemplate(template, "article.html");
 
-  function pageHtml(path: string, title: string, description: string, body: string): string {
-    const root = "../".repeat(path.split("/").length - 1);
+  function pageHtml(path: string, title: string, description: string, body: string, root = rootFrom(path)): string {
     const site = sections.map(({ title: name, menu }) => {
       const [first] = menu;
       const target = first === undefined ? "" : firstPath(first);
@@ -53,6 +54,7 @@ export function createShell({ template, policy, assets, sections }: ShellOptions
 
   return {
     plain: (title, description, body) => pageHtml("index", title, description, body),
+    lost: (title, body) => pageHtml("404", `${title} · Heddle`, title, body, "./"),
     article({ section, page, html, headings }) {
       const { path, title, description } = page;
       const body = fillArticle({
@@ -68,6 +70,10 @@ export function createShell({ template, policy, assets, sections }: ShellOptions
   };
 }
 
+function rootFrom(path: string): string {
+  return "../".repeat(path.split("/").length - 1);
+}
+
 function sectionOf(sections: readonly Section[], path: string): Section | undefined {
   return sections.find(({ pages }) => pages.some((page) => page.path === path));
 }
@@ -81,13 +87,14 @@ function href(from: string, to: string): string {
 }
 
 function menuHtml({ menu }: Section, path: string): string {
-  const entry = ({ title, path: target }: MenuEntry) => {
+  const entry = ({ title, path: target, method }: MenuEntry) => {
     const mark = target === path ? ' aria-current="page"' : "";
-    return `<li><a href="${href(path, target)}"${mark}>${escapeHtml(title)}</a></li>`;
+    const badge = method === undefined ? "" : ` ${methodBadge(method)}`;
+    return `<li><a href="${href(path, target)}"${mark}>${escapeHtml(title)}${badge}</a></li>`;
   };
   const items = menu.map((item) => {
     if ("path" in item) return entry(item);
-    const open = item.entries.some((one) => one.path === path) ? " open" : "";
+    const open = item.open === true || item.entries.some((one) => one.path === path) ? " open" : "";
     const list = item.entries.map(entry).join("\n");
     return `<li><details${open}><summary>${escapeHtml(item.title)}</summary><ul>\n${list}\n</ul></details></li>`;
   });
@@ -114,25 +121,4 @@ function neighboursHtml({ pages }: Section, page: Page): string {
       ? ""
       : `<a rel="${rel}" href="${href(page.path, neighbour.path)}"><small>${label}</small> ${escapeHtml(neighbour.title)}</a>`;
   return link(pages[index - 1], "prev", "Previous") + link(pages[index + 1], "next", "Next");
-}
-
-/** The landing page between header and end of the page. Of guides that form a group it has the first. */
-export function landingHtml(template: string, sections: readonly Section[], commands: string): string {
-  const [guides, ...others] = sections;
-  const leading = new Set(guides?.menu.map(firstPath));
-  const cards = (pages: readonly Page[]) =>
-    pages.map(
-      ({ path, title, description }) =>
-        `<li><a href="${path}.html"><strong>${escapeHtml(title)}</strong><span>${escapeHtml(description)}</span></a></li>`,
-    );
-  const references = others.flatMap(({ pages }) => pages.slice(0, 1));
-  return readTemplate(
-    template,
-    "landing.html",
-  )({
-    picture: readFileSync(join(template, "picture.svg"), "utf8"),
-    commands,
-    guides: cards((guides?.pages ?? []).filter(({ path }) => leading.has(path))).join("\n"),
-    references: cards(references).join("\n"),
-  });
 }

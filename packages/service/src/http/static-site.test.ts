@@ -40,6 +40,7 @@ beforeAll(() => {
   writeFileSync(join(directory, "index.html"), html);
   writeFileSync(join(directory, "index.html.gz"), gzipSync(html));
   writeFileSync(join(directory, "index.html.br"), brotliCompressSync(html));
+  writeFileSync(join(directory, "404.html"), '<a href="./index.html">First page</a>');
   writeFileSync(join(directory, "tracing/index.html"), "tracing");
   writeFileSync(join(directory, "tracing/call-start.html"), "call");
   writeFileSync(join(directory, "tracing/call-start.md"), "# Start");
@@ -206,5 +207,22 @@ describe("the console", () => {
     expect((await getWithout("/")).headers["location"]).toBe("docs/");
     for (const target of ["/console/", "/console", "/acme/demo/weave"])
       expect((await getWithout(target)).status).toBe(418);
+  });
+});
+
+describe("an address without a page", () => {
+  const accept = "text/html,*/*";
+  test.each([
+    ["/docs/nope", "./"],
+    ["/docs/tracing/nope.html", "../"],
+    ["/docs/a/b/", "../../"],
+  ])("%s answers browsers with links that work from there", async (target, root) => {
+    const { status, headers, body } = await get(target, { accept });
+    expect([status, body]).toEqual([404, `<a href="${root}index.html">First page</a>`]);
+    expect(headers["content-security-policy"]).toContain("default-src 'none'");
+  });
+
+  test("answers programs with one line", async () => {
+    await expect(get("/docs/nope", { accept: "*/*" })).resolves.toMatchObject({ status: 404, body: "No such page.\n" });
   });
 });

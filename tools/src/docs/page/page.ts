@@ -6,6 +6,8 @@ export interface Page {
   /** One sentence or paragraph of plain text, for lists and for search engines. */
   description: string;
   markdown: string;
+  /** HTTP method of the operation that the page describes. */
+  method?: string;
   /** What readers search for besides the text: operation id and path. */
   keywords?: string;
   /** Ids of the sections that are not searched, because other pages have the same text. */
@@ -23,14 +25,20 @@ export interface Section {
   pages: Page[];
 }
 
-interface MenuGroup {
+export interface MenuGroup {
   title: string;
+  /** One sentence. Groups that have it are on the first page. */
+  about?: string;
+  /** Shown with its entries on every page; others are on the pages that they have. */
+  open?: boolean;
   entries: MenuEntry[];
 }
 
 export interface MenuEntry {
   title: string;
   path: string;
+  /** HTTP method of the operation that the page describes. */
+  method?: string;
 }
 
 /** `callStart` → `call-start`, `Reading lists` → `reading-lists`. */

@@ -39,6 +39,7 @@ export function operationPage(context: ReferenceContext, operation: Operation): 
     title: `${operation.summary} (${operation.id})`,
     description: plainText(firstSentence(operation.description)) || operation.summary,
     markdown,
+    method: operation.method,
     keywords: [operation.id, operation.path, ...operation.aliases].join(" "),
     unindexed: ["code-samples", "shared-errors"],
     insert: { after: "code-samples", html: tryItForm(context, operation) },

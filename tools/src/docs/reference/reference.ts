@@ -62,6 +62,7 @@ function groupPages(context: ReferenceContext, { key, tag, operations }: Group):
       ...operations.map((operation) => ({
         title: operation.summary,
         path: operationPath(context.model, operation),
+        method: operation.method,
       })),
       ...types.map(({ path }) => ({ title: "Types", path })),
     ],

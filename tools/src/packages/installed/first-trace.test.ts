@@ -14,8 +14,9 @@ const address = "http://127.0.0.1:4680";
 
 /** The guide with the address of a service that the test has started. */
 function gettingStarted(url: string, published = false): string {
-  const guide = readGuides(docs, published).find((each) => "name" in each && each.name === "getting-started");
-  if (guide === undefined || !("markdown" in guide)) throw new Error("there is no guide getting-started");
+  const guides = readGuides(docs, published).flatMap((group) => group.guides);
+  const guide = guides.find(({ name }) => name === "getting-started");
+  if (guide === undefined) throw new Error("there is no guide getting-started");
   return guide.markdown.replaceAll(address, url);
 }
 

@@ -297,6 +297,8 @@ export interface GenerateRequest {
   /** The beam width is `n`. */
   beamSearch?: { lengthPenalty: number };
   repetitionDetection?: { maxPatternSize: number; minPatternSize: number; minCount: number };
+  /** Separates the prompts that a sampler keeps: what has another salt, or none, finds none of them. 1 to 1,024 characters. */
+  cacheSalt?: string;
   /** Of the requests of one key, those with a higher priority are scheduled earlier. */
   priority?: number;
   /**
@@ -347,6 +349,7 @@ export interface GenerateResult {
   weightsId: WeightsId;
   /** Per prompt token: the token itself, then alternatives; null for the first token. */
   promptLogprobs?: ((TokenLogprob[] & { 0: TokenLogprob }) | null)[];
+  /** Tokens of the prompt whose keys and values were kept from earlier requests. */
   cachedTokens: number;
 }
 

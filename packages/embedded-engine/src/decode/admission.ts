@@ -157,6 +157,12 @@ export class Admission {
     return Math.max(0, rows);
   }
 
+  /** Returns the bytes that are left when a request starts rows in its group, and others are prefilled with it. */
+  bytesLeft(state: SchedulerState, scheduled: ScheduledRequest, rows = 1): number {
+    const start = { scheduled, rows, group: this.groupFor(state, scheduled) };
+    return this.#capacity.bytes - bytesOf(state, undefined, start);
+  }
+
   /** Returns whether the request can be prefilled together with those that are about to start. */
   canStartWith(state: SchedulerState, scheduled: ScheduledRequest, starting: readonly ScheduledRequest[]): boolean {
     return this.#limitOf({ ...state, starting }, scheduled) === undefined;

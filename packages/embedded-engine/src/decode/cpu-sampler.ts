@@ -13,6 +13,7 @@ import { compileConstraint } from "./compiled-constraint.js";
 import { createScheduledRequest, maxLogprobsOf } from "./scheduled-request.js";
 import type { OnChunk } from "./scheduled-request.js";
 import { prepareBase } from "./prepared-weights.js";
+import { PromptCache } from "./prompt-cache.js";
 import type { SamplerModel } from "./sampler-model.js";
 import { createScheduler } from "./scheduler.js";
 import type { RegisteredWeights } from "./weights-registry.js";
@@ -24,6 +25,11 @@ export interface CpuSamplerSettings {
    * share of its key, is rejected with `too_large`.
    */
   memoryBytes: number;
+  /**
+   * Memory for prompts that are kept for later requests, of what the running requests leave of `memoryBytes`. Default: half
+   * of it; 0 keeps none.
+   */
+  promptCacheBytes?: number | undefined;
   /** Name of the setting that the memory comes from, for errors. */
   memorySetting?: string | undefined;
   /** Maximum number of log-probabilities in one result: requests for whole vocabularies that could exceed it are rejected. */
@@ -71,13 +77,16 @@ interface SamplerStats {
   prefills: number;
   steps: number;
   cacheBytes: number;
+  /** Bytes of the kept prompts. */
+  promptCacheBytes: number;
 }
 
 /** Creates a sampler that serves any number of models and adapters with one scheduler and continuous batching. */
 export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
   const { memoryBytes, threads = 1, maxRows = 128, maxQueued = 512, memorySetting } = settings;
   const newSeed = settings.newSeed ?? (() => randomInt(2 ** 32));
-  const scheduler = createScheduler({ maxRows, memoryBytes });
+  const prompts = new PromptCache(settings.promptCacheBytes ?? memoryBytes / 2);
+  const scheduler = createScheduler({ maxRows, memoryBytes, prompts });
   const registry = createWeightsRegistry();
   /** Abort functions of the running requests. */
   const running = new Set<() => void>();
@@ -183,7 +192,12 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
       const { config, weights, mode } = model;
       await registry.add(id, async () => {
         const prepared = await prepareBase(config, weights, { mode, threads: operatorThreads(config, threads) });
-        return { prepared, model, base: prepared, release: () => prepared.release() };
+        prompts.open(prepared);
+        const release = async () => {
+          prompts.close(prepared);
+          await prepared.release();
+        };
+        return { prepared, model, base: prepared, release };
       });
     },
     async addAdapter(id, baseId, { config, set }) {
@@ -191,8 +205,13 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
       await registry
         .add(id, async () => {
           const { base, model } = lease.served;
-          const release = async () => lease.release();
-          return { prepared: await base.adapt(config, set), model, base, release };
+          const prepared = await base.adapt(config, set);
+          prompts.open(prepared);
+          const release = async () => {
+            prompts.close(prepared);
+            lease.release();
+          };
+          return { prepared, model, base, release };
         })
         .catch((error: unknown) => {
           lease.release();
@@ -215,6 +234,7 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
       prefills: scheduler.prefills,
       steps: scheduler.steps,
       cacheBytes: scheduler.cacheBytes,
+      promptCacheBytes: prompts.bytes,
     }),
     async close() {
       closed = true;

@@ -3,6 +3,7 @@ import { tensor } from "../session.js";
 import type { KeyValueCache } from "./key-value-cache.js";
 import { appendFresh, copyRow, createCache, roundCapacity, roundRows } from "./key-value-cache.js";
 import type { PreparedWeights } from "./prepared-weights.js";
+import type { CacheRow } from "./prompt-blocks.js";
 import type { RotaryRows } from "./rotary-rows.js";
 import { rotaryRows } from "./rotary-rows.js";
 
@@ -22,6 +23,8 @@ export interface DecodeBatch {
   remove(slot: number, options?: { wipe?: boolean }): void;
   /** Releases capacity when many slots are empty. Returns the new slot of every row if rows moved. */
   trim(): ReadonlyMap<number, number> | undefined;
+  /** Returns the keys and values of a row, which the next call changes. */
+  row(slot: number): CacheRow & { length: number };
   setToken(slot: number, token: number): void;
   /** Appends each slot's token to its row and predicts the next token. Output rows are ordered by slot. */
   step(outputNames: readonly ModelOutput[]): Promise<void>;
@@ -103,6 +106,7 @@ export function createDecodeBatch(weights: PreparedWeights): DecodeBatch {
       rebuild(rows, roundCapacity(longest + 1), remaining);
       return new Map(remaining.map((from, to) => [from, to]));
     },
+    row: (slot) => ({ cache: layout.cache, row: slot, length: layout.lengths[slot]! }),
     setToken(slot, token) {
       layout.tokens[slot] = token;
     },

@@ -17,6 +17,9 @@ export interface PrefilledPrompt {
   logprobs?: PromptLogprobs;
 }
 
+/** The beginning of a prompt that was read before. */
+export type PromptStart = Pick<PrefilledPrompt, "cache" | "length">;
+
 type PromptLogprobs = ((TokenLogprob[] & { 0: TokenLogprob }) | null)[];
 
 /** Prefills a prompt in chunks, so that other requests can be decoded in between. */
@@ -38,9 +41,14 @@ const maskedScore = -1e30;
 
 /**
  * Creates a reader of a prompt. `alternatives` per prompt token, -1 for the complete vocabulary; absent: the
- * log-probabilities of the prompt are not computed.
+ * log-probabilities of the prompt are not computed. `from`: its beginning, as a reader of it left it; not where
+ * log-probabilities are requested.
  */
-export function createPromptReader(weights: PreparedWeights, prompt: Int32Array, alternatives?: number): PromptReader {
+export function createPromptReader(
+  weights: PreparedWeights,
+  prompt: Int32Array,
+  { alternatives, from }: { alternatives?: number | undefined; from?: PromptStart | undefined } = {},
+): PromptReader {
   const { config } = weights;
   const scored = alternatives !== undefined;
   const scoredTokens = scored ? Math.floor(maxLogits / config.vocabularySize) : chunkTokens;
@@ -48,8 +56,7 @@ export function createPromptReader(weights: PreparedWeights, prompt: Int32Array,
     chunkTokens,
     Math.max(minChunkTokens, 2 ** Math.floor(Math.log2(Math.max(1, scoredTokens)))),
   );
-  let cache = createCache(config, 1, roundCapacity(1));
-  let length = 0;
+  let { cache, length } = from ?? { cache: createCache(config, 1, roundCapacity(1)), length: 0 };
   const logprobs: PromptLogprobs = [null];
   /** The last chunk, while log-probabilities of it are not read. */
   let scoring: { logits: Float32Array; start: number } | undefined;

@@ -3,6 +3,7 @@ import type { CompletionSampler } from "../sampling/completion-sampler.js";
 import type { NextTokens } from "@heddle/structured-outputs";
 import { createDecodeBatch } from "./decode-batch.js";
 import type { ScheduledRequest } from "./scheduled-request.js";
+import type { CacheRow } from "./prompt-blocks.js";
 import type { PrefilledPrompt } from "./prompt.js";
 import type { PreparedWeights } from "./prepared-weights.js";
 
@@ -36,7 +37,7 @@ export interface SamplingGroup extends RowGroup {
   join(started: StartedRow): void;
 }
 
-interface Row {
+export interface Row {
   scheduled: ScheduledRequest;
   completion: CompletionSampler;
 }
@@ -49,9 +50,12 @@ interface StartedRow {
   expectedRows: number;
 }
 
+/** Gets the row of a completion that has ended, before its place is free, with the number of its positions. */
+export type OnEnd = (ended: Row, row: CacheRow & { length: number }) => void;
+
 export function createSamplingGroup(
   weights: PreparedWeights,
-  { capacity, sharer }: Pick<SamplingGroup, "capacity" | "sharer">,
+  { capacity, sharer, onEnd }: Pick<SamplingGroup, "capacity" | "sharer"> & { onEnd?: OnEnd },
 ): SamplingGroup {
   const batch = createDecodeBatch(weights);
   let bySlot = new Map<number, Row>();
@@ -103,6 +107,10 @@ export function createSamplingGroup(
       const token = advanced instanceof Promise ? await advanced : advanced;
       if (token === undefined) finished.push(slot);
       else batch.setToken(slot, token);
+    }
+    for (const slot of finished) {
+      const row = bySlot.get(slot);
+      if (row && !row.scheduled.failed) onEnd?.(row, batch.row(slot));
     }
     drop(finished);
     const passingOn = [...bySlot.values()].flatMap(({ scheduled }) => scheduled.passingOn ?? []);

@@ -7,6 +7,7 @@ import { createCompletionSampler } from "../sampling/completion-sampler.js";
 import type { CompiledConstraint } from "./compiled-constraint.js";
 import { cacheBytes, roundCapacity } from "./key-value-cache.js";
 import type { PreparedWeights } from "./prepared-weights.js";
+import type { PromptCache } from "./prompt-cache.js";
 import type { PromptReader, PrefilledPrompt } from "./prompt.js";
 import { createPromptReader, isShortPrompt, prefillShortPrompts } from "./prompt.js";
 
@@ -36,6 +37,8 @@ export interface ScheduledRequest {
   reader?: PromptReader;
   /** The prefilled prompt, until the last completion has started from it. */
   prompt?: PrefilledPrompt;
+  /** Tokens of the prompt that were kept from other requests; undefined until it is looked for. */
+  cachedTokens: number | undefined;
   promptLogprobs?: SamplingResult["promptLogprobs"];
   /** Completed, failed or aborted: its rows can be dropped. */
   readonly settled: boolean;
@@ -107,6 +110,7 @@ export function createScheduledRequest({
       return completion;
     },
     rows: 0,
+    cachedTokens: undefined,
     get settled() {
       return settled;
     },
@@ -123,8 +127,8 @@ export function createScheduledRequest({
       for (const completion of finished) completions[completion.index] = completion;
       remaining -= finished.length;
       if (remaining > 0 && !beams) return;
-      const { promptLogprobs } = scheduled;
-      settle(() => resolve({ completions, cachedTokens: 0, ...(promptLogprobs && { promptLogprobs }) }));
+      const { promptLogprobs, cachedTokens = 0 } = scheduled;
+      settle(() => resolve({ completions, cachedTokens, ...(promptLogprobs && { promptLogprobs }) }));
     },
     get failed() {
       return failed;
@@ -146,6 +150,7 @@ export async function prefillTogether(batch: readonly ScheduledRequest[]): Promi
     batch.map(({ context }) => context.request.prompt),
   );
   batch.forEach((scheduled, i) => {
+    scheduled.cachedTokens ??= 0;
     if (!scheduled.settled) scheduled.prompt = prompts[i];
   });
 }
@@ -155,15 +160,27 @@ export function canSharePrefill({ reader, prompt, context }: ScheduledRequest): 
   return !reader && !prompt && request.promptLogprobs === undefined && isShortPrompt(request.prompt);
 }
 
-/** Prefills the next chunk of a request's prompt. */
-export async function prefillChunk(scheduled: ScheduledRequest): Promise<void> {
-  const { request } = scheduled.context;
-  scheduled.reader ??= createPromptReader(scheduled.weights, request.prompt, request.promptLogprobs);
+/** Prefills the next chunk of a request's prompt, after what is kept of it. */
+export async function prefillChunk(scheduled: ScheduledRequest, prompts: PromptCache): Promise<void> {
+  const { weights, context } = scheduled;
+  const { request } = context;
+  if (!scheduled.reader) {
+    const from = prompts.beginning(weights, request);
+    scheduled.cachedTokens ??= from?.length ?? 0;
+    scheduled.reader = createPromptReader(weights, request.prompt, { alternatives: request.promptLogprobs, from });
+  }
   const prompt = await scheduled.reader.next();
   if (!prompt || scheduled.settled) return;
   scheduled.prompt = prompt;
   scheduled.promptLogprobs = prompt.logprobs;
   scheduled.reader = undefined;
+}
+
+/** Takes the prompt of a request from those that are kept. */
+export function takeKeptPrompt(scheduled: ScheduledRequest, prompts: PromptCache): void {
+  if (scheduled.reader || scheduled.settled) return;
+  scheduled.prompt = prompts.whole(scheduled.weights, scheduled.context.request);
+  if (scheduled.prompt) scheduled.cachedTokens ??= scheduled.prompt.length;
 }
 
 /** Bytes of the prompt's own cache, which exists until all completions have started. */

@@ -4,10 +4,12 @@ import { FairQueue } from "@heddle/concurrency";
 import type { Turn } from "@heddle/concurrency";
 import { createBeamGroup } from "./beam-group.js";
 import type { ScheduledRequest } from "./scheduled-request.js";
-import { canSharePrefill, prefillChunk, prefillTogether } from "./scheduled-request.js";
+import { canSharePrefill, prefillChunk, prefillTogether, takeKeptPrompt } from "./scheduled-request.js";
 import { Admission, groupBytes } from "./admission.js";
+import type { PromptCache } from "./prompt-cache.js";
 import { chunkTokens } from "./prompt.js";
-import type { RowGroup } from "./row-group.js";
+import type { CacheRow } from "./prompt-blocks.js";
+import type { Row, RowGroup } from "./row-group.js";
 import { advance, createSamplingGroup } from "./row-group.js";
 
 export interface SchedulerSettings {
@@ -15,6 +17,8 @@ export interface SchedulerSettings {
   maxRows: number;
   /** Memory limit of caches and results, in bytes. */
   memoryBytes: number;
+  /** Keeps prompts in what requests leave of the memory. */
+  prompts: PromptCache;
 }
 
 export interface Scheduler {
@@ -45,7 +49,7 @@ const startMs = 5;
  *
  * `Admission` says which request starts next.
  */
-export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Scheduler {
+export function createScheduler({ maxRows, memoryBytes, prompts }: SchedulerSettings): Scheduler {
   /** Requests with completions that have not started. */
   let queue: ScheduledRequest[] = [];
   let groups: RowGroup[] = [];
@@ -72,7 +76,7 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
     let tokens = length(scheduled);
     for (const each of queue) {
       if (each === scheduled || each.weights !== scheduled.weights || !isOfSameKey(each, scheduled)) continue;
-      if (!canSharePrefill(each)) continue;
+      if (!canSharePrefill(each) || prompts.has(each.weights, each.context.request)) continue;
       if (tokens + length(each) > chunkTokens || !admission.canStartWith(state(), each, batch)) continue;
       batch.push(each);
       tokens += length(each);
@@ -84,6 +88,7 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
     const { prompt, weights } = scheduled;
     if (!prompt) return;
     if (scheduled.beams) {
+      prompts.limit(admission.bytesLeft(state(), scheduled, scheduled.context.request.n));
       open(createBeamGroup(scheduled, scheduled.beams, prompt));
       scheduled.prompt = undefined;
       return;
@@ -101,7 +106,7 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
     let group = admission.groupFor(state(), scheduled);
     if (!group) {
       const sharer = admission.sharerOfGroup(state(), scheduled);
-      group = createSamplingGroup(weights, { capacity: scheduled.capacity, sharer });
+      group = createSamplingGroup(weights, { capacity: scheduled.capacity, sharer, onEnd: keepGenerated });
       open(group);
     }
     const following = queue.filter(
@@ -110,7 +115,16 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
     );
     const unstarted = following.reduce((sum, each) => sum + each.unstarted, 0);
     const expected = admission.rowsToFollow(state(), scheduled, group, unstarted);
+    prompts.limit(admission.bytesLeft(state(), scheduled, 1 + expected));
     group.join({ row: { scheduled, completion }, prompt, token, expectedRows: expected });
+  };
+  const keepGenerated = ({ scheduled, completion }: Row, row: CacheRow & { length: number }) => {
+    const { weights, context } = scheduled;
+    const { prompt } = context.request;
+    const tokens = new Int32Array(row.length);
+    tokens.set(prompt);
+    for (let at = prompt.length; at < row.length; at++) tokens[at] = completion.tokens[at - prompt.length]!.token;
+    prompts.keepGenerated(weights, context.request, tokens, row, admission.bytesLeft(state(), scheduled, 0));
   };
   const open = (group: RowGroup) => {
     groups.push(group);
@@ -130,12 +144,18 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
     const began = performance.now();
     let scheduled: ScheduledRequest | undefined = first;
     if (!running.includes(first)) running.push(first);
+    prompts.limit(admission.bytesLeft(state(), first));
+    if (!first.prompt) takeKeptPrompt(first, prompts);
     if (!first.prompt) {
       const batch = prefillBatch(first);
       prefills += batch.filter((each) => !each.reader).length;
-      await (batch.length > 1 ? prefillTogether(batch) : prefillChunk(first)).catch((error: unknown) => {
+      prompts.limit(admission.bytesLeft({ ...state(), starting: batch.slice(1) }, first));
+      await (batch.length > 1 ? prefillTogether(batch) : prefillChunk(first, prompts)).catch((error: unknown) => {
         for (const each of batch) each.fail(error);
       });
+      for (const { weights, context, prompt } of batch) {
+        if (prompt) prompts.keep(weights, context.request, prompt, admission.bytesLeft(state(), first));
+      }
     }
     do {
       removeSettled();

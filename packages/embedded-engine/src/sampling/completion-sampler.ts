@@ -32,6 +32,8 @@ interface CompletionStep {
 /** Samples one completion. */
 export interface CompletionSampler {
   readonly index: number;
+  /** What was sampled so far. */
+  readonly tokens: readonly SampledToken[];
   /** The model output that `sample` reads: probabilities, unless the request needs logits. */
   readonly source: "probabilities" | "logits";
   /** Computes the next tokens that the constraint allows. Must be awaited before each `sample`. */
@@ -111,6 +113,7 @@ export function createCompletionSampler(
 
   return {
     index,
+    tokens,
     source,
     next: () => constraint?.next(),
     sample(row, offset, next) {

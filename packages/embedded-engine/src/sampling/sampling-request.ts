@@ -17,6 +17,7 @@ export interface SamplingLimits {
 
 /** Maximum of completions of a request. */
 const maxCompletions = 1024;
+const maxSaltLength = 1024;
 
 /**
  * Validates a request. Throws `invalid`, with the field, for empty or unknown tokens, settings out of range, a prompt
@@ -51,6 +52,10 @@ export function checkSamplingRequest(request: SamplingRequest, limits: SamplingL
   request.stop?.forEach((stop, index) => {
     if (stop === "") throw invalid(["stop", index], "a stop string cannot be empty");
   });
+  const { cacheSalt } = request;
+  if (cacheSalt !== undefined && (cacheSalt.length === 0 || cacheSalt.length > maxSaltLength)) {
+    throw invalid(["cacheSalt"], `has ${cacheSalt.length} characters; it may have 1 to ${maxSaltLength}`);
+  }
   checkRepetition(request);
   if (request.beamSearch) checkBeamSearch(request, limits);
 }

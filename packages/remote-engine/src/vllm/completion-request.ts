@@ -67,6 +67,7 @@ export function completionBody(
         min_count: repetition.minCount,
       },
     }),
+    ...(request.cacheSalt !== undefined && { cache_salt: request.cacheSalt }),
     return_tokens_as_token_ids: true,
     return_token_ids: true,
     ...(canStream(request) && { stream: true, stream_options: { include_usage: true } }),

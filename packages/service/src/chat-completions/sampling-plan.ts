@@ -59,6 +59,7 @@ export async function samplingPlan(
     topLogprobs: request.top_logprobs,
     promptLogprobs: request.prompt_logprobs,
     structuredOutput: constraint?.output,
+    ...(request.cache_salt !== undefined && { cacheSalt: request.cache_salt }),
     ...(use_beam_search && { beamSearch: { lengthPenalty: request.length_penalty } }),
     ...(repetition && {
       repetitionDetection: {

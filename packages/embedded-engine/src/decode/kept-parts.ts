@@ -1,4 +1,6 @@
-import type { Sharer } from "./row-group.js";
+import type { SamplingRequest } from "../sampling/sampling-request.js";
+
+type Sharer = NonNullable<SamplingRequest["sharer"]>;
 
 /** A part of prompts that begin alike: what follows the part before it. */
 export interface PromptPart {
@@ -76,7 +78,7 @@ export class KeptParts {
         return true;
       }
       // All are before parts of others, who keep them from now on.
-      for (const part of [...parts]) this.#handOver(part);
+      for (const part of Array.from(parts)) this.#handOver(part);
     }
   }
 
@@ -114,14 +116,12 @@ export class KeptParts {
   }
 }
 
-/** Bytes of the name of a token. */
-const nameBytes = 8;
 /** Bytes of a part besides its arrays and its name. */
 const partBytes = 256;
 
-export function bytesOf({ block, count, outputs }: Pick<PromptPart, "block" | "count" | "outputs">): number {
+export function bytesOf({ name, block, outputs }: Pick<PromptPart, "name" | "block" | "outputs">): number {
   const ofOutputs = outputs ? outputs.logits.byteLength + outputs.probabilities.byteLength : 0;
-  return partBytes + block.byteLength + nameBytes * count + ofOutputs;
+  return partBytes + block.byteLength + name.length + ofOutputs;
 }
 
 function find<T>(items: Iterable<T>, matches: (item: T) => boolean): T | undefined {

@@ -1,4 +1,4 @@
-import type { CompletionChunk, GenerateRequest } from "@heddle/training";
+import type { GenerateRequest } from "@heddle/training";
 import { expect, test } from "vitest";
 import { requestOf, serveSmallModel } from "../../test/served-model.js";
 import { randomWeights } from "../../test/small-models.js";
@@ -105,7 +105,7 @@ test("kept prompts make room for running requests", async () => {
   const memoryBytes = 4_000_000;
   const { sampler } = await serveSmallModel({ memoryBytes });
   let [most, kept] = [0, 0];
-  const onChunk = (_: CompletionChunk) => {
+  const onChunk = () => {
     const { cacheBytes, promptCacheBytes } = sampler.stats();
     most = Math.max(most, cacheBytes + promptCacheBytes);
     kept = Math.max(kept, promptCacheBytes);

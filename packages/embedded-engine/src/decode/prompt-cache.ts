@@ -25,8 +25,8 @@ const minTokens = 16;
 export class PromptCache {
   readonly #maxBytes: number;
   readonly #kept = new KeptParts();
-  /** What prompts begin with, by weights, and by entity and salt. */
-  readonly #roots = new Map<PreparedWeights, Map<string, PromptPart>>();
+  /** What prompts begin with, by weights. */
+  readonly #roots = new Map<PreparedWeights, PromptPart>();
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -38,11 +38,13 @@ export class PromptCache {
 
   /** Lets prompts of the weights be kept, until `close`. */
   open(weights: PreparedWeights): void {
-    this.#roots.set(weights, new Map());
+    const block = new Float32Array();
+    this.#roots.set(weights, { parent: undefined, name: "", block, count: 0, outputs: undefined, next: new Map() });
   }
 
   close(weights: PreparedWeights): void {
-    for (const root of this.#roots.get(weights)?.values() ?? []) this.#kept.remove(root);
+    const root = this.#roots.get(weights);
+    if (root) this.#kept.remove(root);
     this.#roots.delete(weights);
   }
 
@@ -89,7 +91,7 @@ export class PromptCache {
     const positions = { start, count: length - start };
     // The rows outlive the buffers that they are parts of.
     const outputs = { logits, probabilities };
-    this.#add(weights, request, last, { name: endName(request.prompt, start), positions, row, outputs }, room);
+    this.#add(weights, request, last, { name: endName(request, request.prompt, start), positions, row, outputs }, room);
   }
 
   /** Keeps what was generated after a prompt: the tokens of a row that has ended, in whole chunks. */
@@ -112,9 +114,9 @@ export class PromptCache {
     row: CacheRow,
     room: number,
   ): PromptPart | undefined {
-    let last = this.#rootOf(weights, request);
+    let last = this.#roots.get(weights);
     for (let start = 0; last && start + chunkTokens <= tokens.length; start += chunkTokens) {
-      const name = nameOf(tokens, start);
+      const name = nameOf(request, tokens, start);
       const positions = { start, count: chunkTokens };
       last = last.next.get(name) ?? this.#add(weights, request, last, { name, positions, row }, room);
     }
@@ -140,27 +142,12 @@ export class PromptCache {
     return added;
   }
 
-  #rootOf(weights: PreparedWeights, { sharer, cacheSalt }: PromptRequest): PromptPart | undefined {
-    const roots = this.#roots.get(weights);
-    const name = JSON.stringify([sharer?.entity ?? null, cacheSalt ?? null]);
-    const root = roots?.get(name) ?? {
-      parent: undefined,
-      name,
-      block: new Float32Array(),
-      count: 0,
-      outputs: undefined,
-      next: new Map(),
-    };
-    roots?.set(name, root);
-    return roots && root;
-  }
-
   #chunksOf(weights: PreparedWeights, request: PromptRequest, most: number): PromptPart[] {
     if (request.promptLogprobs !== undefined) return [];
     const chunks: PromptPart[] = [];
-    let last = this.#rootOf(weights, request);
+    let last = this.#roots.get(weights);
     for (let start = 0; last && start + chunkTokens <= most; start += chunkTokens) {
-      last = last.next.get(nameOf(request.prompt, start));
+      last = last.next.get(nameOf(request, request.prompt, start));
       if (last) chunks.push(last);
     }
     return chunks;
@@ -172,7 +159,7 @@ export class PromptCache {
     const chunks = this.#chunksOf(weights, request, prompt.length);
     const start = chunks.length * chunkTokens;
     if (start < wholeChunks(prompt.length)) return undefined;
-    return (chunks.at(-1) ?? this.#rootOf(weights, request))?.next.get(endName(prompt, start));
+    return (chunks.at(-1) ?? this.#roots.get(weights))?.next.get(endName(request, prompt, start));
   }
 
   /** The capacity is that of a prompt that was read to here, because the last bits depend on it. */
@@ -195,11 +182,13 @@ function wholeChunks(length: number): number {
   return length - (length % chunkTokens);
 }
 
-function nameOf(tokens: Int32Array, start: number): string {
-  return tokens.subarray(start, start + chunkTokens).join();
+/** The first part of a prompt names for whom it is kept, too. */
+function nameOf({ sharer, cacheSalt }: PromptRequest, tokens: Int32Array, start: number): string {
+  const scope = start === 0 ? JSON.stringify([sharer?.entity ?? null, cacheSalt ?? null]) : "";
+  return scope + tokens.subarray(start, start + chunkTokens).join();
 }
 
 /** Names the end of a prompt, which may be empty, unlike any chunk. */
-function endName(tokens: Int32Array, start: number): string {
-  return `${nameOf(tokens, start)}.`;
+function endName(request: PromptRequest, tokens: Int32Array, start: number): string {
+  return `${nameOf(request, tokens, start)}.`;
 }

@@ -5,6 +5,7 @@ import { readCallsSearch } from "./calls/calls-search.js";
 import type { CallsSearch } from "./calls/calls-search.js";
 import { readCallsView } from "./calls/calls-view.js";
 import type { CallsView } from "./calls/calls-view.js";
+import { readEvaluationsSearch } from "./evaluations/evaluations-search.js";
 import { readHomeSearch } from "./home/home-search.js";
 import { HomeScreen } from "./home/home-screen.js";
 import { readLibrarySearch } from "./library/library-search.js";
@@ -133,6 +134,13 @@ const play = createRoute({
   component: lazyRouteComponent(() => import("./playground/play-screen.js"), "PlayScreen"),
 });
 
+const evaluations = createRoute({
+  getParentRoute: () => root,
+  path: "/$entity/$project/evaluations",
+  validateSearch: readEvaluationsSearch,
+  component: lazyRouteComponent(() => import("./evaluations/evaluations-screen.js"), "EvaluationsScreen"),
+});
+
 const projectSettings = createRoute({
   getParentRoute: () => root,
   path: "/$entity/$project/settings/{-$part}",
@@ -155,6 +163,7 @@ export const router = createRouter({
     library,
     threads,
     thread,
+    evaluations,
     training,
     trainedModel,
     queues,

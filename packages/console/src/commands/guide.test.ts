@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { callCommands } from "../call/call-commands.js";
+import { evaluationsCommands } from "../evaluations/evaluations-commands.js";
 import { feedbackCommands } from "../call/feedback/feedback-commands.js";
 import { replayCommands, spanCommands } from "../call/span-commands.js";
 import { traceCommands } from "../call/trace-commands.js";
@@ -37,6 +38,7 @@ const scopes: Record<string, Commands> = {
   Queues: queuesCommands,
   Queue: workCommands,
   Playground: playCommands,
+  Evaluations: evaluationsCommands,
   Library: libraryCommands,
   Version: versionCommands,
   Rows: rowCommands,
@@ -56,6 +58,7 @@ const screens = [
   ["Queues"],
   ["Queue"],
   ["Playground"],
+  ["Evaluations"],
   ["Library"],
   ["Version", "Rows"],
   ["Settings", "Usage and costs"],

@@ -3,6 +3,7 @@ export const shellCommands = {
   home: { title: "Go to the projects", keys: ["g h"] },
   project: { title: "Go to the calls of the project", keys: ["g c"] },
   threads: { title: "Go to the threads of the project", keys: ["g t"] },
+  evaluations: { title: "Go to the evaluations of the project", keys: ["g e"] },
   library: { title: "Go to the library of the project", keys: ["g l"] },
   training: { title: "Go to the training of the project", keys: ["g r"] },
   queues: { title: "Go to the annotation queues of the project", keys: ["g q"] },

@@ -27,6 +27,7 @@ export function Shell() {
     home: () => void navigate({ to: "/" }),
     project: projectId === undefined ? undefined : () => void navigate(linkToProject(projectId)),
     threads: projectId === undefined ? undefined : () => void navigate(linkToScreen(projectId, "threads")),
+    evaluations: projectId === undefined ? undefined : () => void navigate(linkToScreen(projectId, "evaluations")),
     library: projectId === undefined ? undefined : () => void navigate(linkToScreen(projectId, "library")),
     training: projectId === undefined ? undefined : () => void navigate(linkToScreen(projectId, "training")),
     queues: projectId === undefined ? undefined : () => void navigate(linkToScreen(projectId, "queues")),

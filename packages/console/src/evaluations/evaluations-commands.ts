@@ -1,0 +1,18 @@
+/** On the list of evaluation runs. */
+export const evaluationsCommands = {
+  next: { title: "Next run", keys: ["j", "ArrowDown"] },
+  previous: { title: "Previous run", keys: ["k", "ArrowUp"] },
+  first: { title: "First run", keys: ["g g", "Home"] },
+  last: { title: "Last run", keys: ["G", "End"] },
+  open: { title: "Open the trace of the run", keys: ["Enter"] },
+  choose: { title: "Choose the run, or not any more", keys: ["x"] },
+  compare: { title: "Compare the chosen runs; the one chosen first is the baseline", keys: ["="] },
+  none: { title: "Choose no runs", keys: ["Escape"] },
+  delete: { title: "Cancel the run or delete it, once confirmed", keys: ["Delete"] },
+  curl: { title: "Copy the request for the summaries as curl", keys: ["Y"] },
+};
+
+/** Where it is asked whether a run is deleted. */
+export const deleteRunCommands = {
+  close: { title: "Keep the run", keys: ["Escape"] },
+};

@@ -21,7 +21,7 @@ describe.skipIf(chromiumPath === undefined)("evaluation runs in the console", ()
     });
     await writeRun(console_.service, projectId, { model: "empty", rows: [] });
     // Of mixed kinds, with a text of users that is no markup.
-    const mixed = [1, "NaN", null, [1], 2].map((value, n) => right(n, { "<b>odd</b>": value }));
+    const mixed = [1, "NaN", null, [1], 2].map((value, n) => right(n, { odd: { "<b>": value } }));
     await writeRun(console_.service, projectId, { model: "mixed", rows: mixed });
     await writeRun(console_.service, projectId, { model: "goes-on", rows: [right(1, { judge: 1 })], finish: false });
     const visited = await console_.open(`${projectId}/calls`);
@@ -34,7 +34,7 @@ describe.skipIf(chromiumPath === undefined)("evaluation runs in the console", ()
     await row("first").getByText("judge.correct 0.667 1 without").waitFor();
     await row("first").getByText("✓ completed").waitFor();
     await row("empty").getByText("no results").waitFor();
-    await row("mixed").getByText("<b>odd</b> 1.5 3 without").waitFor();
+    await row("mixed").getByText("odd.<b> 1.5 3 without").waitFor();
     await row("goes-on").getByText("● 1 of 1").waitFor();
     expect(await axeInBothSchemes(visited)).toEqual([]);
     await page.getByRole("grid").focus();

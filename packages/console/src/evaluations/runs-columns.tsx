@@ -88,7 +88,8 @@ function Scores({ run: { results } }: { run: Run }) {
     const mean = meanOf(of);
     return mean === undefined ? [] : [{ name: scoreName(of), mean, missing: missingOf(of) }];
   });
-  if (stats.length === 0) return <span className="quiet">{results.trial_count === 0 ? "no results" : "no scores"}</span>;
+  if (stats.length === 0)
+    return <span className="quiet">{results.trial_count === 0 ? "no results" : "no scores"}</span>;
   return stats.map(({ name, mean, missing }) => (
     <span key={name} className="mean-score" title={`${visibleLine(name)}: ${mean}`}>
       <span className="quiet given">{visibleLine(name)}</span> {scoreText(mean)}

@@ -14,5 +14,8 @@ export const meanOf = ({ numeric_mean, pass_rate, value_type }: EvalResultsScore
   (value_type === "binary" ? pass_rate : numeric_mean) ?? undefined;
 
 /** How many trials have no number or boolean here: they are not part of the mean. */
-export const missingOf = ({ trial_count = 0, numeric_count = 0, pass_known_count = 0 }: EvalResultsScorerStats): number =>
-  Math.max(0, trial_count - Math.max(numeric_count, pass_known_count));
+export const missingOf = ({
+  trial_count = 0,
+  numeric_count = 0,
+  pass_known_count = 0,
+}: EvalResultsScorerStats): number => Math.max(0, trial_count - Math.max(numeric_count, pass_known_count));

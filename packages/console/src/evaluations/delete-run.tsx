@@ -26,16 +26,14 @@ export function DeleteRun({ projectId, run, onDeleted, onClose }: Props) {
   useEffect(() => dialog.current?.showModal(), []);
   useCommands({ scope: "Delete a run", modal: true }, deleteRunCommands, { close: onClose });
   const runs = isRunning(run);
+  const finish = () => {
+    onDeleted();
+    onClose();
+  };
   const send = () => {
     setState({ isSending: true });
     const request = { ...linkToProject(projectId).params, evaluation_run_ids: [run.evaluation_run_id] };
-    evaluationRunDelete(session.connection, request).then(
-      () => {
-        onDeleted();
-        onClose();
-      },
-      (error: unknown) => setState({ error }),
-    );
+    evaluationRunDelete(session.connection, request).then(finish, (error: unknown) => setState({ error }));
   };
   return (
     <dialog ref={dialog} aria-labelledby={id} onClose={onClose}>

@@ -51,10 +51,10 @@ describe.skipIf(chromiumPath === undefined)("evaluation runs in the console", ()
       await page.getByText("3 runs").waitFor();
       expect(await row("goes-on").count()).toBe(0);
       await page.getByRole("grid").focus();
-      await page.keyboard.press("x");
-      await page.getByText("Choose another one to compare it with.").waitFor();
+      await page.keyboard.press("G");
       await page.reload();
-      await page.getByText("1 chosen").waitFor();
+      // The address says which run the cursor is on.
+      await page.locator(".grid-body [aria-selected=true]").getByText("first:").waitFor();
       await page.getByRole("grid").focus();
       await page.keyboard.press("Enter");
       await page.getByRole("heading", { name: "Evaluation.evaluate", level: 1 }).waitFor();

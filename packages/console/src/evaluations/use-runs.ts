@@ -10,7 +10,7 @@ const progressMs = 2000;
 /** Runs whose summaries are asked for at a time. */
 const summaryStep = 20;
 
-export type Summary = EvalResultsEvaluationSummary;
+type Summary = EvalResultsEvaluationSummary;
 
 /** A run with what is known of it besides. */
 export interface Run extends EvaluationRunReadRes {

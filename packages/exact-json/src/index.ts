@@ -19,3 +19,4 @@ export { exceedsNesting } from "./nesting.js";
 export { pythonFloat } from "./python-number.js";
 export { type JsonText, spaceEnd, stringEnd, valueEnd } from "./scan.js";
 export { readable, storable } from "./storable.js";
+export { visibleJson, visibleLine, visibleText } from "./visible.js";

@@ -2,6 +2,8 @@ import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { openControlPlane } from "@heddle/control-plane";
 import type { ApiKey, ControlPlane } from "@heddle/control-plane";
+import { visibleJson } from "@heddle/exact-json";
+import { formatTime } from "@heddle/trace-model";
 import { checkEntityName } from "../access/reserved-entities.js";
 import { controlPlaneFile } from "../operations/backup/locations.js";
 import { ConfigError } from "../config/config-error.js";
@@ -12,13 +14,13 @@ import { closestName } from "../closest-name.js";
 import { UsageError } from "./command.js";
 import type { Command } from "./command.js";
 
-const usage = `heddle keys create --user NAME [--entity NAME] [--role admin|write|read] [--project [ENTITY/]NAME]... [--name TEXT]
-heddle keys list
-heddle keys revoke ID
+const usage = `heddle keys create --user NAME [--entity NAME] [--role admin|write|read] [--project [ENTITY/]NAME]... [--name TEXT] [--json]
+heddle keys list [--json]
+heddle keys revoke ID [--json]
 
 A key belongs to a user and an entity; --project limits it to projects of that entity, and may name the entity, too.
 The role is write unless another is given. The secret is shown once. Works while the service runs: a revoked key is
-refused within a second.`;
+refused within a second. --json prints a JSON object for each key, a new one with its secret.`;
 
 const roles = ["admin", "write", "read"] as const;
 
@@ -69,6 +71,7 @@ function readCreate(args: string[], { defaultEntity }: Config): Action {
   return async (control, print) => {
     await checkEntityName(control, scope.entity);
     const { key, secret } = await control.keys.create({ user_name: user, role, ...scope, ...(name && { name }) });
+    if (values.json) return print(jsonOf({ ...key, secret }));
     print(`id      ${key.id}`);
     print(`access  ${access(key)}`);
     print(`secret  ${secret}`);
@@ -93,10 +96,12 @@ function readScope(
   return { entity: only, ...(named && { projects: named.map(({ name }) => name) }) };
 }
 
-function readList([unexpected]: string[]): Action {
-  if (unexpected !== undefined) throw new UsageError(`list takes no argument "${unexpected}"`, usage);
+function readList(args: string[]): Action {
+  const { json, rest } = withoutJson(args);
+  if (rest[0] !== undefined) throw new UsageError(`list takes no argument "${rest[0]}"`, usage);
   return async (control, print) => {
     const keys = await control.keys.list();
+    if (json) return keys.forEach((key) => print(jsonOf(key)));
     if (keys.length === 0) return print("No keys besides the owner key. Make one: heddle keys create --user NAME");
     for (const key of keys) {
       const state = key.revoked_at === undefined ? "active " : "revoked";
@@ -105,15 +110,27 @@ function readList([unexpected]: string[]): Action {
   };
 }
 
-function readRevoke([id, ...more]: string[]): Action {
+function readRevoke(args: string[]): Action {
+  const {
+    json,
+    rest: [id, ...more],
+  } = withoutJson(args);
   if (id === undefined || more.length > 0) {
     throw new UsageError("revoke needs the id of one key (heddle keys list)", usage);
   }
   return async (control, print) => {
     const key = await control.keys.revoke(id);
-    print(`revoked ${key.id} of ${key.user_name}`);
+    print(json ? jsonOf(key) : `revoked ${key.id} of ${key.user_name}`);
   };
 }
+
+function withoutJson(args: string[]): { json: boolean; rest: string[] } {
+  return { json: args.includes("--json"), rest: args.filter((arg) => arg !== "--json") };
+}
+
+/** Times are as the interface writes them. */
+const jsonOf = (key: ApiKey & { secret?: string }): string =>
+  visibleJson(JSON.stringify(key, (_, value: unknown) => (typeof value === "bigint" ? formatTime(value) : value)));
 
 const access = (key: ApiKey): string =>
   `${key.role} on ${key.projects === undefined ? `${key.entity}/*` : key.projects.map((name) => `${key.entity}/${name}`).join(", ")}`;
@@ -128,6 +145,7 @@ function readOptions(args: string[]) {
         role: { type: "string" },
         project: { type: "string", multiple: true },
         name: { type: "string" },
+        json: { type: "boolean", default: false },
       },
     });
     return values;

@@ -37,7 +37,7 @@ export async function printLogInLink(config: Config, print: (line: string) => vo
 }
 
 /** Where a browser of this machine reaches the service. */
-function addressOf({ publicUrl, host, port }: Config): string {
+export function addressOf({ publicUrl, host, port }: Config): string {
   if (publicUrl !== undefined) return publicUrl;
   if (port === 0)
     throw new ConfigError("HEDDLE_PORT is 0, so the port of the service is not known. Set HEDDLE_PUBLIC_URL.");
@@ -45,7 +45,8 @@ function addressOf({ publicUrl, host, port }: Config): string {
   return `http://${isIPv6(name) ? `[${name}]` : name}:${port}`;
 }
 
-function ownerKeyOf({ apiKey, dataDir }: Config): string {
+/** The key that the setting or the data directory has. */
+export function ownerKeyOf({ apiKey, dataDir }: Config): string {
   if (apiKey !== undefined) return apiKey;
   requireDataDirectory(dataDir);
   try {

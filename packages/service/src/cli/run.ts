@@ -16,6 +16,10 @@ interface ListedCommand {
 const commands: readonly ListedCommand[] = [
   { name: "serve", summary: "run the service", load: () => import("./serve.js") },
   { name: "keys", summary: "create, list and revoke API keys", load: () => import("./keys.js") },
+  { name: "projects", summary: "list the projects of a service", load: () => import("./projects.js") },
+  { name: "calls", summary: "list calls, or follow them as they happen", load: () => import("./calls.js") },
+  { name: "trace", summary: "show a trace as a tree", load: () => import("./trace.js") },
+  { name: "export", summary: "write calls as JSON Lines, CSV or chats", load: () => import("./export.js") },
   {
     name: "backup",
     summary: "copy everything in the data directory, also while the service runs",

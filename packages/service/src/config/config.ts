@@ -41,6 +41,9 @@ export const documentedSettings = [...settingsOf(settings), ...settingsOf(traceS
 
 const names = new Set(documentedSettings.map(({ name }) => name));
 
+/** Of programs that ask a service, as the commands that read do. A shell that has it may run the service, too. */
+const ofClients = new Set(["HEDDLE_URL"]);
+
 /** Whether an environment variable is a setting. */
 export const isSettingName = (name: string): boolean => names.has(name);
 
@@ -50,7 +53,7 @@ export const isSettingName = (name: string): boolean => names.has(name);
  */
 export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = process.cwd()): Config {
   for (const name of Object.keys(env)) {
-    if (name.startsWith("HEDDLE_") && !names.has(name)) {
+    if (name.startsWith("HEDDLE_") && !names.has(name) && !ofClients.has(name)) {
       throw new ConfigError(`${name} is not a setting of this version. Known: ${[...names].join(", ")}.`);
     }
   }

@@ -1,0 +1,10 @@
+import { expect, test } from "vitest";
+import { RawJson } from "../../../../client/src/raw/raw-json.js";
+import { jsonLine } from "./json-line.js";
+
+test("recorded JSON keeps its digits, and a call is one line", () => {
+  const inputs = new RawJson('{"n": 107505301260286111,\n "price": 1.0, "s": "\u202E"}');
+  expect(jsonLine({ id: "a\u007F", inputs, none: undefined, list: [null, { toJSON: 1 }] })).toBe(
+    '{"id":"a\\u007f","inputs":{"n": 107505301260286111,  "price": 1.0, "s": "\\u202e"},"list":[null,{"toJSON":1}]}\n',
+  );
+});

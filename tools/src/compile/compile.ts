@@ -6,6 +6,7 @@ interface Manifest {
   name: string;
   dependencies?: Record<string, string>;
   optionalDependencies?: Record<string, string>;
+  devDependencies?: Record<string, string>;
 }
 
 /**
@@ -22,8 +23,9 @@ export async function compilePackages(root: string, target: string): Promise<voi
     const manifest = readManifest(join(from, "package.json"));
     linkFiles(from, join(modules, manifest.name));
     writeFileSync(join(modules, manifest.name, "package.json"), JSON.stringify(manifest));
-    linkDependencies(from, manifest, modules);
-    return sourcesOf(join(from, "src")).map((file) => ({
+    const sources = sourcesOf(join(from, "src"));
+    linkDependencies(from, manifest, sources, modules);
+    return sources.map((file) => ({
       in: join(from, "src", file),
       out: `${manifest.name}/dist/${file.replace(/\.[jt]s$/, "")}`,
     }));
@@ -52,8 +54,13 @@ function linkFiles(from: string, to: string): void {
 }
 
 /** The versions in the repository are the same in every package, so that one link per name is enough. */
-function linkDependencies(from: string, manifest: Manifest, modules: string): void {
-  for (const name of Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies })) {
+function linkDependencies(from: string, manifest: Manifest, sources: readonly string[], modules: string): void {
+  const texts = sources.map((file) => readFileSync(join(from, "src", file), "utf8"));
+  // What the build bundles.
+  const bundled = Object.keys(manifest.devDependencies ?? {}).filter((name) =>
+    texts.some((text) => text.includes(` from "${name}";`)),
+  );
+  for (const name of [...Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies }), ...bundled]) {
     const link = join(modules, name);
     const installed = join(from, "node_modules", name);
     if (name.startsWith("@heddle/") || !existsSync(installed)) continue;

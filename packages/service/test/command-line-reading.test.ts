@@ -14,7 +14,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 const directory = mkdtempSync(join(tmpdir(), "heddle-reading-"));
 const big = "107505301260286111";
 const exact = `{"n": ${big}, "price": 1.0, "evil": "\\u001b[2J \u009B31m\u202E"}`;
-const project_id = "local/shop";
+const projectId = "local/shop";
 let service: HeddleProcess;
 let env: Record<string, string>;
 
@@ -22,23 +22,26 @@ beforeAll(async () => {
   service = await openHeddle();
   env = { HEDDLE_URL: service.url, HEDDLE_API_KEY: ownerKey, HOME: directory };
   const at = (second: number) => `2026-03-01T09:00:${String(second).padStart(2, "0")}.000001Z`;
-  const call = (id: string, parent_id: string | undefined, op_name: string, second: number, rest: object) => [
+  const call = (id: string, parentId: string | undefined, opName: string, second: number, rest: object) => [
     {
       mode: "start",
       req: {
         start: {
-          project_id,
+          project_id: projectId,
           id,
           trace_id: "t1",
-          op_name,
+          op_name: opName,
           started_at: at(second),
           attributes: {},
           inputs: {},
-          ...(parent_id && { parent_id }),
+          ...(parentId && { parent_id: parentId }),
         },
       },
     },
-    { mode: "end", req: { end: { project_id, id, ended_at: at(second + 1), output: null, summary: {}, ...rest } } },
+    {
+      mode: "end",
+      req: { end: { project_id: projectId, id, ended_at: at(second + 1), output: null, summary: {}, ...rest } },
+    },
   ];
   const usage = {
     usage: { "gpt-4o": { requests: 1, prompt_tokens: 1000, completion_tokens: 204, total_tokens: 1204 } },
@@ -67,7 +70,7 @@ test("calls are a table or lines of JSON with every digit, and no payload reache
   const [table, failed, searched, json, none] = await Promise.all([
     run(["calls"]),
     run(["calls", "--project", "shop", "--status", "error", "--since", "2026-03-01", "--until", "2026-03-02"]),
-    run(["calls", "-p", project_id, "--search", "such", "--limit", "5"]),
+    run(["calls", "-p", projectId, "--search", "such", "--limit", "5"]),
     run(["calls", "--json", "--roots"]),
     run(["calls", "--op", "nothing"]),
   ]);
@@ -82,6 +85,7 @@ test("calls are a table or lines of JSON with every digit, and no payload reache
   expect(none).toEqual({ code: 0, out: "", err: "No call of local/shop matches.\n" });
   // oxlint-disable-next-line no-control-regex -- they are what is looked for
   for (const { out } of [table, failed, searched, json])
+    // oxlint-disable-next-line no-control-regex -- what a terminal obeys
     expect(out).not.toMatch(/[\u0000-\u0009\u000B-\u001F\u007F-\u009F]/);
 });
 
@@ -135,7 +139,7 @@ test("projects and keys are lines of JSON, too", async () => {
     run(["keys", "create", "--user", "ann", "--json"], local),
   ]);
   expect(table.out).toMatch(/^PROJECT .*\nlocal\/shop +3 /);
-  expect(JSON.parse(json.out)).toMatchObject({ project_id, call_count: 3, running: 0 });
+  expect(JSON.parse(json.out)).toMatchObject({ project_id: projectId, call_count: 3, running: 0 });
   const key = JSON.parse(created.out) as { id: string; secret: string };
   expect((await run(["projects", "--json"], { HEDDLE_API_KEY: key.secret })).out).toBe(json.out);
   expect(JSON.parse((await run(["keys", "list", "--json"], local)).out)).toMatchObject({
@@ -148,13 +152,13 @@ test("projects and keys are lines of JSON, too", async () => {
 
 test("changes are followed, and go on after the service was away", async () => {
   const tracing = createTracingClient({ baseUrl: service.url, apiKey: ownerKey });
-  const child = heddle(["calls", "-f", "--op", "followed", "--project", project_id], env);
+  const child = heddle(["calls", "-f", "--op", "followed", "--project", projectId], env);
   let out = "";
   child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
   const add = async (id: string) =>
     tracing.callStart({
       start: {
-        project_id,
+        project_id: projectId,
         id,
         trace_id: id,
         op_name: "followed",
@@ -219,7 +223,7 @@ test("a reader that has seen enough ends the command without a word", async () =
   });
   const { code, out, err } = await finished(child);
   expect({ code, out: out.length }).toEqual({ code: 0, out: 10 });
-  expect(err.split("\n").filter((text) => !/ exported$/.test(text))).toEqual([""]);
+  expect(err.split("\n").filter((text) => !text.endsWith(" exported"))).toEqual([""]);
 });
 
 test("the settings of this machine are enough for its own service", async () => {

@@ -48,14 +48,14 @@ export async function callsCommand(args: string[], env: NodeJS.ProcessEnv, outpu
   const limit = wholeNumber("--limit", values.limit, usage);
   const connection = connectRemote(values.url, env);
   await asking(connection, async () => {
-    const project_id = await projectOf(connection, values.project);
+    const projectId = await projectOf(connection, values.project);
     const request = values.json
-      ? { ...selection, project_id, select: ["status"] }
-      : { ...selection, project_id, select, include: ["costs" as const] };
+      ? { ...selection, project_id: projectId, select: ["status"] }
+      : { ...selection, project_id: projectId, select, include: ["costs" as const] };
     const { calls, seq } = await newest(connection, request, limit);
     if (values.follow) calls.reverse();
-    const show = values.json ? wholeLines(connection, project_id, output) : tableLines(calls, output);
-    if (calls.length === 0 && !values.follow) output.note(`No call of ${project_id} matches.`);
+    const show = values.json ? wholeLines(connection, projectId, output) : tableLines(calls, output);
+    if (calls.length === 0 && !values.follow) output.note(`No call of ${projectId} matches.`);
     await show(calls);
     if (!values.follow) return;
     for await (const event of followCalls(connection, { ...request, after: seq })) {

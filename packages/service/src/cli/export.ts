@@ -41,8 +41,8 @@ export async function exportCommand(args: string[], env: NodeJS.ProcessEnv, outp
   const selection = selectionOf(values, usage);
   const connection = connectRemote(values.url, env);
   await asking(connection, async () => {
-    const project_id = await projectOf(connection, values.project);
-    const request = { ...selection, project_id, format, ...(values.select && { select: values.select }) };
+    const projectId = await projectOf(connection, values.project);
+    const request = { ...selection, project_id: projectId, format, ...(values.select && { select: values.select }) };
     const content = counted(await download(connection, request), output);
     if (values.output === undefined) await toOutput(content, output);
     else await toFile(content, values.output);

@@ -39,9 +39,9 @@ export async function projectsCommand(args: string[], env: NodeJS.ProcessEnv, ou
   await asking(connection, async () => {
     const projects: ProjectSummary[] = [];
     for (let after: string | undefined; ;) {
-      const name_contains = name === undefined ? {} : { name_contains: name };
+      const nameContains = name === undefined ? {} : { name_contains: name };
       const page = await projectsQuery(connection, {
-        ...name_contains,
+        ...nameContains,
         limit: 1000,
         ...(after !== undefined && { after }),
       });

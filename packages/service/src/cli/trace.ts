@@ -38,13 +38,19 @@ export async function traceCommand(args: string[], env: NodeJS.ProcessEnv, outpu
   const depth = values.depth === undefined ? {} : { max_depth: wholeNumber("--depth", values.depth, usage) };
   const connection = connectRemote(values.url, env);
   await asking(connection, async () => {
-    const project_id = await projectOf(connection, values.project);
-    const place = await placeOf(connection, project_id, id);
-    const trace = await traceOutline(connection, { project_id, ...place, ...depth, limit, include: ["costs"] });
+    const projectId = await projectOf(connection, values.project);
+    const place = await placeOf(connection, projectId, id);
+    const trace = await traceOutline(connection, {
+      project_id: projectId,
+      ...place,
+      ...depth,
+      limit,
+      include: ["costs"],
+    });
     if (values.json) {
-      for await (const call of wholeCalls(connection, project_id, trace.ids)) await output.write(jsonLine(call));
+      for await (const call of wholeCalls(connection, projectId, trace.ids)) await output.write(jsonLine(call));
     } else {
-      const exceptions = await exceptionsOf(connection, project_id, place.trace_id, trace);
+      const exceptions = await exceptionsOf(connection, projectId, place.trace_id, trace);
       await output.write(`${traceLines(trace, exceptions, output).join("\n")}\n\n${summary(trace)}\n`);
     }
     if (!trace.complete)
@@ -54,12 +60,12 @@ export async function traceCommand(args: string[], env: NodeJS.ProcessEnv, outpu
   });
 }
 
-async function placeOf(connection: Connection<"tracing">, project_id: string, id: string) {
+async function placeOf(connection: Connection<"tracing">, projectId: string, id: string) {
   const query = { $expr: { $or: [isEqual("id", id), isEqual("trace_id", id)] } };
   const columns = ["id", "trace_id"];
-  for await (const call of callsQueryStream(connection, { project_id, query, columns, limit: 1 }))
+  for await (const call of callsQueryStream(connection, { project_id: projectId, query, columns, limit: 1 }))
     return call.trace_id === id ? { trace_id: id } : { trace_id: call.trace_id, root_id: call.id };
-  throw new ConfigError(`${project_id} has no trace and no call ${id}. heddle calls lists the calls of a project.`);
+  throw new ConfigError(`${projectId} has no trace and no call ${id}. heddle calls lists the calls of a project.`);
 }
 
 const isEqual = (field: string, value: string): { $eq: [{ $getField: string }, { $literal: string }] } => ({
@@ -69,14 +75,14 @@ const isEqual = (field: string, value: string): { $eq: [{ $getField: string }, {
 /** The exceptions of failed calls, by their ids. */
 async function exceptionsOf(
   connection: Connection<"tracing">,
-  project_id: string,
+  projectId: string,
   traceId: string,
   { status }: TraceOutlineRes,
 ): Promise<ReadonlyMap<string, string>> {
   const exceptions = new Map<string, string>();
   if (!status.includes("error")) return exceptions;
   const request = {
-    project_id,
+    project_id: projectId,
     filter: { trace_ids: [traceId] },
     query: { $expr: isEqual("summary.weave.status", "error") },
     select: ["exception"],

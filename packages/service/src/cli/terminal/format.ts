@@ -2,14 +2,16 @@ const whole = new Intl.NumberFormat("en");
 const three = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 
 /** `1204551` → `1,204,551`; nothing for what is not known. */
-export const count = (value: number | null | undefined): string => (value == null ? "" : whole.format(value));
+export const count = (value: number | null | undefined): string =>
+  value === null || value === undefined ? "" : whole.format(value);
 
 /** With three digits: `0.0123`. */
-export const cost = (value: number | null | undefined): string => (value == null ? "" : three.format(value));
+export const cost = (value: number | null | undefined): string =>
+  value === null || value === undefined ? "" : three.format(value);
 
 /** `812 ms`, `4.1 s`, `6 m 12 s`, `2 h 5 m`. */
 export function duration(ms: number | null | undefined): string {
-  if (ms == null) return "";
+  if (ms === null || ms === undefined) return "";
   if (ms < 999.5) return `${three.format(ms)} ms`;
   if (ms < 59_950) return `${three.format(ms / 1000)} s`;
   const minutes = Math.floor(Math.round(ms / 1000) / 60);

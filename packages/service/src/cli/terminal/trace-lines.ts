@@ -70,7 +70,7 @@ function rowsOf(trace: TraceOutlineRes, exceptions: ReadonlyMap<string, string>)
       kind: trace.kind[at] ?? "other",
       status: trace.status[at] ?? "",
       offsetMs: (start - first) / 1000,
-      durationMs: end == null ? undefined : (end - start) / 1000,
+      durationMs: end === null || end === undefined ? undefined : (end - start) / 1000,
       tokens: trace.tokens[at] ?? 0,
       cost: trace.cost?.[at] ?? null,
       exception: exceptions.get(id),

@@ -141,6 +141,7 @@ it("an engine without onnxruntime-node opens, reports the reason, and rejects ca
   const { health, capabilities, failures } = JSON.parse(stdout) as Record<string, unknown>;
   const detail: unknown = expect.stringMatching(/^The embedded training engine needs .*onnxruntime-node.*\.$/u);
   expect(health).toEqual({ ok: false, detail });
-  expect(capabilities).toEqual({ models: [] });
+  const unavailableModels: unknown = expect.arrayContaining([{ name: "heddle/starter", reason: detail }]);
+  expect(capabilities).toEqual({ models: [], unavailableModels });
   expect(failures).toEqual(Array.from({ length: 3 }, () => ({ code: "unsupported", message: detail })));
 });

@@ -152,12 +152,11 @@ const GridRow = memo(function GridRow<Row>({
       onClick={() => onCurrent(index)}
       onDoubleClick={() => onOpen(index)}
     >
-      {row !== undefined &&
-        columns.map((column) => (
-          <div key={column.id} role="gridcell" className={column.align === "end" ? "cell figure" : "cell"}>
-            {column.cell(row)}
-          </div>
-        ))}
+      {columns.map((column) => (
+        <div key={column.id} role="gridcell" className={column.align === "end" ? "cell figure" : "cell"}>
+          {row !== undefined && column.cell(row)}
+        </div>
+      ))}
     </div>
   );
 }) as <Row>(props: RowProps<Row>) => ReactNode;

@@ -75,10 +75,10 @@ describe("nothing is asked of anybody but the engine, the stores and the provide
     /\bfetch\(|\b(?:https?|http2)\.(?:request|get)\(|"(?:undici|axios|got|node-fetch|ws|node:(?:net|tls|dgram|http2|https|dns)(?:\/promises)?)"/;
   /** What may: the clients of the engine, of Postgres, of S3 and of providers, and the host that is the engine. */
   const allowed: Record<string, RegExp> = {
-    // The one client for the servers of others, what checks the addresses it connects to, and the one for replicas of this
-    // service. The others look at the form of an address, and listen.
+    // The one client for the servers of others, what checks the addresses it connects to, the one for replicas of this
+    // service, and a command that reads an export. The others look at the form of an address, and listen.
     service:
-      /^providers\/(?:outgoing|addresses)\.ts: import |^replicas\/(?:forward|follower)\.ts: (?:import |const sent = http\.request)|import \{ (?:BlockList, )?isIP(?:v6)? \} from "node:net"|^otlp\/.*import \{ constants(?:, createServer)? \} from "node:http2"/,
+      /^providers\/(?:outgoing|addresses)\.ts: import |^replicas\/(?:forward|follower)\.ts: (?:import |const sent = http\.request)|^cli\/export\.ts: const response = await connection\.fetch|import \{ (?:BlockList, )?isIP(?:v6)? \} from "node:net"|^otlp\/.*import \{ constants(?:, createServer)? \} from "node:http2"/,
     // Listens.
     "server-stub": /import \{ Server\b.*"node:net"/,
     "blob-store": /"aws4fetch"|fetch\(signed,/,

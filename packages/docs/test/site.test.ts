@@ -213,6 +213,49 @@ describe("search", () => {
     expect(top(text, 3).map((href) => href.slice(0, page.length))).toContain(page);
   });
 
+  test.each([
+    ["pagination", "guides/streaming-and-pages.html"],
+    ["cursor", "guides/streaming-and-pages.html"],
+    ["webhook", "guides/webhooks.html"],
+    ["rate limit", "guides/errors-and-retries.html"],
+    ["retry", "guides/errors-and-retries.html"],
+    ["fine-tune", "guides/train-with-examples.html"],
+    ["finetuning", "guides/train-with-examples.html"],
+    ["SFT", "guides/train-with-examples.html"],
+    ["GRPO", "guides/train-with-rewards.html"],
+    ["reinforcement learning", "guides/train-with-rewards.html"],
+    ["SDK", "guides/weave-sdks.html"],
+    ["otel", "guides/opentelemetry.html"],
+    ["opentelemetry", "guides/opentelemetry.html"],
+    ["langchain", "guides/integrations/langchain-"],
+    ["install", "guides/getting-started.html"],
+    ["quickstart", "guides/getting-started.html"],
+    ["docker", "guides/deploying.html"],
+    ["environment variables", "guides/settings.html"],
+    ["backup", "guides/operating.html"],
+    ["metrics", "guides/operating.html"],
+    ["pricing", "guides/costs.html"],
+    ["cost", "guides/costs.html"],
+    ["conversation", "guides/threads.html"],
+    ["parquet", "guides/exports.html"],
+    ["feedback", "guides/feedback.html"],
+    ["thumbs up", "guides/feedback.html"],
+    ["llm judge", "guides/scorers.html"],
+    ["evals", "guides/evaluate-a-model.html"],
+    ["labeling", "guides/annotation-queues.html"],
+    ["inference", "guides/chat-completions.html"],
+    ["share a trace", "guides/shares.html"],
+    ["start a call", "tracing/call-start.html"],
+  ])("answers %s with the page about it", (text, page) => {
+    expect(top(text, 1)[0]!.slice(0, page.length), JSON.stringify(top(text, 5))).toBe(page);
+  });
+
+  test("lists a guide first and no changelog among the first three for a word that many pages have", () => {
+    const kinds = searchEntries(index, "webhook").map(({ kind }) => kind);
+    expect(kinds[0]).toBe("guide");
+    expect(kinds.slice(0, 3)).not.toContain("changelog");
+  });
+
   test("finds the texts of error responses", () => {
     expect(top("The database is restarting or overloaded", 2)).toContain("tracing/errors.html#503-unavailable");
   });

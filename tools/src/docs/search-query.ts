@@ -1,16 +1,22 @@
 import type MiniSearch from "minisearch";
 import type { Query, SearchResult } from "minisearch";
 import { partsOf, wordsOf } from "./search-terms.js";
-import type { SearchEntry } from "./search-terms.js";
+import { inOtherWords } from "./search-synonyms.js";
+import type { EntryKind, SearchEntry } from "./search-terms.js";
 
 /** A result with the stored fields of its entry. */
-export type FoundEntry = SearchResult & Pick<SearchEntry, "href" | "title" | "heading">;
+export type FoundEntry = SearchResult & Pick<SearchEntry, "href" | "kind" | "title" | "heading">;
 
 const maxEntriesPerPage = 3;
 
+/** Pages that explain come before those that list, unless these match much better. */
+const kindWeights: Record<EntryKind, number> = { guide: 4, operation: 1.6, section: 1, type: 0.6, changelog: 0.1 };
+/** Who types a name or a path of the interface looks for what has it. */
+const nameWeights: Record<EntryKind, number> = { ...kindWeights, guide: 1, operation: 1, section: 1, type: 1 };
+
 /**
  * Finds the entries that have every word of a text, or every part of every word, with prefixes and small errors. Whole
- * words, identifiers and headings come first. Of one page there are at most three.
+ * words, identifiers and headings come first, and guides before operations, sections, types and the changelog. Of one page there are at most three.
  */
 export function searchEntries(index: MiniSearch<SearchEntry>, text: string): FoundEntry[] {
   const words = wordsOf(text);
@@ -24,9 +30,15 @@ export function searchEntries(index: MiniSearch<SearchEntry>, text: string): Fou
     fuzzy: 0.12,
     boost: { keywords: 8 * weight, title: 3 * weight, heading: 4 * weight, text: weight },
   });
+  const weights = /[_/$]|\p{Ll}\p{Lu}/u.test(text) ? nameWeights : kindWeights;
   const found = index.search({
-    queries: [all(words, 2), all(words.flatMap(partsOf), 1)],
+    queries: [
+      all(words, 2),
+      all(words.flatMap(partsOf), 1),
+      ...inOtherWords(text).map((other) => all(wordsOf(other), 2)),
+    ],
     combineWith: "OR",
+    boostDocument: (_id, _term, stored) => weights[stored?.["kind"] as EntryKind],
   }) as FoundEntry[];
   const counts = new Map<string, number>();
   return found.filter(({ href }) => {

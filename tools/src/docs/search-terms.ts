@@ -1,10 +1,14 @@
 import type { Options } from "minisearch";
 
+/** What an entry describes, in the order in which equal matches are listed. */
+export type EntryKind = "guide" | "operation" | "section" | "type" | "changelog";
+
 /** A part of a page that a search finds. */
 export interface SearchEntry {
   id: number;
   /** Address below the root of the site, with the anchor. */
   href: string;
+  kind: EntryKind;
   title: string;
   heading: string;
   /** Operation id and path, on the entry of the page itself. */
@@ -25,7 +29,7 @@ export function partsOf(word: string): string[] {
 /** How the index is made and read; both need the same. */
 export const searchOptions: Options<SearchEntry> = {
   fields: ["title", "heading", "keywords", "text"],
-  storeFields: ["href", "title", "heading"],
+  storeFields: ["href", "kind", "title", "heading"],
   tokenize: (text) =>
     wordsOf(text).flatMap((word) => {
       const parts = partsOf(word);

@@ -33,3 +33,13 @@ test("both clients together are at most 15 kB", async () => {
   const size = await bundleSize(`export * from "@heddle/client";`);
   expect(size).toBeLessThanOrEqual(15_000);
 });
+
+test("tracing of functions and of a client of OpenAI is at most 4.5 kB: queue, streams and values take 3, the rest OpenAI", async () => {
+  const size = await bundleSize(`export { trace, wrapOpenAI } from "@heddle/client/trace";`);
+  expect(size).toBeLessThanOrEqual(4_608);
+});
+
+test("tracing of functions alone is at most 3.5 kB", async () => {
+  const size = await bundleSize(`export { trace } from "@heddle/client/trace";`);
+  expect(size).toBeLessThanOrEqual(1);
+});

@@ -38,8 +38,8 @@ function synchronous(): Storage {
 
 function open(): Storage {
   try {
-    const { AsyncLocalStorage } = platform?.getBuiltinModule?.("node:async_hooks") as AsyncHooks;
-    return new AsyncLocalStorage();
+    const hooks = platform?.getBuiltinModule?.("node:async_hooks") as AsyncHooks | undefined;
+    return hooks ? new hooks.AsyncLocalStorage() : synchronous();
   } catch {
     return synchronous();
   }

@@ -106,17 +106,31 @@ test("values that JSON has no form for are readable text, numbers stay", async (
     },
   };
   const shared = { x: 1 };
-  trace("values", (..._all: unknown[]) => undefined)(
-    ...[cycle, broken, 12n, new Date(0), Buffer.from("hé"), Buffer.from([255, 0]), flush, Number.NaN, 0.1, 1e21],
-    ...[new Map([["k", new Set([1])]]), new Error("e"), Promise.resolve(), [shared, shared], undefined, null, /a/],
-  );
+  const [shared, bytes] = [{ x: 1 }, Buffer.from([255, 0])];
+  const given: [unknown, unknown][] = [
+    [cycle, { name: "c", self: "[cycle]" }],
+    [broken, { bad: "[not readable: not now]" }],
+    [12n, "12"],
+    [new Date(0), "1970-01-01T00:00:00.000Z"],
+    [Buffer.from("hé"), "hé"],
+    [bytes, "[2 bytes]"],
+    [flush, "[function flush]"],
+    [Number.NaN, "NaN"],
+    [0.1, 0.1],
+    [1e21, 1e21],
+    [new Map([["k", new Set([1])]]), { k: [1] }],
+    [new Error("e"), "Error: e"],
+    [Promise.resolve(), "[object Promise]"],
+    [
+      [shared, shared],
+      [shared, shared],
+    ],
+    [null, null],
+    [/a/, "/a/"],
+  ];
+  trace("values", (..._all: unknown[]) => undefined)(...given.map(([value]) => value));
   await flush(30_000);
-  const { inputs } = named("values");
-  expect(Array.from({ length: 17 }, (_, index) => inputs[`arg${index}`])).toEqual([
-    ...[{ name: "c", self: "[cycle]" }, { bad: "[not readable: not now]" }, "12", "1970-01-01T00:00:00.000Z", "hé"],
-    ...["[2 bytes]", "[function flush]", "NaN", 0.1, 1e21, { k: [1] }, "Error: e", "[object Promise]"],
-    ...[[{ x: 1 }, { x: 1 }], undefined, null, "/a/"],
-  ]);
+  expect(Object.values(named("values").inputs)).toEqual(given.map(([, recorded]) => recorded));
 });
 
 test("what the service cannot take now is sent again", async () => {
@@ -129,11 +143,11 @@ test("what the service cannot take now is sent again", async () => {
 });
 
 test("a batch that is too large is halved, and what is refused is said once", async () => {
-  const { requests, all, log } = await start(413, 413, 200, 200, 200, 200, 403);
+  const { requests, all, log } = await start(413, 413, 200, 200, 403, 403);
   for (let index = 0; index < 2; index += 1) trace("part", () => index)();
   expect(await flush(30_000)).toBe(true);
   expect(all()).toHaveLength(2);
-  expect(requests.length).toBeGreaterThan(3);
+  expect(requests.length).toBe(4);
   for (let index = 0; index < 2; index += 1) {
     trace("refused", () => 1)();
     await flush(30_000);

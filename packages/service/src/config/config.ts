@@ -41,8 +41,8 @@ export const documentedSettings = [...settingsOf(settings), ...settingsOf(traceS
 
 const names = new Set(documentedSettings.map(({ name }) => name));
 
-/** Of programs that ask a service, as the commands that read do. A shell that has it may run the service, too. */
-const ofClients = new Set(["HEDDLE_URL"]);
+/** Of programs that ask a service, or are traced into it. A shell that has them may run the service, too. */
+const ofClients = new Set(["HEDDLE_URL", "HEDDLE_PROJECT"]);
 
 /** Whether an environment variable is a setting. */
 export const isSettingName = (name: string): boolean => names.has(name);

@@ -78,7 +78,8 @@ function describe(error: unknown): string {
   try {
     const { stack } = error as { stack?: unknown };
     if (typeof stack === "string" && stack !== "") return stack;
-    return error instanceof Error || typeof error !== "object" ? String(error) : toJson(error);
+    if (error instanceof Error) return String(error);
+    return typeof error === "string" ? error : toJson(error);
   } catch {
     return "an error that cannot be read";
   }

@@ -34,7 +34,7 @@ export function toJson(value: unknown): string {
     const { toJSON } = value as { toJSON?: unknown };
     if (typeof toJSON === "function") {
       const json: unknown = toJSON.call(value);
-      return json === value ? String(json) : plain(json, inside);
+      return plain(json, inside);
     }
     const kind = Object.prototype.toString.call(value);
     if (kind !== "[object Object]") return kind;

@@ -4,7 +4,7 @@ import { textOf } from "./values.js";
 const maxItems = 10_000;
 
 /** Collects what a stream yields; text and bytes become one text. */
-export class Collector {
+class Collector {
   #items: unknown[] = [];
   #more = 0;
 

@@ -169,6 +169,8 @@ export interface PolicySequence extends TokenSequence {
    * truncated importance sampling.
    */
   rolloutLogprobs?: Float64Array;
+  /** Log-probabilities under the reference policy of the KL loss. Needed with `klLoss` only. */
+  referenceLogprobs?: Float64Array;
   /**
    * Segment id per token: the tokens of a segment share one sequence-level ratio. Absent: the sequence is one segment.
    */
@@ -184,6 +186,13 @@ export interface PolicySettings {
   maskProbRatio: boolean;
   k2Tau?: number;
   truncatedImportanceSampling?: number;
+  klLoss?: KlLossSettings;
+}
+
+/** A divergence from a reference policy as a term of the loss; see `objective/kl-loss.ts` for the estimators. */
+export interface KlLossSettings {
+  coefficient: number;
+  estimator: "k1" | "k3";
 }
 
 /** Plain data, so that it can be sent to another process or mapped to a loss of the same name in a remote trainer. */

@@ -87,6 +87,7 @@ function isTokenLevel(settings: PolicySettings): boolean {
     !settings.maskProbRatio &&
     !settings.k2Tau &&
     !settings.truncatedImportanceSampling &&
+    !settings.klLoss &&
     !settings.maxNegativeAdvantageImportanceSamplingWeight
   );
 }

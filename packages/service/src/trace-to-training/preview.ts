@@ -23,5 +23,6 @@ export async function baseModelOf(
   const isTrained = newest !== undefined && newest.weights_digest !== null;
   const from: WeightsRef = { baseModel: model.base_model };
   const sharer = { key: caller.key_id, entity: caller.entity };
-  return { engine, from, signal, sharer, ...(!isTrained && (await newAdapter(services, model.base_model))) };
+  const fromStep = newest?.step ?? 0;
+  return { engine, from, fromStep, signal, sharer, ...(!isTrained && (await newAdapter(services, model.base_model))) };
 }

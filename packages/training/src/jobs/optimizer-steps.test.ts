@@ -15,29 +15,29 @@ describe("the division of a job into optimizer steps", () => {
   const sequences = [0, 0, 0, 1, 1, 1, 2, 2, 2].map((group) => sequence(group, 20, 10));
 
   it("contains every sequence once, in the same order for the same seed", () => {
-    const steps = optimizerSteps(sequences, 7, 90);
+    const steps = optimizerSteps(sequences, 7, { tokensPerStep: 90 });
     expect(steps.flat().toSorted((a, b) => a - b)).toEqual([...sequences.keys()]);
-    expect(optimizerSteps(sequences, 7, 90)).toEqual(steps);
+    expect(optimizerSteps(sequences, 7, { tokensPerStep: 90 })).toEqual(steps);
     expect(
-      [1, 2, 3, 4].some((seed) => JSON.stringify(optimizerSteps(sequences, seed, 90)) !== JSON.stringify(steps)),
+      [1, 2, 3, 4].some((seed) => JSON.stringify(optimizerSteps(sequences, seed, { tokensPerStep: 90 })) !== JSON.stringify(steps)),
     ).toBe(true);
   });
 
   it("counts the prompt that a group shares once", () => {
     // 20 + 3 x 10 = 50 tokens for a group.
-    const groups = optimizerSteps(sequences, 7, 50).map((step) => step.map((at) => sequences[at]?.group));
+    const groups = optimizerSteps(sequences, 7, { tokensPerStep: 50 }).map((step) => step.map((at) => sequences[at]?.group));
     expect(groups.toSorted((a, b) => (a[0] ?? 0) - (b[0] ?? 0))).toEqual([
       [0, 0, 0],
       [1, 1, 1],
       [2, 2, 2],
     ]);
-    expect(optimizerSteps(sequences, 7, 49)).toHaveLength(6);
+    expect(optimizerSteps(sequences, 7, { tokensPerStep: 49 })).toHaveLength(6);
   });
 
   it("makes one step of a small job, and one for a sequence above the limit", () => {
     expect(optimizerSteps(sequences, 7)).toHaveLength(1);
     expect(optimizerSteps([sequence(0, 20, 10), sequence(0, 2000, 100)], 7)).toHaveLength(1);
-    expect(optimizerSteps(sequences.slice(0, 2), 7, 1)).toHaveLength(2);
+    expect(optimizerSteps(sequences.slice(0, 2), 7, { tokensPerStep: 1 })).toHaveLength(2);
     expect(optimizerSteps([], 7)).toEqual([]);
   });
 });

@@ -6,17 +6,22 @@ const tokenMultiple = 2048;
 
 /**
  * Divides a job's sequences into optimizer steps. Groups keep their order, and the sequences of a group are shuffled. A
- * step is filled until `tokensPerStep` would be exceeded; then the steps are shuffled. A prompt that all sequences of a
+ * step is filled until `tokensPerStep` or `sequencesPerStep` would be exceeded; then the steps are shuffled. A prompt that all sequences of a
  * group share counts once per step. The default of `tokensPerStep` is the length of the longest sequence, rounded up to
- * a multiple of 2048. A longer sequence has a step of its own.
+ * a multiple of 2048. A longer sequence has a step of its own. Each of several `passes` has steps of its own, shuffled
+ * anew, after those of the pass before.
  *
  * @returns indices into `sequences` by step; the same for the same seed.
  */
 export function optimizerSteps(
   sequences: { group: number; sequence: TokenSequence }[],
   seed: number,
-  tokensPerStep = Math.ceil(longestSequence(sequences) / tokenMultiple) * tokenMultiple,
+  { tokensPerStep, sequencesPerStep = Infinity, passes = 1 }: StepLimits = {},
 ): number[][] {
+  const limits = {
+    tokens: tokensPerStep ?? Math.ceil(longestSequence(sequences) / tokenMultiple) * tokenMultiple,
+    sequences: sequencesPerStep,
+  };
   const groups = new Map<number, number[]>();
   for (const [at, { group }] of sequences.entries()) {
     const members = groups.get(group);
@@ -24,22 +29,37 @@ export function optimizerSteps(
     else groups.set(group, [at]);
   }
   const draws = seededOrder(seed);
+  return Array.from({ length: passes }, () => stepsOfPass(sequences, [...groups.values()], limits, draws)).flat();
+}
+
+interface StepLimits {
+  tokensPerStep?: number | undefined;
+  sequencesPerStep?: number | undefined;
+  passes?: number | undefined;
+}
+
+function stepsOfPass(
+  sequences: { sequence: TokenSequence }[],
+  groups: number[][],
+  limits: { tokens: number; sequences: number },
+  draws: ReturnType<typeof seededOrder>,
+): number[][] {
   const steps: number[][] = [];
   let step: number[] | undefined;
   let freeTokens = 0;
-  for (const members of groups.values()) {
+  for (const members of groups) {
     const prompt = sharedPrompt(members.map((at) => sequences[at]?.sequence));
     let promptStep: number[] | undefined;
     for (const at of draws.shuffled(members)) {
       const tokens = sequences[at]?.sequence.tokens.length ?? 0;
       const added = step && promptStep === step ? tokens - prompt : tokens;
-      if (step && added <= freeTokens) {
+      if (step && added <= freeTokens && step.length < limits.sequences) {
         step.push(at);
         freeTokens -= added;
       } else {
         step = [at];
         steps.push(step);
-        freeTokens = tokensPerStep - tokens;
+        freeTokens = limits.tokens - tokens;
       }
       promptStep = step;
     }

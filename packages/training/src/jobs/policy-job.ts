@@ -2,14 +2,19 @@ import type { PolicySequence, TokenSequence, WeightsRef } from "../port.js";
 import type { ReferencePolicy, RlConfig } from "./rl-config.js";
 import type { TrainingJob } from "./training-job.js";
 
-/** A trajectory with a non-zero advantage. */
+/** A trajectory that itself or a turn of which has an advantage. */
 export interface Rollout {
   /** Index of its group; sequences of one group share steps. */
   group: number;
-  /** Advantage relative to its group; not 0. */
+  /** Advantage relative to its group. */
   advantage: number;
   /** One sequence per history; log-probabilities are NaN where unknown. */
-  sequences: (TokenSequence & { oldLogprobs: Float64Array; sampledAt?: number | undefined })[];
+  sequences: (TokenSequence & {
+    oldLogprobs: Float64Array;
+    sampledAt?: number | undefined;
+    /** What the turn of each token adds to the advantage. Absent: nothing. */
+    turnAdvantages?: Float64Array | undefined;
+  })[];
 }
 
 export interface PolicyJob extends TrainingJob {

@@ -1,6 +1,8 @@
 import { klPenalty } from "../objective/kl-penalty.js";
+import { scheduleFactor } from "../objective/learning-rate-schedule.js";
 import { optimizerDefaults } from "../objective/optimizer-defaults.js";
-import { tokenWeights } from "../objective/token-weights.js";
+import type { LossAggregation } from "../objective/token-weights.js";
+import { lossNormalizer, tokenWeights } from "../objective/token-weights.js";
 import { trainedTokens } from "../objective/trained-tokens.js";
 import type { ForwardBackwardOutput, PolicySequence, Trainer } from "../port.js";
 import { meanLogprobOf } from "./divergence.js";
@@ -12,13 +14,14 @@ import { checkSampling } from "./sampling-check.js";
 
 /**
  * Plans reinforcement learning on rollouts. Weights and advantages are normalised over the job, and sequences are
- * divided into steps by `optimizerSteps`. The loss of a step is the sum over its trained tokens divided by their
- * number.
+ * divided into steps by `optimizerSteps`. The loss of a step is the sum over its trained tokens divided by
+ * `lossNormalizer`.
  */
 export function policyPlan(job: PolicyJob): GradientPlan {
   const { settings } = job;
-  let sequences = plannedSequences(job.rollouts, settings.advantageBalance);
-  const steps = optimizerSteps(sequences, job.seed, settings.tokensPerStep);
+  const aggregation = settings.lossAggregation ?? { name: "per_sequence" };
+  let sequences = plannedSequences(job.rollouts, settings.advantageBalance, aggregation.name);
+  const steps = optimizerSteps(sequences, job.seed, settings);
   const defaults = optimizerDefaults(job.from.baseModel, "rl");
   const size = {
     num_datums: sequences.length,
@@ -41,13 +44,14 @@ export function policyPlan(job: PolicyJob): GradientPlan {
     const startedAt = performance.now();
     const members = (steps[index] ?? []).flatMap((at) => sequences[at] ?? []);
     const { batch, kl } = await applyKlPenalty(trainer, members);
-    const normalizer = batch.reduce((sum, sequence) => sum + trainedTokens(sequence), 0);
+    const trained = batch.reduce((sum, sequence) => sum + trainedTokens(sequence), 0);
+    const normalizer = lossNormalizer(aggregation, { sequences: batch.length, trainedTokens: trained });
     const evaluation = await trainer.forwardBackward(
       { name: "policy", sequences: batch, settings: settings.policy, normalizer },
       { entropy: true, signal: job.signal },
     );
     const { difference, warning } = checkSampling(index === 0 ? sampledBy(job.fromStep, members) : [], evaluation);
-    const factor = batch.length ** settings.learningRatePower * job.learningRateFactor;
+    const factor = batch.length ** settings.learningRatePower * job.learningRateFactor * scheduled(index);
     const learningRate = (settings.learningRate ?? defaults.learningRate) * factor;
     const { gradientNorm } = await trainer.optimStep({ ...defaults, learningRate });
     const tokens = batch.reduce((sum, sequence) => sum + sequence.tokens.length, 0);
@@ -55,7 +59,7 @@ export function policyPlan(job: PolicyJob): GradientPlan {
     const data = {
       ...job.constants,
       ...metrics,
-      entropy: meanEntropy(evaluation, batch, normalizer),
+      entropy: meanEntropy(evaluation, batch, trained),
       kl_policy_ref: kl,
       logprob_difference: difference,
       loss: evaluation.loss,
@@ -63,10 +67,17 @@ export function policyPlan(job: PolicyJob): GradientPlan {
       learning_rate: learningRate,
       num_datums: batch.length,
       num_tokens: tokens,
-      num_trainable_tokens: normalizer,
+      num_trainable_tokens: trained,
       tokens_per_second: (1000 * tokens) / (performance.now() - startedAt),
     };
     return { data, meanLogprob: meanLogprobOf(evaluation), warning };
+  }
+
+  function scheduled(index: number): number {
+    const { learningRateSchedule: schedule } = settings;
+    if (!schedule) return 1;
+    if (schedule.totalSteps === undefined) return scheduleFactor(schedule, index, steps.length);
+    return scheduleFactor(schedule, job.fromStep ?? 0, schedule.totalSteps);
   }
 
   /** Adds the KL penalty to the advantages of a step's sequences. Returns them with the mean, NaN without a penalty. */
@@ -103,28 +114,51 @@ function sampledBy(step: number | undefined, members: PlannedSequence[]): (Float
   );
 }
 
-function plannedSequences(rollouts: Rollout[], balance: number): PlannedSequence[] {
-  const scales = tokenWeights(
-    rollouts.map(({ advantage, sequences }) => ({
-      advantage,
-      trainedTokens: sequences.reduce((sum, sequence) => sum + trainedTokens(sequence), 0),
-    })),
+function plannedSequences(
+  rollouts: Rollout[],
+  balance: number,
+  aggregation: LossAggregation["name"],
+): PlannedSequence[] {
+  const counted = rollouts.map(countAdvantages);
+  const scaled = tokenWeights(
+    counted.flatMap((counts) => {
+      const tokens = [...counts.values()].reduce((sum, count) => sum + count, 0);
+      return [...counts].map(([advantage, count]) => ({ advantage, trainedTokens: tokens, tokens: count }));
+    }),
     balance,
+    aggregation,
   );
-  return rollouts.flatMap(({ group, sequences }, at) =>
-    sequences.map(({ sampledAt, ...sequence }) => {
-      const length = sequence.tokens.length;
+  let next = 0;
+  const scales = counted.map((counts) => new Map([...counts.keys()].map((advantage) => [advantage, scaled[next++]])));
+  return rollouts.flatMap(({ group, advantage, sequences }, at) =>
+    sequences.map(({ sampledAt, turnAdvantages, ...sequence }) => {
+      const ofTokens = Array.from(sequence.mask, (_, t) => scales[at]?.get(advantage + (turnAdvantages?.[t] ?? 0)));
+      // Those of untrained tokens are not read, and are the same as those of others.
+      const other = scales[at]?.values().next().value;
       return {
         group,
         sampledAt,
         sequence: {
           ...sequence,
-          weights: new Float64Array(length).fill(scales[at]?.weight ?? 0),
-          advantages: new Float64Array(length).fill(scales[at]?.advantage ?? 0),
+          weights: Float64Array.from(ofTokens, (scale) => (scale ?? other)?.weight ?? 0),
+          advantages: Float64Array.from(ofTokens, (scale) => (scale ?? other)?.advantage ?? 0),
         },
       };
     }),
   );
+}
+
+/** Number of trained tokens of a rollout by their advantage. */
+function countAdvantages({ advantage, sequences }: Rollout): Map<number, number> {
+  const counts = new Map<number, number>();
+  for (const { mask, turnAdvantages } of sequences) {
+    for (let t = 0; t < mask.length; t++) {
+      if (!mask[t]) continue;
+      const total = advantage + (turnAdvantages?.[t] ?? 0);
+      counts.set(total, (counts.get(total) ?? 0) + 1);
+    }
+  }
+  return counts;
 }
 
 function identityOf({ sequence }: PlannedSequence): unknown[] {

@@ -7,15 +7,15 @@ import { isToPause, paused } from "./training-job.js";
 
 /**
  * Adds the log-probabilities of other weights to the sequences. With `precalculate_logprobs`, the job's initial weights
- * replace the old policy, whose log-probabilities become the rollout log-probabilities. A KL penalty gets its
- * reference. Each is computed once, by a trainer that is closed before the next opens, and saved in the job's state.
+ * replace the old policy, whose log-probabilities become the rollout log-probabilities. A KL penalty and a KL loss get
+ * their reference. Each is computed once, by a trainer that is closed before the next opens, and saved in the job's state.
  */
 export async function scoredSequences(
   job: PolicyJob,
   planned: PlannedSequence[],
   state: JobState,
 ): Promise<PlannedSequence[]> {
-  const { precalculateLogprobs, klPenalty } = job.settings;
+  const { precalculateLogprobs, klPenalty, klLoss } = job.settings;
   let scored = planned;
   if (precalculateLogprobs) {
     const first = await scores(job, planned, job.from, "first-logprobs", state);
@@ -28,9 +28,16 @@ export async function scoredSequences(
       },
     }));
   }
-  if (klPenalty) {
+  if (klPenalty || klLoss) {
     const reference = await scores(job, planned, await referenceWeights(job), "reference-logprobs", state);
     scored = scored.map((each, at) => ({ ...each, reference: reference[at] }));
+  }
+  if (klLoss) {
+    scored = scored.map(({ sequence, reference, ...rest }) => ({
+      ...rest,
+      reference,
+      sequence: { ...sequence, referenceLogprobs: reference },
+    }));
   }
   return scored;
 }
@@ -81,7 +88,7 @@ function partsOf(planned: PlannedSequence[]): TokenSequence[][] {
 }
 
 async function referenceWeights(job: PolicyJob): Promise<WeightsRef> {
-  const reference = job.settings.klPenalty?.reference ?? {};
+  const reference = (job.settings.klPenalty ?? job.settings.klLoss)?.reference ?? {};
   const names = [
     reference.step !== undefined && "kl_penalty_reference_step",
     reference.lag !== undefined && "kl_penalty_step_lag",

@@ -1,8 +1,11 @@
 import { policySettings } from "../objective/policy-settings.js";
+import type { LearningRateSchedule } from "../objective/learning-rate-schedule.js";
+import type { LossAggregation } from "../objective/token-weights.js";
 import type { PolicySettings } from "../port.js";
+import type { SettingsTable } from "./settings-table.js";
 import { settingsTable } from "./settings-table.js";
 
-/** Reference weights of the KL penalty. At most one field is set; none means the base model. */
+/** Reference weights of the KL penalty and the KL loss. At most one field is set; none means the base model. */
 export interface ReferencePolicy {
   step?: number;
   /** Number of steps before the weights that the job starts from, at most back to step 0. */
@@ -19,12 +22,28 @@ export interface RlConfig {
   advantageBalance: number;
   precalculateLogprobs: boolean;
   klPenalty?: { coefficient: number; source: "sample" | "current_learner"; reference: ReferencePolicy };
+  /** Where the reference of the KL loss is, whose other settings are those of the policy. */
+  klLoss?: { reference: ReferencePolicy };
+  /** Absent: `per_sequence`. */
+  lossAggregation?: LossAggregation;
   allowTrainingWithoutLogprobs: boolean;
+  /** Absent: completions that were cut off at their limit of tokens are trained like others. */
+  maskTruncatedCompletions?: boolean;
+  /** By how many steps the weights of a turn may be older than those that the job starts from. Absent: by any. */
+  maxPolicyLag?: number;
+  /** Absent: rewards of single turns are not read. */
+  turnRewards?: boolean;
   /** The learning rate is multiplied by (sequences of the step) ^ this. */
   learningRatePower: number;
   scaleLearningRateByRewardDeviation: boolean;
+  /** Absent: the learning rate is constant. */
+  learningRateSchedule?: LearningRateSchedule;
   /** Maximum tokens per optimizer step. Absent: derived from the longest sequence. */
   tokensPerStep?: number;
+  /** Maximum sequences per optimizer step. Absent: limited by the tokens only. */
+  sequencesPerStep?: number;
+  /** How often the job passes over its sequences. Absent: once. */
+  passes?: number;
   /** Names of settings that this engine ignores. */
   unknownSettings: string[];
 }
@@ -56,6 +75,15 @@ export function rlConfig(value: unknown): RlConfig {
   const [first, second] = Object.entries(named).flatMap(([name, each]) => (each === undefined ? [] : [name]));
   if (second !== undefined) throw table.refuse(second, `excludes ${first}.`);
 
+  const klLoss = table.number("kl_loss_coef", nonNegative) ?? 0;
+  const estimator = table.choice("kl_loss_estimator", ["k1", "k3"]) ?? "k3";
+  const reference = {
+    step: named.kl_penalty_reference_step,
+    lag: named.kl_penalty_step_lag,
+    adapterPath: named.kl_ref_adapter_path,
+  };
+
+  const aggregation = lossAggregation(table);
   const scaleRewards = table.flag("scale_rewards") ?? true;
   const config: RlConfig = {
     learningRate: table.number("learning_rate", { min: 0, max: 1 }),
@@ -76,6 +104,7 @@ export function rlConfig(value: unknown): RlConfig {
       maskProbRatio: table.flag("mask_prob_ratio"),
       k2Tau: table.number(["modelname_k2_tau", "kimi_k2_tau"], nonNegative),
       truncatedImportanceSampling: table.number("truncated_importance_sampling", nonNegative),
+      ...(klLoss > 0 && { klLoss: { coefficient: klLoss, estimator } }),
     }),
     scaleRewards: (table.flag("normalize_advantages") ?? scaleRewards) && scaleRewards,
     advantageBalance: table.number("advantage_balance", { min: -1, max: 1 }) ?? 0,
@@ -84,18 +113,39 @@ export function rlConfig(value: unknown): RlConfig {
     learningRatePower: table.number("num_trajectories_learning_rate_multiplier_power", { min: -10, max: 10 }) ?? 0,
     scaleLearningRateByRewardDeviation: table.flag("scale_learning_rate_by_reward_std_dev") ?? false,
     tokensPerStep: table.integer("packed_sequence_length", { min: 1, max: 2 ** 31 }),
-    unknownSettings: table.unread(),
+    sequencesPerStep: table.integer("mini_batch_size", { min: 1, max: 2 ** 31 }),
+    passes: table.integer("num_epochs", { min: 1, max: 100 }),
+    learningRateSchedule: learningRateSchedule(table),
+    maskTruncatedCompletions: table.flag("mask_truncated_completions") || undefined,
+    maxPolicyLag: table.integer("max_policy_lag", { min: 0, max: 2 ** 31 }),
+    turnRewards: table.flag("turn_rewards") || undefined,
+    unknownSettings: [],
   };
-  if (coefficient > 0) {
-    config.klPenalty = {
-      coefficient,
-      source,
-      reference: {
-        step: named.kl_penalty_reference_step,
-        lag: named.kl_penalty_step_lag,
-        adapterPath: named.kl_ref_adapter_path,
-      },
-    };
-  }
+  config.unknownSettings = table.unread();
+  if (coefficient > 0) config.klPenalty = { coefficient, source, reference };
+  if (klLoss > 0) config.klLoss = { reference };
+  if (aggregation) config.lossAggregation = aggregation;
   return config;
+}
+
+function learningRateSchedule(table: SettingsTable): LearningRateSchedule | undefined {
+  const shape = table.choice("learning_rate_schedule", ["constant", "linear", "cosine"]) ?? "constant";
+  const warmUpSteps = table.integer("learning_rate_warmup_steps", { min: 0, max: 2 ** 31 }) ?? 0;
+  const finalFraction = table.number("learning_rate_final_fraction", { min: 0, max: 1 }) ?? 0;
+  const totalSteps = table.integer("learning_rate_total_steps", { min: 1, max: 2 ** 31 });
+  return shape === "constant" && warmUpSteps === 0 ? undefined : { shape, warmUpSteps, finalFraction, totalSteps };
+}
+
+function lossAggregation(table: SettingsTable): LossAggregation | undefined {
+  const name = table.choice("loss_aggregation", ["per_sequence", "token_mean", "constant_length"]);
+  const length = table.integer("loss_constant_length", { min: 1, max: 2 ** 31 });
+  if (name !== "constant_length") {
+    if (length !== undefined) throw table.refuse("loss_constant_length", "needs loss_aggregation constant_length.");
+    return name === "token_mean" ? { name } : undefined;
+  }
+  if (length !== undefined) return { name, length };
+  throw table.refuse(
+    "loss_aggregation",
+    "constant_length needs loss_constant_length, such as max_tokens of the samples.",
+  );
 }

@@ -45,7 +45,7 @@ export async function runRlJob(job: RlJob): Promise<TrainingJobResult> {
   const { info, training } = base;
   const summaries: RolloutSummary[] = [];
   const onRollout = (rollout: RolloutSummary) => void summaries.push(rollout);
-  const reading = readGroups(groups, settings, base, { signal: job.signal, onRollout });
+  const reading = readGroups(groups, settings, base, { signal: job.signal, onRollout, fromStep: job.fromStep });
   await Promise.allSettled([reading]);
   await job.onRollouts?.(summaries);
   const read = await reading;
@@ -77,14 +77,15 @@ export async function runRlJob(job: RlJob): Promise<TrainingJobResult> {
 export async function previewRollouts({
   groups: given,
   config,
+  fromStep,
   ...from
-}: Pick<RlJob, "groups" | "config"> & BaseModelOf): Promise<{ rollouts: RolloutSummary[]; error?: HeddleError }> {
+}: Pick<RlJob, "groups" | "config" | "fromStep"> & BaseModelOf): Promise<{ rollouts: RolloutSummary[]; error?: HeddleError }> {
   const settings = withLoc(["config"], () => rlConfig(config));
   const groups = withLoc(["groups"], () => readTrajectoryGroups(given));
   const rollouts: RolloutSummary[] = [];
   const onRollout = (rollout: RolloutSummary) => void rollouts.push(rollout);
   try {
-    await readGroups(groups, settings, await openBaseModel(from), { signal: from.signal, onRollout });
+    await readGroups(groups, settings, await openBaseModel(from), { signal: from.signal, onRollout, fromStep });
     return { rollouts };
   } catch (error) {
     if (!(error instanceof HeddleError) || error.code !== "invalid") throw error;
@@ -94,17 +95,19 @@ export async function previewRollouts({
 
 async function readGroups(
   groups: TrajectoryGroup[],
-  { scaleRewards, allowTrainingWithoutLogprobs }: RlConfig,
+  settings: RlConfig,
   { info, maxSequenceTokens, template }: Awaited<ReturnType<typeof openBaseModel>>,
-  run: Parameters<typeof readRollouts>[3],
+  { fromStep, ...run }: Parameters<typeof readRollouts>[3] & { fromStep?: number | undefined },
 ): Promise<Rollouts> {
   const options = {
     template,
     vocabularySize: info.vocabularySize,
     maxTokens: maxSequenceTokens,
-    allowTrainingWithoutLogprobs,
+    allowTrainingWithoutLogprobs: settings.allowTrainingWithoutLogprobs,
+    withoutTruncated: settings.maskTruncatedCompletions,
+    oldestStep: settings.maxPolicyLag === undefined ? undefined : (fromStep ?? 0) - settings.maxPolicyLag,
   };
-  return await readRollouts(groups, scaleRewards, options, run);
+  return await readRollouts(groups, settings, options, run);
 }
 
 function untrainedWarning({ trainableGroups, reasons }: Rollouts): string {

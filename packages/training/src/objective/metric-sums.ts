@@ -11,7 +11,8 @@ export function addSums(into: MetricSums, from: MetricSums): void {
  *
  * `clip_fraction`: fraction of trained tokens whose ratio was capped, masked or clipped. `approx_kl`: mean of old - new
  * log-probability where the old one is known. `probs_corr`: correlation of the probabilities of sampler and trainer,
- * near 1 if both use the same weights. `importance_ratio_mean`, `_std`: of the ratio after cap and mask.
+ * near 1 if both use the same weights. `importance_ratio_mean`, `_std`: of the ratio after cap and mask. `kl_loss`: mean
+ * estimate of the KL loss, before its coefficient.
  */
 export function finishMetrics(sums: MetricSums): Record<string, number> {
   const of = (name: string): number => sums[name] ?? 0;
@@ -23,6 +24,7 @@ export function finishMetrics(sums: MetricSums): Record<string, number> {
     metrics["importance_ratio_mean"] = ratio;
     metrics["importance_ratio_std"] = Math.sqrt(Math.max(0, of("ratioSquared") / tokens - ratio * ratio));
   }
+  if ("klLoss" in sums && tokens > 0) metrics["kl_loss"] = of("klLoss") / tokens;
   if (of("knownOld") > 0) metrics["approx_kl"] = of("oldMinusNew") / of("knownOld");
   const correlation = pearson(of("sampled"), {
     x: of("sampledProbability"),

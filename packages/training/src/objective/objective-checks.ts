@@ -52,12 +52,15 @@ export function checkObjective(objective: Objective, config: SequenceLimits): vo
       if (weights) checkFinite(weights, tokens, ["sequences", index, "weights"]);
     });
   } else {
-    objective.sequences.forEach(({ tokens, weights, advantages, oldLogprobs, rolloutLogprobs, segments }, index) => {
+    const { klLoss } = objective.settings;
+    objective.sequences.forEach((sequence, index) => {
+      const { tokens, mask, weights, advantages, oldLogprobs, rolloutLogprobs, referenceLogprobs, segments } = sequence;
       const at = ["sequences", index];
       checkFinite(weights, tokens, [...at, "weights"]);
       checkFinite(advantages, tokens, [...at, "advantages"]);
       checkLogprobs(oldLogprobs, tokens, [...at, "oldLogprobs"]);
       if (rolloutLogprobs) checkLogprobs(rolloutLogprobs, tokens, [...at, "rolloutLogprobs"]);
+      if (klLoss) checkReference(referenceLogprobs, { tokens, mask }, [...at, "referenceLogprobs"]);
       if (segments) checkLength(segments, tokens, [...at, "segments"]);
     });
   }
@@ -80,6 +83,16 @@ function checkFinite(values: Float64Array, tokens: Int32Array, loc: Loc): void {
   const invalidIndex = values.findIndex((value) => !Number.isFinite(value));
   if (invalidIndex >= 0)
     throw new HeddleError("invalid", `${values[invalidIndex]} is not a finite number`, { loc: [...loc, invalidIndex] });
+}
+
+/** The reference of a KL loss has a log-probability for each trained token. */
+function checkReference(values: Float64Array = new Float64Array(), { tokens, mask }: TokenSequence, loc: Loc): void {
+  checkLength(values, tokens, loc);
+  const invalidIndex = values.findIndex((value, at) => mask[at] === 1 && !Number.isFinite(value));
+  if (invalidIndex >= 0)
+    throw new HeddleError("invalid", "a trained token has no log-probability of the reference", {
+      loc: [...loc, invalidIndex],
+    });
 }
 
 function checkLogprobs(values: Float64Array, tokens: Int32Array, loc: Loc): void {

@@ -1,5 +1,6 @@
 import type { PolicySequence, PolicySettings } from "../port.js";
 import { importanceRatios } from "./importance-ratio.js";
+import { klEstimate } from "./kl-loss.js";
 import { addProbability, probabilitySums } from "./metric-sums.js";
 import type { SequenceLoss } from "./sequence-loss.js";
 import { checkSequence } from "./trained-tokens.js";
@@ -18,10 +19,19 @@ import { checkSequence } from "./trained-tokens.js";
  *    weighs such a token by 1 - epsilon, which is 0 by default.
  * 6. `truncatedImportanceSampling`: times min(v, limit), held constant; v = exp(old - rollout) if the sequence has
  *    rollout log-probabilities (1 where those are unknown), else v = rho.
+ * 7. `klLoss`: plus coefficient * `klEstimate`, which the truncation does not weigh.
  */
 export function policyLoss(sequence: PolicySequence, logprobs: Float64Array, settings: PolicySettings): SequenceLoss {
-  const { mask, weights, advantages, oldLogprobs, rolloutLogprobs, segments } = sequence;
-  checkSequence(sequence, logprobs, { weights, advantages, oldLogprobs, rolloutLogprobs: rolloutLogprobs, segments });
+  const { mask, weights, advantages, oldLogprobs, rolloutLogprobs, referenceLogprobs, segments } = sequence;
+  const { klLoss } = settings;
+  checkSequence(sequence, logprobs, {
+    weights,
+    advantages,
+    oldLogprobs,
+    rolloutLogprobs,
+    segments,
+    ...(klLoss && { referenceLogprobs: referenceLogprobs ?? [] }),
+  });
   const ratios = importanceRatios(mask, logprobs, oldLogprobs, segments, settings.importanceSamplingLevel);
   const low = 1 - settings.epsilon;
   const high = 1 + settings.epsilonHigh;
@@ -32,6 +42,7 @@ export function policyLoss(sequence: PolicySequence, logprobs: Float64Array, set
   const direct = new Float64Array(mask.length);
   const sums = { trainedTokens: 0, clipped: 0, ratio: 0, ratioSquared: 0, knownOld: 0, oldMinusNew: 0 };
   const probabilities = probabilitySums();
+  const kl = klLoss && { klLoss: 0 };
   let loss = 0;
   for (let t = 0; t < mask.length; t++) {
     if (!mask[t]) continue;
@@ -55,10 +66,17 @@ export function policyLoss(sequence: PolicySequence, logprobs: Float64Array, set
       direct[t] = -weight * clipped * advantage;
       changed ||= clipped !== rho;
     }
+    if (klLoss && kl) {
+      const { value, slope } = klEstimate(klLoss.estimator, logprob, referenceLogprobs?.[t] ?? NaN);
+      const factor = (weights[t] ?? 0) * klLoss.coefficient;
+      loss += factor * value;
+      direct[t] = (direct[t] ?? 0) + factor * slope;
+      kl.klLoss += value;
+    }
     count(t, logprob, rho, changed);
   }
-  const gradient = settings.ppo ? ratios.backward(slopes) : direct;
-  return { loss, gradient, sums: { ...sums, ...probabilities } };
+  const gradient = settings.ppo ? ratios.backward(slopes).map((slope, t) => slope + (direct[t] ?? 0)) : direct;
+  return { loss, gradient, sums: { ...sums, ...probabilities, ...kl } };
 
   /** Ratio of the old policy to the one that sampled. */
   function truncationRatio(t: number, rho: number): number {

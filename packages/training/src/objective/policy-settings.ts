@@ -18,5 +18,6 @@ export function policySettings(given: Partial<PolicySettings>): PolicySettings {
   if (cap) settings.maxNegativeAdvantageImportanceSamplingWeight = cap;
   if (given.k2Tau) settings.k2Tau = given.k2Tau;
   if (given.truncatedImportanceSampling) settings.truncatedImportanceSampling = given.truncatedImportanceSampling;
+  if (given.klLoss?.coefficient) settings.klLoss = given.klLoss;
   return settings;
 }

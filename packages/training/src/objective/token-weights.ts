@@ -1,13 +1,31 @@
 export interface TrajectoryScale {
-  /** Advantage relative to the group, not 0. */
+  /** Advantage relative to the group. */
   advantage: number;
   /** Trained tokens over all histories of the trajectory. */
   trainedTokens: number;
+  /** How many of them have this advantage, where turns have advantages of their own. Absent: all. */
+  tokens?: number;
+}
+
+/** How the losses of tokens are added up to that of a gradient step. */
+export type LossAggregation =
+  | { name: "per_sequence" | "token_mean" }
+  | { name: "constant_length"; length: number };
+
+/**
+ * Returns the number that the weighted sum of token losses of a step is divided by: the tokens of the step, or for
+ * `constant_length` its sequences times the length, so that neither long nor short answers change the weight of a token.
+ */
+export function lossNormalizer(
+  aggregation: LossAggregation,
+  { sequences, trainedTokens }: { sequences: number; trainedTokens: number },
+): number {
+  return aggregation.name === "constant_length" ? sequences * aggregation.length : trainedTokens;
 }
 
 /**
- * Computes the weight and advantage of the trained tokens of each trajectory, normalised over all trained tokens of a
- * job:
+ * Computes the weight and advantage of the trained tokens of each trajectory, for `per_sequence` normalised over all
+ * trained tokens of a job:
  *
  * - weight `1 / (tokens + 1e-6)`, so that each trajectory counts equally regardless of its length; then mean 1 per
  *   token;
@@ -17,21 +35,27 @@ export interface TrajectoryScale {
  *   of rewards.
  *
  * Trajectories without trained tokens get weight 0. If every advantage is 0, they stay 0.
+ *
+ * For the other aggregations each token has weight 1, and advantages are balanced only. With m trained tokens in a step
+ * of n sequences, `lossNormalizer` then makes its loss the one of DAPO, `sum(l) / m` (`token_mean`), or of Dr. GRPO,
+ * `sum(l) / (n * length)` (`constant_length`).
  */
 export function tokenWeights(
   trajectories: TrajectoryScale[],
   balance: number,
+  aggregation: LossAggregation["name"] = "per_sequence",
 ): { weight: number; advantage: number }[] {
-  const tokens = trajectories.reduce((sum, { trainedTokens }) => sum + trainedTokens, 0);
+  if (aggregation !== "per_sequence")
+    return trajectories.map(({ advantage }) => ({ weight: 1, advantage: balanced(advantage, balance) }));
+  const counts = trajectories.map(({ trainedTokens, tokens = trainedTokens }) => tokens);
+  const tokens = counts.reduce((sum, count) => sum + count, 0);
   const raw = trajectories.map(({ trainedTokens }) => (trainedTokens > 0 ? 1 / (trainedTokens + 1e-6) : 0));
-  const meanWeight = mean(trajectories.map(({ trainedTokens }, at) => trainedTokens * (raw[at] ?? 0)));
+  const meanWeight = mean(counts.map((count, at) => count * (raw[at] ?? 0)));
   const scaled = trajectories.map(({ advantage }, at) => ({
     weight: meanWeight > 0 ? (raw[at] ?? 0) / meanWeight : 0,
     advantage: balanced(advantage, balance),
   }));
-  const size = mean(
-    scaled.map(({ weight, advantage }, at) => (trajectories[at]?.trainedTokens ?? 0) * Math.abs(advantage) * weight),
-  );
+  const size = mean(scaled.map(({ weight, advantage }, at) => (counts[at] ?? 0) * Math.abs(advantage) * weight));
   if (size === 0) return scaled;
   return scaled.map(({ weight, advantage }) => ({ weight, advantage: advantage / size }));
 

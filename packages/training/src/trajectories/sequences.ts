@@ -17,6 +17,10 @@ export interface SequenceOptions {
   allowTrainingWithoutLogprobs?: boolean;
   /** Variables for the chat template. */
   kwargs?: unknown;
+  /** Advantages of the elements of each history, in addition to that of the trajectory. */
+  turnAdvantages?: readonly (readonly number[])[];
+  withoutTruncated?: boolean | undefined;
+  oldestStep?: number | undefined;
 }
 
 /**
@@ -26,30 +30,33 @@ export interface SequenceOptions {
  * with `invalid` and the location for wrong token ids, numbers of log-probabilities and messages.
  */
 export async function trajectorySequences(
-  { histories }: Pick<Trajectory, "histories">,
+  { histories, initialPolicyVersion }: Pick<Trajectory, "histories" | "initialPolicyVersion">,
   options: SequenceOptions,
 ): Promise<{ sequences: TrainingSequence[]; reasons: Reason[] }> {
-  const { template, vocabularySize = 0, maxTokens = Number.POSITIVE_INFINITY } = options;
+  const { template, vocabularySize = 0, maxTokens = Number.POSITIVE_INFINITY, withoutTruncated, oldestStep } = options;
   const known = { tokenizer: template.tokenizer, vocabularySize };
   const reasons: Reason[] = [];
   const builders: SequenceBuilder[] = [];
   let current: SequenceBuilder | undefined;
-  for (const history of histories) {
-    const read = await readTurns(history, known, {
+  for (const [index, history] of histories.entries()) {
+    const read = await readTurns({ ...history, advantages: options.turnAdvantages?.[index] }, known, {
       withoutLogprobs: options.allowTrainingWithoutLogprobs ?? false,
       template,
+      withoutTruncated,
+      oldestStep,
+      defaultStep: initialPolicyVersion,
     });
     reasons.push(...read.reasons);
     if (read.turns.length === 0) continue;
     const trained = read.turns.flatMap(({ loc, trained }) => (trained ? [{ loc, ...trained }] : []));
     if (trained.every(({ promptIds }) => promptIds)) {
-      for (const { loc, tokens, step, promptIds = new Int32Array() } of trained) {
+      for (const { loc, promptIds = new Int32Array(), ...turn } of trained) {
         if (!current?.isPrefixOf(promptIds)) {
           current = sequenceBuilder(loc);
           builders.push(current);
         }
         current.context(promptIds.subarray(current.length));
-        current.trained(tokens.ids, tokens.logprobs, step);
+        current.trained(turn);
       }
     } else {
       const rendered = await renderSequence(read.turns, history, options);

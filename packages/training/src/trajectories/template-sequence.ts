@@ -19,7 +19,7 @@ export async function templateSequence(
 ): Promise<SequenceBuilder> {
   const { tokenizer } = template;
   const trained = turns.flatMap(({ trained, loc }) =>
-    trained ? [{ loc, step: trained.step, ...trained.tokens }] : [],
+    trained ? [{ loc, turn: trained, ids: trained.tokens.ids }] : [],
   );
   let markerCount = 0;
   const messages = turns.map(({ message, trained }) =>
@@ -36,7 +36,7 @@ export async function templateSequence(
   const sequence = sequenceBuilder(trained[0]?.loc ?? loc);
   let at = 0;
   let before: number | undefined;
-  for (const [index, { ids, logprobs, loc, step }] of trained.entries()) {
+  for (const [index, { ids, turn, loc }] of trained.entries()) {
     const found = text.indexOf(marker(index), at);
     if (found < 0 || text.indexOf(marker(index)) !== text.lastIndexOf(marker(index))) {
       throw invalidAt(loc, "the chat template does not contain this turn exactly once and in order");
@@ -45,7 +45,7 @@ export async function templateSequence(
     if (tokenizer.decode(ids.subarray(0, 8)).startsWith("<think>")) between = between.replace(emptyThoughts, "");
     const [context = new Int32Array()] = await template.encode([between], { continued: index > 0 });
     sequence.context(context[0] === before ? context.subarray(1) : context);
-    sequence.trained(ids, logprobs, step);
+    sequence.trained(turn);
     before = ids.at(-1);
     at = found + marker(index).length;
   }

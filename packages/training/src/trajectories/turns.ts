@@ -7,9 +7,12 @@ import type { History } from "./groups.js";
 import type { KnownTokens, SampledTokens } from "./sampled-tokens.js";
 import { readIds, readSampledTokens } from "./sampled-tokens.js";
 
+/** A reason that somebody has chosen, in the data or the settings: it says nothing against the data. */
+export type ChosenReason = "excluded" | "truncated" | "off_policy";
+
 /** The reason why a history or a turn is not trained. */
 export interface Reason {
-  code: "no_choices" | "no_logprobs" | "no_tokens" | "tool_calls" | "template" | "too_long" | "excluded";
+  code: "no_choices" | "no_logprobs" | "no_tokens" | "tool_calls" | "template" | "too_long" | ChosenReason;
   loc: Loc;
   message: string;
 }
@@ -23,18 +26,30 @@ export interface Turn {
     promptIds?: Int32Array;
     /** Step of the weights that it was sampled with. */
     step?: number;
+    /** What it adds to the advantage of its trajectory. */
+    advantage?: number;
   };
+}
+
+/** Which sampled turns are context only. */
+export interface TurnSelection {
+  /** Those that ended at the limit of tokens. */
+  withoutTruncated?: boolean | undefined;
+  /** Those that earlier weights than those of this step have sampled, where the turn or its trajectory names the step. */
+  oldestStep?: number | undefined;
+  /** Step of the weights that sampled turns which name none themselves. */
+  defaultStep?: number | undefined;
 }
 
 /**
  * Returns the turns of a history up to the last trained one, and the reasons for untrained ones. Choices, and assistant
  * messages with the same fields, are trained if their log-probabilities were recorded; with `withoutLogprobs`, all
- * assistant turns are. Turns whose flags say so are context.
+ * assistant turns are. Turns whose flags say so are context, as are those that the selection leaves out.
  */
 export async function readTurns(
-  { loc, messagesAndChoices, flags }: History,
+  { loc, messagesAndChoices, flags, advantages }: History & { advantages?: readonly number[] | undefined },
   known: KnownTokens,
-  { withoutLogprobs, template }: { withoutLogprobs: boolean; template: ChatTemplate },
+  { withoutLogprobs, template, ...selection }: { withoutLogprobs: boolean; template: ChatTemplate } & TurnSelection,
 ): Promise<{ turns: Turn[]; reasons: Reason[] }> {
   const reasons: Reason[] = [];
   let choices = 0;
@@ -56,6 +71,11 @@ export async function readTurns(
       reasons.push({ code: "excluded", loc: at, message: "its flags say that it is not trained" });
       return turn;
     }
+    const unwanted = unwantedTurn(element, at, selection);
+    if (unwanted) {
+      reasons.push(unwanted);
+      return turn;
+    }
     const tokens = readSampledTokens(element, at, known);
     if (!tokens?.reported && !withoutLogprobs) {
       if (choice) reasons.push({ code: "no_logprobs", loc: at, message: "the choice has no log-probabilities" });
@@ -70,7 +90,8 @@ export async function readTurns(
     const prompt = element["prompt_token_ids"];
     const recorded = tokens && prompt !== undefined && prompt !== null;
     const promptIds = recorded ? readIds(prompt, [...at, "prompt_token_ids"], known) : undefined;
-    return { ...turn, trained: { tokens: learned, promptIds, step: tokens && stepAt(element, at) } };
+    const step = tokens && stepAt(element, at);
+    return { ...turn, trained: { tokens: learned, promptIds, step, advantage: advantages?.[index] } };
   };
   const turns: Turn[] = [];
   for (const [index, value] of messagesAndChoices.entries()) turns.push(await readTurn(value, index));
@@ -81,6 +102,18 @@ export async function readTurns(
     reasons.push({ code: "no_choices", loc, message });
   }
   return { turns: turns.slice(0, last + 1), reasons };
+}
+
+function unwantedTurn(
+  element: Record<string, unknown>,
+  loc: Loc,
+  { withoutTruncated, oldestStep, defaultStep }: TurnSelection,
+): Reason | undefined {
+  if (withoutTruncated && element["finish_reason"] === "length")
+    return { code: "truncated", loc, message: "the completion was cut off at the limit of its tokens" };
+  const step = stepAt(element, loc) ?? defaultStep;
+  if (oldestStep === undefined || step === undefined || step >= oldestStep) return undefined;
+  return { code: "off_policy", loc, message: `it was sampled at step ${step}; at least ${oldestStep} is trained` };
 }
 
 function stepAt(element: Record<string, unknown>, loc: Loc): number | undefined {

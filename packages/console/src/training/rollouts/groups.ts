@@ -46,4 +46,6 @@ export const skippedWords: Record<NonNullable<Rollout["skipped"]>, string> = {
   template: "the chat template does not render it",
   too_long: "too long to be trained",
   excluded: "says itself that it is not trained",
+  truncated: "cut off at its limit of tokens",
+  off_policy: "sampled by weights that are too old",
 };

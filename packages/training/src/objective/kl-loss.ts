@@ -1,0 +1,26 @@
+import type { KlLossSettings } from "../port.js";
+
+/** Limit of log-ratios; beyond it they are clamped and have slope 0, like those of importance ratios. */
+const logRatioLimit = 60;
+
+/**
+ * Estimates the divergence KL(current || reference) by one sampled token, with its derivative by the token's
+ * log-probability. With d = reference - current log-probability:
+ *
+ * - `k1` = -d: unbiased. Its derivative is 1 for every token, so on policy the expected gradient, the expectation of
+ *   `1 * dlogprob`, is 0: as a loss it restrains only samples of other policies. A penalty in the advantage uses the
+ *   same estimate with an effect.
+ * - `k3` = exp(d) - d - 1: unbiased, never negative, 0 where both agree. Its derivative is 1 - exp(d), whose expectation
+ *   on policy is the gradient of KL(reference || current).
+ */
+export function klEstimate(
+  estimator: KlLossSettings["estimator"],
+  logprob: number,
+  reference: number,
+): { value: number; slope: number } {
+  const distance = reference - logprob;
+  const d = Math.max(-logRatioLimit, Math.min(logRatioLimit, distance));
+  const inside = Math.abs(distance) < logRatioLimit;
+  if (estimator === "k1") return { value: -d, slope: inside ? 1 : 0 };
+  return { value: Math.exp(d) - d - 1, slope: inside ? 1 - Math.exp(d) : 0 };
+}

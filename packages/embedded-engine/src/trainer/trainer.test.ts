@@ -235,6 +235,19 @@ describe("invalid input is refused with its location, and the trainer continues"
       ({ sequences }) => (sequences[1]!.segments = new Int32Array(2)),
       at("sequences.1.segments"),
     ],
+    [
+      "a KL loss without a reference",
+      ({ settings }) => (settings.klLoss = { coefficient: 1, estimator: "k3" }),
+      at("sequences.0.referenceLogprobs"),
+    ],
+    [
+      "an unknown log-probability of the reference",
+      ({ sequences, settings }) => {
+        settings.klLoss = { coefficient: 1, estimator: "k3" };
+        for (const each of sequences) each.referenceLogprobs = new Float64Array(each.tokens.length).fill(NaN);
+      },
+      at("sequences.0.referenceLogprobs.1"),
+    ],
     ["a normalizer of nothing", (objective) => (objective.normalizer = 0), at("normalizer")],
   ];
 

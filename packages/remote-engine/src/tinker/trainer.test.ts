@@ -42,6 +42,8 @@ const weights = values((t, at) => 0.5 + ((t + at) % 3) / 4);
 const advantages = values((t, at) => ((t + at) % 2 ? 0.7 : -0.4));
 const oldLogprobs = values((t, at) => -1.6 - ((t * 3 + at) % 7) / 6);
 
+const referenceLogprobs = values((t, at) => -2.1 + ((t + at) % 4) / 5);
+
 function policy(settings: Partial<PolicySettings>, old = oldLogprobs): Objective {
   return {
     name: "policy",
@@ -52,6 +54,7 @@ function policy(settings: Partial<PolicySettings>, old = oldLogprobs): Objective
       weights: weights[at]!,
       advantages: advantages[at]!,
       oldLogprobs: old[at]!,
+      ...(settings.klLoss && { referenceLogprobs: referenceLogprobs[at]! }),
     })),
   };
 }
@@ -82,6 +85,10 @@ const objectives: Record<string, { objective: Objective; passes: string[] }> = {
       truncatedImportanceSampling: 1.5,
       maxNegativeAdvantageImportanceSamplingWeight: 1.1,
     }),
+    passes: ["forward", "forward_backward"],
+  },
+  "a divergence from a reference": {
+    objective: policy({ klLoss: { coefficient: 0.3, estimator: "k3" } }),
     passes: ["forward", "forward_backward"],
   },
   "unknown old log-probabilities": {

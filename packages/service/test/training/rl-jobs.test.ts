@@ -194,6 +194,49 @@ test("a KL penalty refers to an earlier step, and fails for one that is not ther
   });
 });
 
+test("the objective is what the settings say, and what they leave out is named", async () => {
+  const model = await newModel(client);
+  const train = async (groups: object[], config: object) => {
+    const { id } = await createRl(client, {
+      model_id: model.id,
+      trajectory_groups: groups,
+      experimental_config: config,
+    });
+    const events = await eventsOf(service, id);
+    const rollouts = [];
+    for await (const { skipped } of client.listTrainingJobRollouts({ training_job_id: id })) rollouts.push(skipped);
+    return { steps: events.slice(1, -1).map(({ data }) => data), ended: events.at(-1), rollouts };
+  };
+  const { steps } = await train([group(), group("why?")], {
+    learning_rate: 0.01,
+    loss_aggregation: "token_mean",
+    kl_loss_coef: 0.1,
+    num_epochs: 2,
+    mini_batch_size: 2,
+    learning_rate_schedule: "linear",
+  });
+  expect(steps.map(({ learning_rate }) => learning_rate)).toEqual([0.01, 0.0075, 0.005, 0.0025]);
+  expect(steps[0]).toMatchObject({ kl_loss: 0, entropy: expect.any(Number) });
+  expect(steps.at(-1)?.["kl_loss"]).toBeGreaterThan(0);
+
+  const cut = { ...choice("yes"), finish_reason: "length", checkpoint_step: 1 };
+  const mixed = [{ trajectories: [trajectory(1, cut), trajectory(0, { ...choice("no"), checkpoint_step: 0 })] }];
+  const left = await train(mixed, { mask_truncated_completions: true, max_policy_lag: 0 });
+  expect(left.rollouts).toEqual(["truncated", "off_policy"]);
+  expect(left.ended).toMatchObject({
+    type: "training_ended",
+    data: {
+      num_untrainable_truncated: 1,
+      num_untrainable_off_policy: 1,
+      warning: expect.stringContaining("off_policy: 1"),
+    },
+  });
+
+  const turns = [0, 1].map((reward) => trajectory(1, { ...choice("yes"), reward }));
+  const byTurns = await train([{ trajectories: turns }], { turn_rewards: true });
+  expect([byTurns.steps.length, byTurns.rollouts]).toEqual([1, [null, null]]);
+});
+
 test("unknown and foreign models look the same, and a key that may only read trains nothing", async () => {
   const foreign = await newModel(client, "rival/secret");
   const alice = service.training(await service.key({}));

@@ -117,6 +117,7 @@ describe("a training job", () => {
     [{ precalculate_logprobs: true, kl_penalty_coef: 0.1, kl_penalty_source: "sample" }, 20],
     // Scored in several parts.
     [{ precalculate_logprobs: true, kl_penalty_coef: 0.1, packed_sequence_length: 2100 }, 7],
+    [{ kl_loss_coef: 0.1, num_epochs: 2, mini_batch_size: 8, learning_rate_schedule: "cosine" }, 40],
   ])("is paused after each step, and ends with the same weights and events: %j", async (config, pauses) => {
     const engine = tableEngine({ vocabulary: 8 });
     const job = (name: string) => {
@@ -170,6 +171,7 @@ describe("a training job", () => {
     [{}],
     [{ precalculate_logprobs: true }],
     [{ precalculate_logprobs: true, kl_penalty_coef: 0.1, kl_penalty_source: "sample" }],
+    [{ kl_loss_coef: 0.1, num_epochs: 2, packed_sequence_length: 24, learning_rate_schedule: "cosine" }],
     [{ kl_penalty_coef: 0.1 }],
   ])("resumes after an interruption with the same weights and events: %j", async (config) => {
     const whole = policyJob(tableEngine({ vocabulary: 8 }), "whole", config);

@@ -19,13 +19,17 @@ describe("the division of a job into optimizer steps", () => {
     expect(steps.flat().toSorted((a, b) => a - b)).toEqual([...sequences.keys()]);
     expect(optimizerSteps(sequences, 7, { tokensPerStep: 90 })).toEqual(steps);
     expect(
-      [1, 2, 3, 4].some((seed) => JSON.stringify(optimizerSteps(sequences, seed, { tokensPerStep: 90 })) !== JSON.stringify(steps)),
+      [1, 2, 3, 4].some(
+        (seed) => JSON.stringify(optimizerSteps(sequences, seed, { tokensPerStep: 90 })) !== JSON.stringify(steps),
+      ),
     ).toBe(true);
   });
 
   it("counts the prompt that a group shares once", () => {
     // 20 + 3 x 10 = 50 tokens for a group.
-    const groups = optimizerSteps(sequences, 7, { tokensPerStep: 50 }).map((step) => step.map((at) => sequences[at]?.group));
+    const groups = optimizerSteps(sequences, 7, { tokensPerStep: 50 }).map((step) =>
+      step.map((at) => sequences[at]?.group),
+    );
     expect(groups.toSorted((a, b) => (a[0] ?? 0) - (b[0] ?? 0))).toEqual([
       [0, 0, 0],
       [1, 1, 1],
@@ -39,6 +43,16 @@ describe("the division of a job into optimizer steps", () => {
     expect(optimizerSteps([sequence(0, 20, 10), sequence(0, 2000, 100)], 7)).toHaveLength(1);
     expect(optimizerSteps(sequences.slice(0, 2), 7, { tokensPerStep: 1 })).toHaveLength(2);
     expect(optimizerSteps([], 7)).toEqual([]);
+  });
+
+  it("limits the sequences of a step, and passes over all of them in another order", () => {
+    const once = optimizerSteps(sequences, 7, { sequencesPerStep: 2 });
+    expect(once.map(({ length }) => length).toSorted()).toEqual([1, 2, 2, 2, 2]);
+    const thrice = optimizerSteps(sequences, 7, { sequencesPerStep: 2, passes: 3 });
+    expect(thrice.slice(0, 5)).toEqual(once);
+    const passes = [0, 5, 10].map((from) => thrice.slice(from, from + 5));
+    for (const pass of passes) expect(pass.flat().toSorted((a, b) => a - b)).toEqual([...sequences.keys()]);
+    expect(new Set(passes.map((pass) => JSON.stringify(pass))).size).toBe(3);
   });
 });
 

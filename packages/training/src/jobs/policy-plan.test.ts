@@ -98,6 +98,87 @@ describe("learning from rollouts", () => {
     expect(data[0]?.["learning_rate"]).toBeCloseTo(5e-4 * 2 * 0.25, 12);
   });
 
+  it.each([
+    [{}, 8],
+    [{ loss_aggregation: "token_mean" }, 8],
+    [{ loss_aggregation: "constant_length", loss_constant_length: 5 }, 2 * 5],
+  ])("adds up the losses of tokens as configured: %j", async (config, divisor) => {
+    const answers = [
+      { advantage: 1, tokens: [0, 1, 2, 3, 4, 5, 6] },
+      { advantage: -0.5, tokens: [0, 7, 7] },
+    ];
+    const rollouts = answers.map(({ advantage, tokens }) => ({
+      group: 0,
+      advantage,
+      sequences: [
+        {
+          tokens: Int32Array.from(tokens),
+          mask: Uint8Array.from(tokens, (_, t) => (t > 0 ? 1 : 0)),
+          oldLogprobs: Float64Array.from(tokens, (_, t) => (t > 0 ? -Math.log(8) : NaN)),
+        },
+      ],
+    }));
+    const { data } = await learn(config, { rollouts });
+    // Every token has the probability 1/8. Per sequence, weights are 8 / (2 * length), and advantages have mean size 1.
+    const perSequence = 4 * Math.log(8) * (-1 + 0.5) * (8 / (4 + 4 / 2));
+    const perToken = Math.log(8) * (6 - 2 * 0.5);
+    const sum = "loss_aggregation" in config ? perToken : -perSequence;
+    expect(data[0]?.["loss"]).toBeCloseTo(sum / divisor, 5);
+    expect(data[0]).toMatchObject({ num_trainable_tokens: 8, entropy: expect.closeTo(Math.log(8), 5) });
+  });
+
+  it("stays close to the reference by a term of the loss", async () => {
+    const from = (await learnt()).weights;
+    const reference = { kl_penalty_reference_step: 3, learning_rate: 0.1, num_epochs: 5 };
+    const change = { from, referenceWeights: async () => ({ baseModel: "random:table" }) };
+    const free = await learn(reference, change);
+    const held = await learn({ ...reference, kl_loss_coef: 5 }, change);
+    expect(free.data[0]).not.toHaveProperty("kl_loss");
+    expect(held.data[0]?.["kl_loss"]).toBeGreaterThan(0.01);
+    expect(held.data.at(-1)!["kl_loss"]).toBeLessThan(held.data[0]!["kl_loss"]!);
+    expect(held.logprobs(1)).toBeLessThan(free.logprobs(1));
+    await expect(learn({ kl_loss_coef: 1, kl_penalty_step_lag: 1 })).rejects.toMatchObject({ code: "unsupported" });
+  });
+
+  it("passes over the data several times, with ratios to the samples", async () => {
+    const { data, logprobs } = await learn({ learning_rate: 0.1, num_epochs: 3, mini_batch_size: 2, ppo: true });
+    expect(data.map(({ num_datums }) => num_datums)).toEqual([2, 2, 2, 2, 2, 2]);
+    expect(data[0]).toMatchObject({ importance_ratio_mean: expect.closeTo(1, 9) });
+    expect(data.at(-1)!["importance_ratio_std"]).toBeGreaterThan(0.01);
+    const once = await learn({ learning_rate: 0.1, mini_batch_size: 2, ppo: true });
+    expect(logprobs(1)).toBeGreaterThan(once.logprobs(1));
+  });
+
+  it("follows a schedule over the steps of the job, or over those of the model", async () => {
+    const rates = async (config: Record<string, unknown>, change: Partial<PolicyJob> = {}) =>
+      (await learn({ learning_rate: 0.1, mini_batch_size: 2, num_epochs: 2, ...config }, change)).data.map(
+        ({ learning_rate }) => learning_rate,
+      );
+    const schedule = { learning_rate_schedule: "linear", learning_rate_warmup_steps: 1 };
+    expect(await rates(schedule)).toEqual([0.05, 0.1, 0.1 * (2 / 3), 0.1 / 3].map((rate) => expect.closeTo(rate, 12)));
+    const over = { ...schedule, learning_rate_total_steps: 5 };
+    expect(await rates(over, { fromStep: 3 })).toEqual(Array(4).fill(expect.closeTo(0.05, 12)));
+    expect(await rates(over, { fromStep: 9 })).toEqual([0, 0, 0, 0]);
+  });
+
+  it("gives turns advantages of their own", async () => {
+    const rollouts = [1, -1].map((sign) => ({
+      group: 0,
+      advantage: 0,
+      sequences: [
+        {
+          tokens: Int32Array.from([0, 1, 0, 2]),
+          mask: Uint8Array.from([0, 1, 0, 1]),
+          oldLogprobs: Float64Array.from([NaN, -Math.log(8), NaN, -Math.log(8)]),
+          turnAdvantages: Float64Array.from([0, 2 * sign, 0, -sign / 2]),
+        },
+      ],
+    }));
+    const { logprobs } = await learn({ learning_rate: 0.1 }, { rollouts: rollouts.slice(0, 1) });
+    expect(logprobs(1)).toBeGreaterThan(logprobs(5));
+    expect(logprobs(2)).toBeLessThan(logprobs(5));
+  });
+
   it("computes ratios against the job's initial weights if they are precalculated", async () => {
     const plain = await learn({ learning_rate: 0.1, packed_sequence_length: 3 });
     expect(plain.data[0]).toMatchObject({ importance_ratio_mean: expect.closeTo(1, 9) });

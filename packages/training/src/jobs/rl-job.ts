@@ -79,7 +79,10 @@ export async function previewRollouts({
   config,
   fromStep,
   ...from
-}: Pick<RlJob, "groups" | "config" | "fromStep"> & BaseModelOf): Promise<{ rollouts: RolloutSummary[]; error?: HeddleError }> {
+}: Pick<RlJob, "groups" | "config" | "fromStep"> & BaseModelOf): Promise<{
+  rollouts: RolloutSummary[];
+  error?: HeddleError;
+}> {
   const settings = withLoc(["config"], () => rlConfig(config));
   const groups = withLoc(["groups"], () => readTrajectoryGroups(given));
   const rollouts: RolloutSummary[] = [];

@@ -123,7 +123,11 @@ function readReward(element: unknown, loc: Loc): number | undefined {
 
 function checkReward(reward: number, loc: Loc): void {
   if (Number.isFinite(reward) && Math.abs(reward) <= maxReward) return;
-  throw new HeddleError("invalid", `The reward ${reward} is not a finite number of at most ${maxReward} in magnitude.`, {
-    loc: ["groups", ...loc],
-  });
+  throw new HeddleError(
+    "invalid",
+    `The reward ${reward} is not a finite number of at most ${maxReward} in magnitude.`,
+    {
+      loc: ["groups", ...loc],
+    },
+  );
 }

@@ -1,6 +1,6 @@
 import { array, assert, double, integer, property, record } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { tokenWeights } from "./token-weights.js";
+import { lossNormalizer, tokenWeights } from "./token-weights.js";
 
 const trajectories = array(
   record({
@@ -59,6 +59,39 @@ describe("the weights of a job's tokens", () => {
     expect(tokenWeights(both, -1).map(({ advantage }) => advantage)).toEqual([0, expect.closeTo(-2, 6)]);
     const half = tokenWeights(both, 0.5).map(({ advantage }) => advantage);
     expect(half[0]! / half[1]!).toBeCloseTo(-4, 9);
+  });
+
+  it("are 1 for the other aggregations, whose advantages are balanced and not scaled", () => {
+    const both = [
+      { advantage: 2, trainedTokens: 40 },
+      { advantage: -1, trainedTokens: 4 },
+    ];
+    for (const name of ["token_mean", "constant_length"] as const) {
+      expect(tokenWeights(both, 0.5, name)).toEqual([
+        { weight: 1, advantage: 2 },
+        { weight: 1, advantage: -0.5 },
+      ]);
+    }
+    const size = { sequences: 2, trainedTokens: 44 };
+    expect(lossNormalizer({ name: "per_sequence" }, size)).toBe(44);
+    expect(lossNormalizer({ name: "token_mean" }, size)).toBe(44);
+    expect(lossNormalizer({ name: "constant_length", length: 64 }, size)).toBe(128);
+  });
+
+  it("count the tokens of turns with advantages of their own, within the weight of their trajectory", () => {
+    const [first, second, other] = tokenWeights(
+      [
+        { advantage: 3, trainedTokens: 10, tokens: 4 },
+        { advantage: -1, trainedTokens: 10, tokens: 6 },
+        { advantage: 1, trainedTokens: 5 },
+      ],
+      0,
+    );
+    expect(first!.weight).toBe(second!.weight);
+    expect(10 * first!.weight).toBeCloseTo(5 * other!.weight, 5);
+    expect(4 * first!.weight + 6 * second!.weight + 5 * other!.weight).toBeCloseTo(15, 9);
+    const sizes = [4 * first!.advantage * first!.weight, 6 * second!.advantage * second!.weight];
+    expect(Math.abs(sizes[0]!) + Math.abs(sizes[1]!) + 5 * other!.advantage * other!.weight).toBeCloseTo(15, 9);
   });
 
   it("do not divide by zero", () => {

@@ -8,9 +8,7 @@ export interface TrajectoryScale {
 }
 
 /** How the losses of tokens are added up to that of a gradient step. */
-export type LossAggregation =
-  | { name: "per_sequence" | "token_mean" }
-  | { name: "constant_length"; length: number };
+export type LossAggregation = { name: "per_sequence" | "token_mean" } | { name: "constant_length"; length: number };
 
 /**
  * Returns the number that the weighted sum of token losses of a step is divided by: the tokens of the step, or for

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { trajectorySequences } from "./sequences.js";
 import { locOf } from "@heddle/errors/testing";
 import { choice, ids, model, prompt, sequencesOf, user } from "../../test/chat-histories.js";
 import { brackets, openChatModel, trainedTexts } from "@heddle/chat-format/testing";
@@ -27,6 +28,30 @@ describe("untrainable data is reported with its reason and location", () => {
     const message = { role: "assistant", content: "yes", trainable: false };
     const none = await sequencesOf([user("hello"), choice("yes", { message })]);
     expect([none.sequences, none.reasons]).toMatchObject([[], [{ code: "excluded" }]]);
+  });
+
+  test("completions that were cut off, where they are not to be trained", async () => {
+    const cut = { finish_reason: "length" };
+    const history = [user("hello"), choice("yes", cut), user("hello"), choice("no<|im_end|>")];
+    expect((await sequencesOf(history)).reasons).toEqual([]);
+    const { sequences, reasons } = await sequencesOf(history, { withoutTruncated: true });
+    expect(sequences.map((sequence) => trainedTexts(model, sequence))).toEqual([["no<|im_end|>"]]);
+    expect(reasons).toMatchObject([{ code: "truncated", loc: locOf("t.messages_and_choices.1") }]);
+    const last = await sequencesOf([user("hello"), choice("yes", cut)], { withoutTruncated: true });
+    expect([last.sequences, last.reasons]).toMatchObject([[], [{ code: "truncated" }]]);
+  });
+
+  test("turns that weights sampled which are too old", async () => {
+    const turn = (checkpoint_step?: number) => [user("hello"), choice("no<|im_end|>", { checkpoint_step })];
+    const found = async (elements: unknown[], initialPolicyVersion?: number) => {
+      const histories = [{ loc: ["t"], messagesAndChoices: elements, tools: null }];
+      const read = await trajectorySequences({ histories, initialPolicyVersion }, { template: model, oldestStep: 4 });
+      return read.reasons.map(({ code, message }) => `${code}: ${message}`);
+    };
+    const old = "off_policy: it was sampled at step 3; at least 4 is trained";
+    expect(await found([...turn(3), ...turn(4), ...turn(7), ...turn()])).toEqual([old]);
+    expect(await found([...turn(), ...turn(5)], 3)).toEqual([old]);
+    expect(await found(turn(), 4)).toEqual([]);
   });
 
   test("a template that refuses the conversation", async () => {

@@ -42,7 +42,7 @@ describe("untrainable data is reported with its reason and location", () => {
   });
 
   test("turns that weights sampled which are too old", async () => {
-    const turn = (checkpoint_step?: number) => [user("hello"), choice("no<|im_end|>", { checkpoint_step })];
+    const turn = (step?: number) => [user("hello"), choice("no<|im_end|>", { checkpoint_step: step })];
     const found = async (elements: unknown[], initialPolicyVersion?: number) => {
       const histories = [{ loc: ["t"], messagesAndChoices: elements, tools: null }];
       const read = await trajectorySequences({ histories, initialPolicyVersion }, { template: model, oldestStep: 4 });

@@ -15,7 +15,7 @@ export interface TrainingSequence extends TokenSequence {
 }
 
 /** The sampled tokens of a turn. */
-export interface TrainedTurn {
+interface TrainedTurn {
   tokens: { ids: ArrayLike<number>; logprobs: ArrayLike<number> };
   /** Step of the weights that it was sampled with, if it is known. */
   step?: number | undefined;

@@ -8,7 +8,7 @@ import type { KnownTokens, SampledTokens } from "./sampled-tokens.js";
 import { readIds, readSampledTokens } from "./sampled-tokens.js";
 
 /** A reason that somebody has chosen, in the data or the settings: it says nothing against the data. */
-export type ChosenReason = "excluded" | "truncated" | "off_policy";
+type ChosenReason = "excluded" | "truncated" | "off_policy";
 
 /** The reason why a history or a turn is not trained. */
 export interface Reason {

@@ -2,7 +2,10 @@ import { HeddleError } from "@heddle/errors";
 import { FairThreads } from "@heddle/concurrency";
 import type { TaskOptions } from "@heddle/concurrency";
 import type { ChatRendering } from "./chat-rendering.js";
+import { isLarger } from "./json-size.js";
 import type { TemplateTasks } from "./template-worker.js";
+import type { TokenVocabulary } from "./token-vocabulary.js";
+import { readPackedVocabulary } from "./token-vocabulary.js";
 import type { EncodeRequest, TokenizerTasks } from "./tokenizer-worker.js";
 
 /** For whom something is done in threads that all share, and what ends it. */
@@ -24,19 +27,27 @@ const templateThreads = new FairThreads<TemplateTasks>({
   },
 });
 
-/** The tokenizer of a large vocabulary takes some hundred megabytes. */
+/** A tokenizer of a large vocabulary takes some hundred megabytes. */
 const tokenizerHeapMb = 1024;
+const shortTextHeapMb = 768;
 const tokenizerTimeMs = 15_000;
-const tokenizerThreads = new FairThreads<TokenizerTasks>({
-  module: new URL("./tokenizer-worker.ts", import.meta.url),
-  threads,
-  resourceLimits: { maxOldGenerationSizeMb: tokenizerHeapMb },
-  ...waiting,
-  messages: {
-    key: `${waiting.waitingPerKey} texts of this key wait to be tokenized; try again later`,
-    all: `${waiting.waiting} texts wait to be tokenized; try again later`,
-  },
-});
+const openTimeMs = 60_000;
+/** Characters that are short: a few milliseconds, so that they do not wait for long ones of others. */
+const maxShortText = 2048;
+
+const tokenizerThreads = (maxOldGenerationSizeMb: number) =>
+  new FairThreads<TokenizerTasks>({
+    module: new URL("./tokenizer-worker.ts", import.meta.url),
+    threads,
+    resourceLimits: { maxOldGenerationSizeMb },
+    ...waiting,
+    messages: {
+      key: `${waiting.waitingPerKey} texts of this key wait to be tokenized; try again later`,
+      all: `${waiting.waiting} texts wait to be tokenized; try again later`,
+    },
+  });
+const shortTextThreads = tokenizerThreads(shortTextHeapMb);
+const longTextThreads = tokenizerThreads(tokenizerHeapMb);
 
 /**
  * Renders in a thread, in turns by entity and key. Throws what `renderChat` throws, and `invalid` for a template that
@@ -58,14 +69,27 @@ export async function renderInThread(
 }
 
 /**
- * Tokenizes texts in a thread, in turns by entity and key. Throws what the tokenizer throws, and `too_large` for texts
- * that take too long. Undefined if the directory of the tokenizer is gone.
+ * Opens the vocabulary of a Hugging Face directory. Its tokenizer is opened in a thread, which keeps it. Rejects as
+ * `openTokenizer` does.
  */
-export async function encodeInThread(request: EncodeRequest, work: SharedWork): Promise<Int32Array[] | undefined> {
+export async function openVocabulary(directory: string): Promise<TokenVocabulary> {
   try {
-    return await tokenizerThreads.run("encode", request, { ...work, sharer: work.sharer, timeMs: tokenizerTimeMs });
+    const options = { sharer: undefined, timeMs: openTimeMs };
+    return readPackedVocabulary(await shortTextThreads.run("open", { directory }, options));
   } catch (error) {
-    if (error instanceof HeddleError && error.code === "not_found") return undefined;
+    throw withoutCapacity(error, (reason) => new HeddleError("too_large", `tokenizer.json: opening it ${reason}`));
+  }
+}
+
+/**
+ * Tokenizes texts with the tokenizer of a directory, in a thread, in turns by entity and key. Throws what the tokenizer
+ * throws, and `too_large` for texts that take too long.
+ */
+export async function encodeTexts(request: EncodeRequest, work: SharedWork = {}): Promise<Int32Array[]> {
+  const used = isLarger(request.texts, maxShortText) ? longTextThreads : shortTextThreads;
+  try {
+    return await used.run("encode", request, { ...work, sharer: work.sharer, timeMs: tokenizerTimeMs });
+  } catch (error) {
     throw withoutCapacity(
       error,
       (reason) => new HeddleError("too_large", `the text cannot be tokenized: it ${reason}`),
@@ -75,12 +99,16 @@ export async function encodeInThread(request: EncodeRequest, work: SharedWork): 
 
 /** The most that the heaps of the threads take, in bytes. */
 export function chatThreadHeaps(): { templates: number; texts: number } {
-  return { templates: templateThreads.heapBytes ?? 0, texts: tokenizerThreads.heapBytes ?? 0 };
+  return {
+    templates: templateThreads.heapBytes ?? 0,
+    texts: (shortTextThreads.heapBytes ?? 0) + (longTextThreads.heapBytes ?? 0),
+  };
 }
 
 /** What waits and what is done at the moment, for tests and metrics. */
 export function chatThreadLoad(): { templates: number; texts: number } {
-  return { templates: templateThreads.load.waiting, texts: tokenizerThreads.load.waiting };
+  const texts = shortTextThreads.load.waiting + longTextThreads.load.waiting;
+  return { templates: templateThreads.load.waiting, texts };
 }
 
 /** Replaces the error of a task that took too long or needed too much memory. */

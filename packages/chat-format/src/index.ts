@@ -1,12 +1,13 @@
 export { contentText } from "./chat-messages.js";
 export { endsInReasoning, reasoningStream } from "./reasoning.js";
 export type { ReasoningStream, ReasoningTags } from "./reasoning.js";
-export { chatThreadHeaps, chatThreadLoad } from "./chat-threads.js";
+export { chatThreadHeaps, chatThreadLoad, encodeTexts, openVocabulary } from "./chat-threads.js";
 export type { SharedWork } from "./chat-threads.js";
 export { openChatTemplate } from "./template.js";
 export { renderTemplate } from "./template-render.js";
 export type { ChatRequest, ChatTemplate, ChatTemplateOptions, OutputFormat } from "./template.js";
 export { createTextStream } from "./text-stream.js";
+export type { TokenVocabulary } from "./token-vocabulary.js";
 export { openTokenizer } from "./tokenizer.js";
 export type { Tokenizer } from "./tokenizer.js";
 export type { ToolCallFormat, ToolCallStream } from "./tool-calls/tool-call.js";

@@ -1,12 +1,10 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { locOf } from "@heddle/errors/testing";
 import { openChatModel } from "../test/chat-model.js";
 import { brackets, chatMl, headers, thinking } from "../test/chat-templates.js";
 import { byteLevelTokenizer, chatMerges, chatTokens, temporaryModel } from "../test/text-models.js";
 import type { ChatRequest, ChatTemplate, ChatTemplateOptions } from "./template.js";
 import { openChatTemplate } from "./template.js";
-import type { Tokenizer } from "./tokenizer.js";
-import { openTokenizer } from "./tokenizer.js";
 
 const config = { bos_token: "<|begin_of_text|>", eos_token: "<|im_end|>" };
 const conversation = [
@@ -14,18 +12,14 @@ const conversation = [
   { role: "user", content: "hello" },
 ];
 
-let tokenizer: Tokenizer;
-beforeAll(async () => {
-  await using model = await temporaryModel({
-    "tokenizer.json": byteLevelTokenizer(chatMerges, chatTokens),
-    "tokenizer_config.json": config,
-  });
-  tokenizer = await openTokenizer(model.directory);
-});
+const tokenizer = byteLevelTokenizer(chatMerges, chatTokens);
 
 async function open(template: unknown, options: ChatTemplateOptions = { trusted: true }): Promise<ChatTemplate> {
-  await using model = await temporaryModel({ "tokenizer_config.json": { ...config, chat_template: template } });
-  return await openChatTemplate(model.directory, tokenizer, options);
+  await using model = await temporaryModel({
+    "tokenizer.json": tokenizer,
+    "tokenizer_config.json": { ...config, chat_template: template },
+  });
+  return await openChatTemplate(model.directory, options);
 }
 
 async function render(
@@ -91,9 +85,10 @@ describe("templates of published models", () => {
   });
 
   test("tokens of the text, control tokens among them", async () => {
-    const { text, ids } = await (await open(chatMl)).render({ messages: conversation });
-    expect(tokenizer.decode(ids)).toBe(text);
-    expect([...ids].filter((id) => id === tokenizer.idOf("<|im_start|>"))).toHaveLength(3);
+    const opened = await openChatModel(chatMl);
+    const { text, ids } = await opened.render({ messages: conversation });
+    expect(opened.tokenizer.decode(ids)).toBe(text);
+    expect([...ids].filter((id) => id === opened.tokenizer.idOf("<|im_start|>"))).toHaveLength(3);
   });
 });
 
@@ -133,16 +128,17 @@ describe("where templates come from", () => {
 
   test("chat_template.jinja takes precedence over the configuration", async () => {
     await using model = await temporaryModel({
+      "tokenizer.json": tokenizer,
       "chat_template.jinja": "from the file",
       "tokenizer_config.json": { chat_template: "from the configuration" },
     });
-    const template = await openChatTemplate(model.directory, tokenizer, { trusted: true });
+    const template = await openChatTemplate(model.directory, { trusted: true });
     expect(await template.renderText({ messages: conversation })).toBe("from the file");
   });
 
   test("a request can bring its own, also for a model without one", async () => {
-    await using model = await temporaryModel({});
-    const template = await openChatTemplate(model.directory, tokenizer);
+    await using model = await temporaryModel({ "tokenizer.json": tokenizer });
+    const template = await openChatTemplate(model.directory);
     expect(await template.renderText({ messages: conversation, template: "{{ messages | length }}" })).toBe("2");
     await expect(template.renderText({ messages: conversation })).rejects.toMatchObject({
       code: "invalid",

@@ -3,7 +3,7 @@ import { HeddleError } from "@heddle/errors";
 import type { ChatRendering } from "./chat-rendering.js";
 import { renderChat } from "./chat-rendering.js";
 import type { SharedWork } from "./chat-threads.js";
-import { encodeInThread, renderInThread } from "./chat-threads.js";
+import { encodeTexts, openVocabulary, renderInThread } from "./chat-threads.js";
 import { isLarger } from "./json-size.js";
 import type { ReasoningTags } from "./reasoning.js";
 import { reasoningTags } from "./reasoning.js";
@@ -13,7 +13,8 @@ import type { ToolCallFormat } from "./tool-calls/tool-call.js";
 import { chooseTemplate, maxTemplateLength, readChatTemplates } from "./template-files.js";
 import type { TemplateLimits } from "./template-limits.js";
 import { templateLimits } from "./template-limits.js";
-import type { EncodeOptions, Tokenizer } from "./tokenizer.js";
+import type { TokenVocabulary } from "./token-vocabulary.js";
+import type { EncodeOptions } from "./tokenizer.js";
 
 /** A submitted conversation, not validated yet. */
 export interface ChatRequest {
@@ -31,7 +32,9 @@ export interface ChatRequest {
   /** Default false, because chat templates write the beginning-of-text token themselves. */
   addSpecialTokens?: boolean;
   /** Maximum tokens; a longer prompt is `too_large`. */
-  maxTokens?: number;
+  maxTokens?: number | undefined;
+  /** Only so many tokens of the prompt, the last ones. Its text is whole. */
+  lastTokens?: number | undefined;
   /** Locations of messages and tools in the caller's arguments, for errors. Default `messages` and `tools`. */
   locs?: { messages?: Loc; tools?: Loc };
 }
@@ -42,7 +45,8 @@ interface RenderedChat {
 }
 
 export interface ChatTemplate {
-  readonly tokenizer: Tokenizer;
+  /** The tokens of the model. What splits a text into them is in a thread: see `encode`. */
+  readonly tokenizer: TokenVocabulary;
   /**
    * Renders and tokenizes a request. Rejects with `invalid` or `unsupported` and the location or the message of the
    * template, with `too_large` for a text over the limits, and with `rate_limited` or `busy` when too many wait.
@@ -50,7 +54,7 @@ export interface ChatTemplate {
   render(request: ChatRequest, work?: SharedWork): Promise<RenderedChat>;
   /** Renders a request without tokenizing it. */
   renderText(request: ChatRequest, work?: SharedWork): Promise<string>;
-  /** Tokenizes texts as the tokenizer does, long ones in a thread. */
+  /** Tokenizes texts in a thread, as the tokenizer does. */
   encode(texts: readonly string[], options?: EncodeOptions, work?: SharedWork): Promise<Int32Array[]>;
   /** What the template of a request tells about the text that the model writes. */
   outputFormat(request: Pick<ChatRequest, "template" | "tools">): OutputFormat;
@@ -78,15 +82,13 @@ export interface ChatTemplateOptions {
 
 /** Characters and elements of a request that is rendered in the calling thread. */
 const maxInlineRequest = 64 * 1024;
-/** Characters that are tokenized in the calling thread. */
-const maxInlineText = 2048;
 
 /**
- * Opens the chat template of a model directory. A directory without a template can only render templates of requests.
+ * Opens the chat template of a model directory, with its tokenizer in a thread. A directory without a template can only
+ * render templates of requests. Rejects as `openTokenizer` does.
  */
 export async function openChatTemplate(
   directory: string,
-  tokenizer: Tokenizer,
   {
     trusted = false,
     timeMs = 5000,
@@ -95,6 +97,7 @@ export async function openChatTemplate(
     work: ownWork = {},
   }: ChatTemplateOptions = {},
 ): Promise<ChatTemplate> {
+  const tokenizer = await openVocabulary(directory);
   const templates = await readChatTemplates(directory);
   const limits = { ...templateLimits, ...given };
 
@@ -141,11 +144,7 @@ export async function openChatTemplate(
     options: EncodeOptions = {},
     work: SharedWork = ownWork,
   ): Promise<Int32Array[]> {
-    if (isLarger(texts, maxInlineText)) {
-      const ids = await encodeInThread({ directory, texts, options }, work);
-      if (ids !== undefined) return ids;
-    }
-    return texts.map((text) => tokenizer.encode(text, options));
+    return texts.length === 0 ? [] : await encodeTexts({ directory, texts, options }, work);
   }
 
   return {
@@ -160,8 +159,8 @@ export async function openChatTemplate(
     },
     async render(request, work) {
       const text = await renderText(request, work);
-      const { addSpecialTokens, maxTokens } = request;
-      const [ids = new Int32Array()] = await encode([text], { addSpecialTokens, maxTokens }, work);
+      const { addSpecialTokens, maxTokens, lastTokens } = request;
+      const [ids = new Int32Array()] = await encode([text], { addSpecialTokens, maxTokens, lastTokens }, work);
       return { text, ids };
     },
     encode,

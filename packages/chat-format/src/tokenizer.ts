@@ -2,7 +2,11 @@ import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
 import { HeddleError } from "@heddle/errors";
 import { readModelJson } from "./model-file.js";
 import { isJsonObject } from "@heddle/exact-json";
-import { bytesOfToken, addsPrefixSpace, spellingOf, withoutPrefixSpace } from "./token-bytes.js";
+import type { PackedVocabulary } from "./packed-vocabulary.js";
+import { packVocabulary } from "./packed-vocabulary.js";
+import { addsPrefixSpace, spellingOf, withoutPrefixSpace } from "./token-bytes.js";
+import type { TokenVocabulary } from "./token-vocabulary.js";
+import { readPackedVocabulary } from "./token-vocabulary.js";
 import type { Vocabulary } from "./vocabulary.js";
 import { readVocabulary } from "./vocabulary.js";
 
@@ -10,35 +14,19 @@ export interface EncodeOptions {
   addSpecialTokens?: boolean | undefined;
   continued?: boolean | undefined;
   maxTokens?: number | undefined;
+  /** Returns only so many tokens, the last ones. */
+  lastTokens?: number | undefined;
 }
 
-export interface Tokenizer {
-  /** Highest token id + 1. The output of a model may have more rows (padding). */
-  readonly vocabularySize: number;
+export interface Tokenizer extends TokenVocabulary {
+  /** All but `encode`, to be sent to another thread. */
+  readonly packed: PackedVocabulary;
   /**
    * Encodes text. The text of an added token (`<|im_end|>`) becomes that token. `addSpecialTokens` (default false) adds
    * the tokenizer's tokens for the beginning and the end. `continued` means that the text follows other text: no space
    * is prepended. Throws `too_large` above `maxTokens`, without encoding a text that is certain to exceed it.
    */
   encode(text: string, options?: EncodeOptions): Int32Array;
-  /** Decodes tokens. Bytes that are not UTF-8 become U+FFFD. Ids without a token are ignored. */
-  decode(ids: ArrayLike<number>, options?: { skipSpecialTokens?: boolean }): string;
-  /** Returns the bytes of a token; empty for an id without a token. The caller must not change them. */
-  tokenBytes(id: number): Uint8Array;
-  /** Returns the text of one token. An incomplete character becomes U+FFFD. */
-  tokenText(id: number): string;
-  /** Returns the id of a token by its text (` yes`) or its entry in the vocabulary (`Ġyes`). */
-  idOf(token: string): number | undefined;
-  /** Returns the token with these bytes, the lowest id if there are several. */
-  idOfBytes(bytes: Uint8Array): number | undefined;
-  /** Returns whether a token has this id. */
-  has(id: number): boolean;
-  /** Tokens that `skipSpecialTokens` omits: `<|im_end|>`, not `<tool_call>`. */
-  readonly specialIds: ReadonlySet<number>;
-  /** End-of-text tokens, each of which ends a completion. The first is the tokenizer's. May be empty. */
-  readonly eosIds: readonly number[];
-  /** `bos_token`, `eos_token`, `pad_token`… for chat templates. */
-  readonly specialTokens: Readonly<Record<string, string>>;
 }
 
 const maxTokenizerBytes = 128 * 1024 * 1024;
@@ -91,32 +79,19 @@ function tokenizerOf(
   const library: Encoder = new HuggingFaceTokenizer(definition, config);
   // Created on first use, and only if it would differ: a large vocabulary takes time and memory.
   let continuedLibrary: Encoder | undefined;
-  const bytes = vocabulary.tokens.map((token, id) => {
-    if (token === undefined) return noBytes;
-    return vocabulary.added.has(id) ? new TextEncoder().encode(token) : bytesOfToken(token, spelling);
-  });
-  const longest = bytes.reduce((limit, { length }) => Math.max(limit, length), 1);
-  const specialIds = new Set(vocabulary.special);
-  for (const token of Object.values(specialTokens)) {
-    const id = vocabulary.ids.get(token);
-    if (id !== undefined) specialIds.add(id);
-  }
-
-  const tokenBytes = (id: number): Uint8Array => bytes[id] ?? noBytes;
-  const tokenText = (id: number): string => textOf([tokenBytes(id)]);
-  let idsByBytes: Map<string, number> | undefined;
-  const idOfBytes = (wanted: Uint8Array): number | undefined => {
-    idsByBytes ??= new Map(bytes.map((each, id) => [key(each), id] as const).toReversed());
-    return wanted.length === 0 ? undefined : idsByBytes.get(key(wanted));
-  };
+  const packed = packVocabulary(vocabulary, { spelling, specialTokens, eosIds });
 
   return {
-    vocabularySize: vocabulary.tokens.length,
-    encode(text, { addSpecialTokens = false, continued = false, maxTokens = Number.POSITIVE_INFINITY } = {}) {
+    ...readPackedVocabulary(packed),
+    packed,
+    encode(
+      text,
+      { addSpecialTokens = false, continued = false, maxTokens = Number.POSITIVE_INFINITY, lastTokens } = {},
+    ) {
       if (text.length > maxTextLength) {
         throw new HeddleError("too_large", `text of ${text.length} characters; at most ${maxTextLength} are tokenized`);
       }
-      const minTokens = Math.ceil(Buffer.byteLength(text) / longest);
+      const minTokens = Math.ceil(Buffer.byteLength(text) / packed.longest);
       // Twice, because white space around some control tokens is dropped.
       if (minTokens > 2 * maxTokens) throw tooManyTokens(`more than ${minTokens}`, maxTokens);
       if (continued)
@@ -129,38 +104,13 @@ function tokenizerOf(
       const missing = ids.findIndex((id) => !Number.isInteger(id));
       if (missing >= 0) throw new HeddleError("invalid", "the vocabulary has no token for a part of the text");
       if (ids.length > maxTokens) throw tooManyTokens(String(ids.length), maxTokens);
-      return Int32Array.from(ids);
+      return Int32Array.from(lastTokens === undefined ? ids : ids.slice(Math.max(0, ids.length - lastTokens)));
     },
-    decode(ids, { skipSpecialTokens = false } = {}) {
-      const kept = Array.from(ids).filter((id) => !(skipSpecialTokens && specialIds.has(id)));
-      const text = textOf(kept.map(tokenBytes));
-      const first = kept[0];
-      const cut = spelling.leadingSpace && first !== undefined && !vocabulary.added.has(first) && text.startsWith(" ");
-      return cut ? text.slice(1) : text;
-    },
-    tokenBytes,
-    tokenText,
-    idOf: (token) => idOfBytes(new TextEncoder().encode(token)) ?? vocabulary.ids.get(token),
-    idOfBytes,
-    has: (id) => vocabulary.tokens[id] !== undefined,
-    specialIds,
-    eosIds,
-    specialTokens,
   };
 }
 
-const noBytes = new Uint8Array();
-
 function tooManyTokens(count: string, limit: number): HeddleError {
   return new HeddleError("too_large", `the text has ${count} tokens; at most ${limit} are allowed`);
-}
-
-function key(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
-}
-
-function textOf(parts: Uint8Array[]): string {
-  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(Buffer.concat(parts));
 }
 
 /** Returns the text of each token of `{ bos_token: "<s>", eos_token: { content: "</s>", … } }`. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { openEmbeddedEngine } from "../src/engine.js";
 import type { BaseModelName, TrainingEngine } from "@heddle/training";
 import type { ChatTemplate } from "@heddle/chat-format";
-import { openChatTemplate, openTokenizer } from "@heddle/chat-format";
+import { openChatTemplate } from "@heddle/chat-format";
 
 export interface OpenedModel {
   engine: TrainingEngine;
@@ -20,7 +20,7 @@ export async function openModel(name: BaseModelName): Promise<OpenedModel> {
   const [{ models }, health] = await Promise.all([engine.capabilities(), engine.health()]);
   const model = models.find((each) => each.name === name);
   if (!model) throw new Error(health.detail ?? `there is no model ${name}`);
-  const template = await openChatTemplate(model.directory, await openTokenizer(model.directory), { trusted: true });
+  const template = await openChatTemplate(model.directory, { trusted: true });
   const directory = await mkdtemp(join(tmpdir(), "heddle-example-"));
   const close = async (): Promise<void> => {
     await engine.close();

@@ -3,6 +3,7 @@
  *
  *   pnpm --filter @heddle/embedded-engine starter:score [examples per task]
  */
+import { openTokenizer } from "@heddle/chat-format";
 import { openModel } from "../examples/open-model.js";
 import type { Sampler, WeightsRef } from "@heddle/training";
 import { examplesOf } from "./corpus/corpus.js";
@@ -10,16 +11,16 @@ import { isPassage } from "./corpus/example.js";
 import type { EncodedExample } from "./training/encode.js";
 import { encoder } from "./training/encode.js";
 import { heldOutExamples, scoreByLogprobs } from "./training/held-out.js";
-import { starterRenderer } from "./training/starter-files.js";
+import { starterDirectory, starterRenderer } from "./training/starter-files.js";
 
 const perTask = Number(process.argv[2] ?? 100);
 const seed = 11;
 const weights: WeightsRef = { baseModel: "heddle/starter" };
 
-const { engine, template, close } = await openModel("heddle/starter");
+const { engine, close } = await openModel("heddle/starter");
 try {
   const render = await starterRenderer();
-  const heldOut = heldOutExamples(encoder(template.tokenizer, render), perTask, seed);
+  const heldOut = heldOutExamples(encoder(await openTokenizer(starterDirectory), render), perTask, seed);
   const trainer = await engine.openTrainer({ weights, seed });
   const scores = await scoreByLogprobs(heldOut, (sequences) => trainer.logprobs(sequences));
   await trainer.close();

@@ -20,7 +20,7 @@ let render: Renderer;
 
 beforeAll(async () => {
   tokenizer = await openTokenizer(starterDirectory);
-  template = await openChatTemplate(starterDirectory, tokenizer, { trusted: true });
+  template = await openChatTemplate(starterDirectory, { trusted: true });
   render = await starterRenderer();
   encode = encoder(tokenizer, render);
 });

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { openTokenizer } from "@heddle/chat-format";
+import { openVocabulary } from "@heddle/chat-format";
 import { ifExists } from "@heddle/durable-files";
 import type { ModelConfig } from "../model/config.js";
 import { fileStamp } from "./file-digests.js";
@@ -29,5 +29,5 @@ export async function checkModelFiles(directory: string, config: ModelConfig): P
 
 async function check(directory: string, config: ModelConfig): Promise<void> {
   await checkModelTensors(directory, config);
-  await openTokenizer(directory);
+  await openVocabulary(directory);
 }

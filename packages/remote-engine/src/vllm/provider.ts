@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { openTokenizer } from "@heddle/chat-format";
+import { openVocabulary } from "@heddle/chat-format";
 import { isJsonObject } from "@heddle/exact-json";
 import { HeddleError, withLoc } from "@heddle/errors";
 import type { CompletionChunk, GenerateRequest, GenerateResult, SamplerProvider, WeightsRef } from "@heddle/training";
@@ -66,7 +66,7 @@ export function openVllmSampler(settings: VllmSettings): SamplerProvider {
   }
 
   function eosIdsOf(directory: string): Promise<readonly number[]> {
-    const known = eosIds.get(directory) ?? openTokenizer(directory).then((tokenizer) => tokenizer.eosIds);
+    const known = eosIds.get(directory) ?? openVocabulary(directory).then((tokenizer) => tokenizer.eosIds);
     eosIds.set(directory, known);
     known.catch(() => eosIds.delete(directory));
     return known;

@@ -1,4 +1,4 @@
-import type { Tokenizer } from "@heddle/chat-format";
+import type { TokenVocabulary } from "@heddle/chat-format";
 import type { Schemas } from "@heddle/server-stub/training";
 import type { MessageOptions } from "./message-parser.js";
 import type { SamplingPlan } from "./sampling-plan.js";
@@ -13,7 +13,7 @@ export interface CompletionRun {
   request: Schemas["ChatCompletionReq"];
   model: ServedModel;
   plan: SamplingPlan;
-  tokenizer: Tokenizer;
+  tokenizer: TokenVocabulary;
   message: MessageOptions;
   details: ResponseDetails;
 }

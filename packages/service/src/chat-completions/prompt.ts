@@ -17,9 +17,6 @@ export interface Prompt {
   echo: string;
 }
 
-/** Longest text that is tokenized in order to keep its end, in contexts. */
-const truncatedContexts = 4;
-
 /** Renders and tokenizes a conversation. Throws `invalid` or `unsupported` with the field. */
 export async function renderPrompt(
   request: ChatRequest,
@@ -39,7 +36,8 @@ export async function renderPrompt(
         kwargs: { ...reasoningVariables(request), ...request.chat_template_kwargs },
         template: request.chat_template,
         addSpecialTokens: request.add_special_tokens,
-        maxTokens: kept === undefined ? contextLength : contextLength * truncatedContexts,
+        maxTokens: kept === undefined ? contextLength : undefined,
+        lastTokens: kept === undefined ? undefined : tokensToKeep(kept, request, contextLength),
       };
       return await template.render(conversation, work);
     } catch (error) {
@@ -48,7 +46,7 @@ export async function renderPrompt(
   });
   const output = template.outputFormat({ template: request.chat_template, tools: request.tools });
   return {
-    ids: kept === undefined ? ids : lastTokens(ids, kept, request, contextLength),
+    ids,
     opensReasoning: endsInReasoning(text, output.reasoning),
     output,
     echo: request.echo ? echoed(request) : "",
@@ -68,10 +66,10 @@ function reasoningVariables({ reasoning_effort: effort }: ChatRequest): Record<s
   return effort === undefined ? {} : { reasoning_effort: effort, enable_thinking: effort !== "none" };
 }
 
-function lastTokens(ids: Int32Array, kept: number, request: ChatRequest, contextLength: number): Int32Array {
+/** How many tokens of the end of a prompt are kept. */
+function tokensToKeep(kept: number, request: ChatRequest, contextLength: number): number | undefined {
   const requested = request.max_completion_tokens ?? request.max_tokens ?? 1;
-  const most = kept === -1 ? Math.max(1, contextLength - requested) : kept;
-  return ids.length > most ? ids.slice(ids.length - most) : ids;
+  return kept === -1 ? Math.max(1, contextLength - requested) : kept;
 }
 
 /** The content of the last message, if that is one of the assistant. */

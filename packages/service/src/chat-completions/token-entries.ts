@@ -1,4 +1,4 @@
-import type { Tokenizer } from "@heddle/chat-format";
+import type { TokenVocabulary } from "@heddle/chat-format";
 import { JsonPieces } from "@heddle/server-stub";
 import type { ResponseSchemas } from "@heddle/server-stub/training";
 import type { GenerateResult, SampledToken } from "@heddle/training";
@@ -8,7 +8,7 @@ type PromptLogprobs = NonNullable<ResponseSchemas["ChatCompletion"]["prompt_logp
 type PromptPositions = NonNullable<GenerateResult["promptLogprobs"]>;
 
 export interface TokenNaming {
-  tokenizer: Pick<Tokenizer, "vocabularySize" | "tokenBytes" | "tokenText">;
+  tokenizer: Pick<TokenVocabulary, "vocabularySize" | "tokenBytes" | "tokenText">;
   /** Tokens are named `token_id:<id>` instead of by their text. */
   byId: boolean;
 }

@@ -1,5 +1,5 @@
 import type { CheckpointParity } from "@heddle/control-plane";
-import { openTokenizer } from "@heddle/chat-format";
+import { encodeTexts } from "@heddle/chat-format";
 import { HeddleError } from "@heddle/errors";
 import type { TokenSequence, Trainer, TrainingEngine, WeightsRef } from "@heddle/training";
 
@@ -54,7 +54,7 @@ export async function checkParity(
 async function probeOf(engine: TrainingEngine, baseModel: string): Promise<TokenSequence | undefined> {
   const base = (await engine.capabilities()).models.find(({ name }) => name === baseModel);
   if (base?.sampling === undefined) return undefined;
-  const tokens = (await openTokenizer(base.directory)).encode(text);
+  const [tokens = new Int32Array()] = await encodeTexts({ directory: base.directory, texts: [text], options: {} });
   return { tokens, mask: Uint8Array.from(tokens, (_, at) => Number(at > 0)) };
 }
 

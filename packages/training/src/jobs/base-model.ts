@@ -2,7 +2,7 @@ import { HeddleError } from "@heddle/errors";
 import { isBundledModel } from "../objective/optimizer-defaults.js";
 import type { BaseModelInfo, TrainingCapabilities } from "../port.js";
 import type { ChatTemplate } from "@heddle/chat-format";
-import { openChatTemplate, openTokenizer } from "@heddle/chat-format";
+import { openChatTemplate } from "@heddle/chat-format";
 import type { TrainingJob } from "./training-job.js";
 
 /** Which base model a job has, and for whom its texts are tokenized. */
@@ -31,8 +31,7 @@ export async function openBaseModel({ engine, from, adapter, sharer, signal }: B
   if (!info.training) {
     throw new HeddleError("unsupported", `The model ${name} cannot be trained here.`, { loc: ["from", "baseModel"] });
   }
-  const tokenizer = await openTokenizer(info.directory);
-  const template = await openChatTemplate(info.directory, tokenizer, {
+  const template = await openChatTemplate(info.directory, {
     trusted: isBundledModel(name),
     work: { sharer, signal },
   });

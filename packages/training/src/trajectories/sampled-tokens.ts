@@ -1,5 +1,5 @@
 import type { Loc } from "@heddle/errors";
-import type { Tokenizer } from "@heddle/chat-format";
+import type { TokenVocabulary } from "@heddle/chat-format";
 import { listAt, invalidAt, objectAt, optionalListAt, optionalObjectAt } from "./field-checks.js";
 
 /** Tokens sampled in one turn, as reported by the chat endpoint. */
@@ -13,7 +13,7 @@ export interface SampledTokens {
 
 /** Tokens that a trajectory may contain. */
 export interface KnownTokens {
-  tokenizer: Tokenizer;
+  tokenizer: TokenVocabulary;
   /** Rows of the model's output, if there are more than tokens in the tokenizer. */
   vocabularySize: number;
 }
@@ -90,7 +90,7 @@ function entryId(entry: Record<string, unknown>, loc: Loc, known: KnownTokens): 
   return id;
 }
 
-function idOfBytes(bytes: unknown, tokenizer: Tokenizer): number | undefined {
+function idOfBytes(bytes: unknown, tokenizer: TokenVocabulary): number | undefined {
   const valid = Array.isArray(bytes) && bytes.every((byte) => Number.isInteger(byte) && byte >= 0 && byte < 256);
   return valid ? tokenizer.idOfBytes(Uint8Array.from(bytes)) : undefined;
 }

@@ -6,10 +6,10 @@ const tokenMultiple = 2048;
 
 /**
  * Divides a job's sequences into optimizer steps. Groups keep their order, and the sequences of a group are shuffled. A
- * step is filled until `tokensPerStep` or `sequencesPerStep` would be exceeded; then the steps are shuffled. A prompt that all sequences of a
- * group share counts once per step. The default of `tokensPerStep` is the length of the longest sequence, rounded up to
- * a multiple of 2048. A longer sequence has a step of its own. Each of several `passes` has steps of its own, shuffled
- * anew, after those of the pass before.
+ * step is filled until `tokensPerStep` or `sequencesPerStep` would be exceeded; then the steps are shuffled. A prompt
+ * that all sequences of a group share counts once per step. The default of `tokensPerStep` is the length of the longest
+ * sequence, rounded up to a multiple of 2048. A longer sequence has a step of its own. Each of several `passes` has steps
+ * of its own, shuffled anew, after those of the pass before.
  *
  * @returns indices into `sequences` by step; the same for the same seed.
  */

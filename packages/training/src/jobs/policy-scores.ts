@@ -8,7 +8,8 @@ import { isToPause, paused } from "./training-job.js";
 /**
  * Adds the log-probabilities of other weights to the sequences. With `precalculate_logprobs`, the job's initial weights
  * replace the old policy, whose log-probabilities become the rollout log-probabilities. A KL penalty and a KL loss get
- * their reference. Each is computed once, by a trainer that is closed before the next opens, and saved in the job's state.
+ * their reference. Each is computed once, by a trainer that is closed before the next opens, and saved in the job's
+ * state.
  */
 export async function scoredSequences(
   job: PolicyJob,
@@ -30,13 +31,10 @@ export async function scoredSequences(
   }
   if (klPenalty || klLoss) {
     const reference = await scores(job, planned, await referenceWeights(job), "reference-logprobs", state);
-    scored = scored.map((each, at) => ({ ...each, reference: reference[at] }));
-  }
-  if (klLoss) {
-    scored = scored.map(({ sequence, reference, ...rest }) => ({
+    scored = scored.map(({ sequence, ...rest }, at) => ({
       ...rest,
-      reference,
-      sequence: { ...sequence, referenceLogprobs: reference },
+      reference: reference[at],
+      sequence: klLoss ? { ...sequence, referenceLogprobs: reference[at] } : sequence,
     }));
   }
   return scored;

@@ -119,9 +119,8 @@ export function rlConfig(value: unknown): RlConfig {
     maskTruncatedCompletions: table.flag("mask_truncated_completions") || undefined,
     maxPolicyLag: table.integer("max_policy_lag", { min: 0, max: 2 ** 31 }),
     turnRewards: table.flag("turn_rewards") || undefined,
-    unknownSettings: [],
+    unknownSettings: table.unread(),
   };
-  config.unknownSettings = table.unread();
   if (coefficient > 0) config.klPenalty = { coefficient, source, reference };
   if (klLoss > 0) config.klLoss = { reference };
   if (aggregation) config.lossAggregation = aggregation;

@@ -1,7 +1,7 @@
 export interface GroupAdvantages {
   /** One per trajectory of the group. Exactly 0 for trajectories without training signal. */
   advantages: number[];
-  /** Whether the group has more than one trajectory and rewards that differ by more than 1e-12. */
+  /** Whether there is more than one reward, and they differ by more than 1e-12. */
   trainable: boolean;
 }
 

@@ -6,6 +6,14 @@ import type { PolicySettings } from "../port.js";
  */
 const logRatioLimit = 60;
 
+/** A difference of log-probabilities within the limit, and whether it changes with them. */
+export function clampedLogRatio(difference: number): { value: number; hasSlope: boolean } {
+  return {
+    value: Math.max(-logRatioLimit, Math.min(logRatioLimit, difference)),
+    hasSlope: Math.abs(difference) < logRatioLimit,
+  };
+}
+
 export interface ImportanceRatios {
   /** New minus old log-probability; 0 where the old one is unknown. Entries of untrained tokens are 0 in all arrays. */
   logRatio: Float64Array;
@@ -38,9 +46,9 @@ export function importanceRatios(
   for (let t = 0; t < length; t++) {
     if (!mask[t]) continue;
     const old = oldLogprobs[t] ?? NaN;
-    const difference = Number.isNaN(old) ? 0 : (logprobs[t] ?? NaN) - old;
-    logRatio[t] = Math.max(-logRatioLimit, Math.min(logRatioLimit, difference));
-    hasSlope[t] = Math.abs(difference) < logRatioLimit ? 1 : 0;
+    const clamped = clampedLogRatio(Number.isNaN(old) ? 0 : (logprobs[t] ?? NaN) - old);
+    logRatio[t] = clamped.value;
+    hasSlope[t] = clamped.hasSlope ? 1 : 0;
     const segment = segments?.[t] ?? 0;
     const members = bySegment.get(segment);
     if (members) members.tokens.push(t);

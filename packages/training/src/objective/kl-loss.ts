@@ -1,11 +1,9 @@
 import type { KlLossSettings } from "../port.js";
-
-/** Limit of log-ratios; beyond it they are clamped and have slope 0, like those of importance ratios. */
-const logRatioLimit = 60;
+import { clampedLogRatio } from "./importance-ratio.js";
 
 /**
  * Estimates the divergence KL(current || reference) by one sampled token, with its derivative by the token's
- * log-probability. With d = reference - current log-probability:
+ * log-probability. With d = reference - current log-probability, clamped as log-ratios are:
  *
  * - `k1` = -d: unbiased. Its derivative is 1 for every token, so on policy the expected gradient, the expectation of
  *   `1 * dlogprob`, is 0: as a loss it restrains only samples of other policies. A penalty in the advantage uses the
@@ -18,9 +16,7 @@ export function klEstimate(
   logprob: number,
   reference: number,
 ): { value: number; slope: number } {
-  const distance = reference - logprob;
-  const d = Math.max(-logRatioLimit, Math.min(logRatioLimit, distance));
-  const inside = Math.abs(distance) < logRatioLimit;
-  if (estimator === "k1") return { value: -d, slope: inside ? 1 : 0 };
-  return { value: Math.exp(d) - d - 1, slope: inside ? 1 - Math.exp(d) : 0 };
+  const { value: d, hasSlope } = clampedLogRatio(reference - logprob);
+  if (estimator === "k1") return { value: -d, slope: hasSlope ? 1 : 0 };
+  return { value: Math.exp(d) - d - 1, slope: hasSlope ? 1 - Math.exp(d) : 0 };
 }

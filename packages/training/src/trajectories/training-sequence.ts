@@ -15,7 +15,7 @@ export interface TrainingSequence extends TokenSequence {
 }
 
 /** The sampled tokens of a turn. */
-interface TrainedTurn {
+export interface TrainedTurn {
   tokens: { ids: ArrayLike<number>; logprobs: ArrayLike<number> };
   /** Step of the weights that it was sampled with, if it is known. */
   step?: number | undefined;

@@ -6,6 +6,7 @@ import { trainFlag, withoutFlags } from "./train-flags.js";
 import type { History } from "./groups.js";
 import type { KnownTokens, SampledTokens } from "./sampled-tokens.js";
 import { readIds, readSampledTokens } from "./sampled-tokens.js";
+import type { TrainedTurn } from "./training-sequence.js";
 
 /** A reason that somebody has chosen, in the data or the settings: it says nothing against the data. */
 type ChosenReason = "excluded" | "truncated" | "off_policy";
@@ -21,14 +22,7 @@ export interface Reason {
 export interface Turn {
   loc: Loc;
   message: Record<string, unknown>;
-  trained?: {
-    tokens: SampledTokens;
-    promptIds?: Int32Array;
-    /** Step of the weights that it was sampled with. */
-    step?: number;
-    /** What it adds to the advantage of its trajectory. */
-    advantage?: number;
-  };
+  trained?: TrainedTurn & { tokens: SampledTokens; promptIds?: Int32Array };
 }
 
 /** Which sampled turns are context only. */

@@ -24,7 +24,7 @@ import { refuseFields } from "./refused-fields.js";
 import { samplingPlan } from "./sampling-plan.js";
 import { servedModelList } from "./served-model-list.js";
 import { ServedModels } from "./served-models.js";
-import { TextModels } from "./text-models.js";
+import { ChatTemplates } from "./chat-templates.js";
 import { wireError } from "./wire-loc.js";
 
 type Chunk = ResponseSchemas["ChatCompletionChunk"];
@@ -41,7 +41,7 @@ type Used = {
 export function openCompletions(services: Used): Completions {
   const { config, control, training, checkpointDirectories: directories, losses } = services;
   const models = new ServedModels({ control, engine: training, directories });
-  const texts = new TextModels();
+  const templates = new ChatTemplates();
   const slots = openCompletionSlots(config.completions);
   const recorder = new CompletionRecorder({
     services,
@@ -57,8 +57,8 @@ export function openCompletions(services: Used): Completions {
     const { body: request, access, requestId, created, sharer, signal } = asked;
     if (request.model === undefined) throw new HeddleError("unprocessable", "Field required", { loc: ["model"] });
     const model = await models.resolve(request.model, access);
-    const text = await texts.of(model.base);
-    const plan = await samplingPlan(request, model, text, { sharer, signal });
+    const template = await templates.of(model.base);
+    const plan = await samplingPlan(request, model, template, { sharer, signal });
     refuseFields(request, plan, training.sampler);
     return {
       id: `chatcmpl-${request.request_id ?? requestId ?? randomUUID()}`,
@@ -66,7 +66,7 @@ export function openCompletions(services: Used): Completions {
       request,
       model,
       plan: { ...plan, generate: { ...plan.generate, sharer } },
-      tokenizer: text.tokenizer,
+      tokenizer: template.tokenizer,
       message: messageOptions(request, plan),
       details: responseDetails(request, model),
     };

@@ -1,9 +1,8 @@
 import { endsInReasoning } from "@heddle/chat-format";
-import type { OutputFormat, SharedWork } from "@heddle/chat-format";
+import type { ChatTemplate, OutputFormat, SharedWork } from "@heddle/chat-format";
 import { HeddleError } from "@heddle/errors";
 import type { Schemas } from "@heddle/server-stub/training";
 import { withWireLoc } from "./wire-loc.js";
-import type { TextModel } from "./text-models.js";
 
 type ChatRequest = Schemas["ChatCompletionReq"];
 
@@ -21,10 +20,10 @@ export interface Prompt {
 export async function renderPrompt(
   request: ChatRequest,
   contextLength: number,
-  { template }: TextModel,
+  template: ChatTemplate,
   work: SharedWork,
 ): Promise<Prompt> {
-  const { truncate_prompt_tokens: kept } = request;
+  const lastTokens = tokensToKeep(request, contextLength);
   const { text, ids } = await withWireLoc(async () => {
     try {
       const conversation = {
@@ -36,8 +35,8 @@ export async function renderPrompt(
         kwargs: { ...reasoningVariables(request), ...request.chat_template_kwargs },
         template: request.chat_template,
         addSpecialTokens: request.add_special_tokens,
-        maxTokens: kept === undefined ? contextLength : undefined,
-        lastTokens: kept === undefined ? undefined : tokensToKeep(kept, request, contextLength),
+        maxTokens: lastTokens === undefined ? contextLength : undefined,
+        lastTokens,
       };
       return await template.render(conversation, work);
     } catch (error) {
@@ -66,8 +65,9 @@ function reasoningVariables({ reasoning_effort: effort }: ChatRequest): Record<s
   return effort === undefined ? {} : { reasoning_effort: effort, enable_thinking: effort !== "none" };
 }
 
-/** How many tokens of the end of a prompt are kept. */
-function tokensToKeep(kept: number, request: ChatRequest, contextLength: number): number | undefined {
+/** How many tokens of the end of a prompt are kept; undefined: all. */
+function tokensToKeep(request: ChatRequest, contextLength: number): number | undefined {
+  const { truncate_prompt_tokens: kept } = request;
   const requested = request.max_completion_tokens ?? request.max_tokens ?? 1;
   return kept === -1 ? Math.max(1, contextLength - requested) : kept;
 }

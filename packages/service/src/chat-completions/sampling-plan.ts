@@ -1,4 +1,4 @@
-import type { SharedWork } from "@heddle/chat-format";
+import type { ChatTemplate, SharedWork } from "@heddle/chat-format";
 import { HeddleError } from "@heddle/errors";
 import type { Schemas } from "@heddle/server-stub/training";
 import type { GenerateRequest } from "@heddle/training";
@@ -7,7 +7,6 @@ import { outputConstraint } from "./output-constraint.js";
 import { renderPrompt } from "./prompt.js";
 import type { Prompt } from "./prompt.js";
 import type { ServedModel } from "./served-models.js";
-import type { TextModel } from "./text-models.js";
 import { toolChoice, withAllowedTools } from "./tool-choice.js";
 import type { ToolChoice } from "./tool-choice.js";
 
@@ -25,13 +24,13 @@ export interface SamplingPlan {
 export async function samplingPlan(
   request: ChatRequest,
   { contextLength, weights }: ServedModel,
-  text: TextModel,
+  template: ChatTemplate,
   work: SharedWork,
 ): Promise<SamplingPlan> {
   checkCombinations(request);
   const choice = toolChoice(request);
   const constraint = outputConstraint(request, choice);
-  const prompt = await renderPrompt(withAllowedTools(request), contextLength, text, work);
+  const prompt = await renderPrompt(withAllowedTools(request), contextLength, template, work);
   const maxTokens = maxTokensOf(request, prompt.ids.length, contextLength);
   const { seed, use_beam_search, repetition_detection: repetition } = request;
   const generate: GenerateRequest = {
@@ -50,7 +49,7 @@ export async function samplingPlan(
     presencePenalty: request.presence_penalty,
     logitBias: request.logit_bias && logitBias(request.logit_bias),
     allowedTokenIds: request.allowed_token_ids,
-    badWords: request.bad_words && (await badWords(request.bad_words, text, work)),
+    badWords: request.bad_words && (await badWords(request.bad_words, template, work)),
     stop: typeof request.stop === "string" ? [request.stop] : request.stop,
     stopTokenIds: request.stop_token_ids,
     includeStop: request.include_stop_str_in_output,
@@ -120,7 +119,7 @@ function logitBias(given: Readonly<Record<string, number>>): Map<number, number>
 }
 
 /** A word is spelt by other tokens where a space precedes it. */
-async function badWords(words: readonly string[], { template }: TextModel, work: SharedWork): Promise<Int32Array[]> {
+async function badWords(words: readonly string[], template: ChatTemplate, work: SharedWork): Promise<Int32Array[]> {
   const spellings = words.flatMap((word) => [word, ` ${word.trimStart()}`]);
   const encoded = await template.encode(spellings, { continued: true }, work);
   return encoded.filter(({ length }) => length > 0);

@@ -16,7 +16,8 @@ const nameWeights: Record<EntryKind, number> = { ...kindWeights, guide: 1, opera
 
 /**
  * Finds the entries that have every word of a text, or every part of every word, with prefixes and small errors. Whole
- * words, identifiers and headings come first, and guides before operations, sections, types and the changelog. Of one page there are at most three.
+ * words, identifiers and headings come first, and guides before operations, sections, types and the changelog. Of one
+ * page there are at most three.
  */
 export function searchEntries(index: MiniSearch<SearchEntry>, text: string): FoundEntry[] {
   const words = wordsOf(text);

@@ -2,7 +2,7 @@ import type { Span } from "./span.js";
 import { startSpan } from "./span.js";
 import { mergeChunk } from "./openai-chunks.js";
 import type { AnyIterator } from "./streams.js";
-import { observeIterator } from "./streams.js";
+import { firstEnd, observeIterator } from "./streams.js";
 
 type Json = Record<string, unknown>;
 type Create = (body: Json, ...rest: unknown[]) => unknown;
@@ -39,11 +39,11 @@ export function wrapOpenAI<Client extends object>(client: Client): Client {
 
 function recorded(path: string, create: (body: Json) => unknown, body: Json): unknown {
   const span = startSpan(`openai.${path}.create`, body);
+  const streams = body?.["stream"] === true;
   /** The usage of a stream comes in one more chunk, if it is asked for; who did not ask does not see it. */
-  const asks = path === "chat.completions" && body?.["stream"] === true && body["stream_options"] === undefined;
+  const asks = path === "chat.completions" && streams && body["stream_options"] === undefined;
   const see = (value: unknown) => {
-    if (body?.["stream"] === true && typeof value === "object" && value !== null)
-      watch(value, span, body["model"], asks);
+    if (streams && typeof value === "object" && value !== null) watch(value, span, body["model"], asks);
     else end(span, value, body?.["model"]);
     return value;
   };
@@ -74,11 +74,7 @@ function recorded(path: string, create: (body: Json) => unknown, body: Json): un
 
 function watch(stream: OpenStream, span: Span, model: unknown, isHiding: boolean): void {
   const output: Json = {};
-  let isOver = false;
-  const once = (finish: () => void) => {
-    if (!isOver) finish();
-    isOver = true;
-  };
+  const once = firstEnd();
   const open = stream.iterator ?? stream[Symbol.asyncIterator];
   if (typeof open !== "function") return end(span, stream, model);
   const observed = () =>

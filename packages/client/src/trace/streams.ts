@@ -39,6 +39,15 @@ export interface Observer {
   isHidden?: (item: unknown) => boolean;
 }
 
+/** Runs only the first of the ends that it is given: a stream can be read to its end, cancelled and fail. */
+export function firstEnd(): (end: () => void) => void {
+  let isOver = false;
+  return (end) => {
+    if (!isOver) end();
+    isOver = true;
+  };
+}
+
 export interface AnyIterator {
   next: (...args: unknown[]) => unknown;
   return?: (...args: unknown[]) => unknown;
@@ -114,11 +123,7 @@ function observeStream(stream: ReadableStream<unknown>, span: Span, observer: Ob
 /** What the function returned, for its caller; the call ends with it, or when it has been read. */
 export function settle(result: unknown, span: Span): unknown {
   const collector = new Collector();
-  let isOver = false;
-  const once = (end: () => void) => {
-    if (!isOver) end();
-    isOver = true;
-  };
+  const once = firstEnd();
   const observer: Observer = {
     item: (item) => collector.add(item),
     end: () => once(() => span.end(collector.value())),

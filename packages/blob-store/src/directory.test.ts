@@ -49,6 +49,20 @@ describe("a directory of blobs", () => {
     expect(await readdir(join(root, "tmp"))).toEqual([]);
   });
 
+  test("asks for another try when another process opens it during a write", async () => {
+    const root = await directory();
+    const store = await openBlobStore({ url: root });
+    async function* source() {
+      yield Buffer.from("half a blob");
+      await openBlobStore({ url: root });
+    }
+    await expect(store.put(source())).rejects.toMatchObject({
+      code: "busy",
+      message: "another process has opened the directory of the blob store",
+    });
+    expect((await store.put(Buffer.from("half a blob"))).size).toBe(11);
+  });
+
   test("lays blobs out by digest and leaves no drafts", async () => {
     const root = await directory();
     const store = await openBlobStore({ url: root });

@@ -13,7 +13,7 @@ import { verified } from "./verify.js";
 
 /**
  * Opens a directory as a blob store and creates it when it is missing. One process at a time: the drafts of crashed writes
- * in `tmp/` are removed here, and a second opener would lose its writes in progress.
+ * in `tmp/` are removed here, those in progress of an earlier opener, too: its writes are `busy`.
  */
 export async function openDirectory(root: string): Promise<BlobStore> {
   const temporary = join(root, "tmp");
@@ -84,6 +84,8 @@ export async function openDirectory(root: string): Promise<BlobStore> {
       return { key, size, sha256 };
     } catch (error) {
       await rm(draft, { force: true });
+      if (isMissing(error) && error.path === draft)
+        throw new HeddleError("busy", "another process has opened the directory of the blob store", { cause: error });
       throw isFull(error) ? new HeddleError("busy", "the disk of the blob store is full") : error;
     }
   }
@@ -186,7 +188,7 @@ async function sizeOf(path: string): Promise<number | undefined> {
   }
 }
 
-function isMissing(error: unknown): boolean {
+function isMissing(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && "code" in error && error.code === "ENOENT";
 }
 

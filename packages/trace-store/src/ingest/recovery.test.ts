@@ -233,6 +233,15 @@ describe("a watermark that does not fit the data", () => {
     await expectWhole(calls);
   });
 
+  test.each(["consistent", "compacted", "named", "indexed", "idsLost"])(
+    "is dropped when %s is negative",
+    async (name) => {
+      const calls = await crash();
+      await setWatermark(name, -(2n ** 63n) + 1n);
+      await expectWhole(calls);
+    },
+  );
+
   test("is dropped when it cannot be read, or makes no sense", async () => {
     const calls = await crash();
     await setWatermark("consistent", -(2n ** 63n) + 1n);

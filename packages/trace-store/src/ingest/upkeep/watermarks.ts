@@ -64,13 +64,17 @@ async function readWatermarks(engine: Engine): Promise<Watermarks> {
   const sql = `SELECT name, value FROM ${newestRows("watermarks")} WHERE value > ${-(2n ** 63n)}`;
   try {
     const rows = await engine.rows<{ name: string; value: string }>({ sql });
-    const stored = Object.fromEntries(rows.map(({ name, value }) => [name, BigInt(value)]));
-    return { ...noWatermarks, ...stored };
+    const { idsFrom, ...counted }: Watermarks = {
+      ...noWatermarks,
+      ...Object.fromEntries(rows.map(({ name, value }) => [name, BigInt(value)])),
+    };
+    // Versions and numbers are not negative; times may be.
+    if (Object.values(counted).every((value) => value >= 0n)) return { ...counted, idsFrom };
   } catch (error) {
     if (!(error instanceof HeddleError) || error.code !== "corrupt") throw error;
-    await forget(engine);
-    return noWatermarks;
   }
+  await forget(engine);
+  return noWatermarks;
 }
 
 async function forget(engine: Engine): Promise<void> {

@@ -1,13 +1,10 @@
-import { useMemo } from "react";
+import { Changes, JsonChanges } from "../diff/changes.js";
 import { Failure } from "../ui/failure.js";
-import { counted, formatCount } from "../ui/format.js";
+import { formatCount } from "../ui/format.js";
 import { visibleLine } from "../ui/visible-text.js";
 import { Waiting } from "../ui/waiting.js";
-import { jsonLines } from "./json-lines.js";
 import { filesOf, stringMember } from "../json/members.js";
 import { tableOf } from "./kinds.js";
-import { changedParts, lineDiff } from "./line-diff.js";
-import type { DiffLine } from "./line-diff.js";
 import { useFile } from "./use-file.js";
 import { useVersion } from "./use-library.js";
 import { useFirstRows } from "./use-rows.js";
@@ -54,20 +51,8 @@ export function Comparison({ projectId, name, after, vs, onClose }: Props) {
         />
       ))}
       {oldTable !== nowTable && <RowsChange projectId={projectId} before={oldTable} after={nowTable} />}
-      <ValueChange before={old} after={now} />
+      <JsonChanges title="value" before={old} after={now} />
     </>
-  );
-}
-
-function ValueChange({ before, after }: { before: string; after: string }) {
-  const [old, now] = useMemo(() => [jsonLines(before), jsonLines(after)] as const, [before, after]);
-  return (
-    <Changes
-      title="value"
-      before={old.lines}
-      after={now.lines}
-      note={old.isComplete && now.isComplete ? undefined : `Only the first ${formatCount(now.lines.length)} lines.`}
-    />
   );
 }
 
@@ -129,58 +114,5 @@ function RowsChange({
           : undefined
       }
     />
-  );
-}
-
-const marks: Record<DiffLine["kind"], string> = { same: " ", removed: "−", added: "+" };
-const spoken: Record<DiffLine["kind"], string> = { same: "", removed: "removed: ", added: "added: " };
-/** Characters of a line that are shown. */
-const lineCharacters = 2000;
-
-interface ChangesProps {
-  title: string;
-  before: readonly string[];
-  after: readonly string[];
-  note?: string | undefined;
-}
-
-function Changes({ title, before, after, note }: ChangesProps) {
-  const lines = useMemo(() => lineDiff(before, after), [before, after]);
-  const parts = useMemo(() => changedParts(lines), [lines]);
-  const count = (kind: DiffLine["kind"]) => lines.filter((line) => line.kind === kind).length;
-  return (
-    <section className="version-part" aria-label={`Changes of ${title}`}>
-      <header>
-        <h2 className="given">{title}</h2>
-        <span className="quiet">
-          {parts.length === 0
-            ? `no change in ${counted(lines.length, "line")}`
-            : `+${formatCount(count("added"))} −${formatCount(count("removed"))} of ${counted(after.length, "line")}`}
-          {note !== undefined && ` · ${note}`}
-        </span>
-      </header>
-      {parts.map((part, index) => (
-        // They never move.
-        // oxlint-disable-next-line react/no-array-index-key
-        <div key={index}>
-          {part.skipped > 0 && <p className="diff-skipped quiet">{counted(part.skipped, "line")} alike</p>}
-          <ol className="diff">
-            {part.lines.map(({ kind, text }, line) => (
-              // oxlint-disable-next-line react/no-array-index-key
-              <li key={line} className={`is-${kind}`}>
-                <span aria-hidden>{marks[kind]}</span>
-                <span className="unseen">{spoken[kind]}</span>
-                <code className="given">
-                  {visibleLine(text.slice(0, lineCharacters))}
-                  {text.length > lineCharacters && (
-                    <span className="quiet">… {formatCount(text.length)} characters</span>
-                  )}
-                </code>
-              </li>
-            ))}
-          </ol>
-        </div>
-      ))}
-    </section>
   );
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { jsonLines } from "./json-lines.js";
+import { withMiddles } from "./middles.js";
 import { changedParts, lineDiff } from "./line-diff.js";
-import { filterOf, kindOf, refOf, tableOf } from "./kinds.js";
 
 test("JSON is laid out without changing a digit, a key or their order", () => {
   const text = '{"b":1.0,"a":[107505301260286111,{}, [ ]],"b":"x\\"},{","c":1E300}';
@@ -19,6 +19,10 @@ test("JSON is laid out without changing a digit, a key or their order", () => {
     "}",
   ]);
   expect(isComplete).toBe(true);
+  // A text has its lines, also behind a backslash of its own; each is as it was sent.
+  const said = '{"a":"x\\ny\\\\n\\\\\\nz\\n"}';
+  expect(jsonLines(said).lines).toEqual(["{", '  "a": "x\\n', '    y\\\\n\\\\\\n', '    z\\n"', "}"]);
+  expect(jsonLines(`"${"\\\\".repeat(200_000)}n"`).lines).toHaveLength(1);
   expect(jsonLines("[".repeat(100_000), 50)).toMatchObject({ isComplete: false });
 });
 
@@ -58,10 +62,13 @@ test("lines that are alike are left out, some around each change", () => {
   expect(changedParts(lineDiff(["a"], ["a"]))).toEqual([]);
 });
 
-test("kinds, and the refs of what they hold", () => {
-  expect([kindOf("ops"), kindOf("<script>"), kindOf(undefined)]).toEqual(["ops", "datasets", "datasets"]);
-  expect(filterOf("objects").exclude_base_object_classes).toContain("Dataset");
-  expect(refOf("a/b", "ops", "f", "1")).toBe("weave:///a/b/op/f:1");
-  expect(tableOf("weave:///a/b/table/xyz")).toBe("xyz");
-  expect([tableOf("weave:///a/b/object/xyz:1"), tableOf(undefined)]).toEqual([undefined, undefined]);
+test("in a line that became another, what differs is found, and no character is cut in two", () => {
+  const middles = (before: string[], after: string[]) =>
+    withMiddles(lineDiff(before, after)).map(({ text, from, to }) => text.slice(from, to));
+  expect(middles(['"n": 1.0,'], ['"n": 1,'])).toEqual([".0", ""]);
+  expect(middles(["abcabc"], ["abcabcabc"])).toEqual(["", "abc"]);
+  expect(middles(["say 😀!"], ["say 😁!"])).toEqual(["😀", "😁"]);
+  // All of it, or of lines that are more than they were.
+  expect(middles(["abcdef"], ["uvwxyz"])).toEqual(["", ""]);
+  expect(middles(["one line"], ["one", "line"])).toEqual(["", "", ""]);
 });

@@ -5,8 +5,13 @@ export interface Lines {
 }
 
 const deepestIndent = 40;
+/** Behind `\n` in a text, not where the backslash is one of the text. */
+const textLineEnd = /(?<=(?<!\\)(?:\\\\)*\\n)(?!"$)/;
 
-/** A JSON text with a member or item a line. Numbers, strings, order and duplicate keys stay as they were sent. */
+/**
+ * A JSON text with a member or item a line, and a text with its own lines. Numbers, strings, order and duplicate keys stay as
+ * they were sent.
+ */
 export function jsonLines(text: string, most = 20_000): Lines {
   const lines: string[] = [];
   let line = "";
@@ -41,7 +46,13 @@ export function jsonLines(text: string, most = 20_000): Lines {
     } else if (character === ":") line += ": ";
     else if (!isSpace(character)) {
       const to = character === '"' ? stringEnd(text, at) : plainEnd(text, at);
-      line += text.slice(at, to);
+      const [first = "", ...others] = text.slice(at, to).split(textLineEnd);
+      line += first;
+      for (const other of others) {
+        if (lines.length >= most) return { lines, isComplete: false };
+        end("  ");
+        line += other;
+      }
       at = to;
       continue;
     }

@@ -21,7 +21,7 @@ test("JSON is laid out without changing a digit, a key or their order", () => {
   expect(isComplete).toBe(true);
   // A text has its lines, also behind a backslash of its own; each is as it was sent.
   const said = '{"a":"x\\ny\\\\n\\\\\\nz\\n"}';
-  expect(jsonLines(said).lines).toEqual(["{", '  "a": "x\\n', '    y\\\\n\\\\\\n', '    z\\n"', "}"]);
+  expect(jsonLines(said).lines).toEqual(["{", '  "a": "x\\n', "    y\\\\n\\\\\\n", '    z\\n"', "}"]);
   expect(jsonLines(`"${"\\\\".repeat(200_000)}n"`).lines).toHaveLength(1);
   expect(jsonLines("[".repeat(100_000), 50)).toMatchObject({ isComplete: false });
 });

@@ -145,7 +145,7 @@ function modelOf(recognised: Members): string {
 function countsJson({ counts, names }: SpanCounts, buckets: TokenBuckets): JsonText {
   const { uncached_input, cache_read, cache_creation, output, reasoning, total } = buckets;
   const [input, produced] = [uncached_input + cache_read + cache_creation, output + reasoning];
-  const hasParts = names.has("cache_read") || names.has("cache_creation") || names.has("reasoning");
+  const hasParts = partKinds.some((kind) => names.has(kind));
   const sent = wholeName(names.get("input"), "gen_ai.usage.input_tokens", hasParts, ["input_tokens", "prompt_tokens"]);
   const received = wholeName(names.get("output"), "gen_ai.usage.output_tokens", hasParts, [
     "output_tokens",
@@ -169,6 +169,8 @@ function countsJson({ counts, names }: SpanCounts, buckets: TokenBuckets): JsonT
   ];
   return `{${members.join(",")}}`;
 }
+
+const partKinds = ["cache_read", "cache_creation", "cache_creation_part", "reasoning"] as const;
 
 /** The current name where the sender uses it, or reports nothing but parts. */
 function wholeName(

@@ -1,15 +1,15 @@
-import { forEachMember, jsonType, stringValue } from "@heddle/exact-json";
+import { forEachItem, forEachMember, jsonType, stringValue } from "@heddle/exact-json";
 import type { JsonText } from "@heddle/exact-json";
 import { fitsTotal, safe } from "./buckets.js";
 import type { ReportedCounts } from "./buckets.js";
-import { usageAttributes, usageSenders } from "./senders.js";
+import { usageAttributes, usageSenders, usageWrappers } from "./senders.js";
 import type { CountKind } from "./senders.js";
 
 /** A count under one of the names of `usageSenders`. */
 interface NamedCount {
   path: string;
   kind: CountKind;
-  part: "inside" | "apart" | undefined;
+  part: "inside" | "apart" | "otherwise" | undefined;
   count: number;
 }
 
@@ -81,11 +81,26 @@ function visit(object: JsonText, node: NameNode, found: Map<string, NamedCount>,
     const next = node.below?.get(key) ?? (key.includes(".") ? nodeAt(node, key.split(".")) : undefined);
     if (next === undefined) return;
     const value = object.slice(from, to);
-    if (next.below !== undefined && jsonType(value) === "object") visit(value, next, found, texts);
+    const type = jsonType(value);
+    if (next.below !== undefined && type === "object") visit(value, next, found, texts);
+    else if (next.below !== undefined && type === "array") visitItems(value, next, found, texts);
     else if (next.name !== undefined) {
       const count = wholeCount(texts ? (stringValue(value) ?? value) : value);
       const { path, kind, part } = next.name;
       if (count !== undefined) found.set(path, { path, kind, part, count });
+    }
+  });
+}
+
+/** Details of several requests, which add up. */
+function visitItems(list: JsonText, node: NameNode, found: Map<string, NamedCount>, texts: boolean): void {
+  forEachItem(list, (_, from, to) => {
+    const item = list.slice(from, to);
+    if (jsonType(item) !== "object") return;
+    const inItem = new Map<string, NamedCount>();
+    visit(item, node, inItem, texts);
+    for (const [path, one] of inItem) {
+      found.set(path, { ...one, count: safe(one.count + (found.get(path)?.count ?? 0)) });
     }
   });
 }
@@ -104,10 +119,11 @@ interface Collected extends ReportedCounts {
 
 function collect(named: readonly NamedCount[]): Collected {
   let [requests, input, moreInput, cacheRead, cacheCreation, output, reasoning, total] = [0, 0, 0, 0, 0, 0, 0, 0];
+  let cacheCreationParts = 0;
   let [greatestInput, greatestOutput] = [0, 0];
   let [cacheInside, cacheApart, reasoningApart] = [false, false, false];
   for (const { kind, part, count } of named) {
-    if (count === 0) continue;
+    if (count === 0 || (part === "otherwise" && hasBetter(named, kind))) continue;
     if (kind === "reasoning") reasoningApart ||= part === "apart";
     else {
       cacheInside ||= part === "inside";
@@ -130,6 +146,9 @@ function collect(named: readonly NamedCount[]): Collected {
       case "cache_creation":
         cacheCreation = Math.max(cacheCreation, count);
         break;
+      case "cache_creation_part":
+        cacheCreationParts = safe(cacheCreationParts + count);
+        break;
       case "output":
         output = safe(output + count);
         greatestOutput = Math.max(greatestOutput, count);
@@ -145,7 +164,7 @@ function collect(named: readonly NamedCount[]): Collected {
     requests,
     input,
     cache_read: cacheRead,
-    cache_creation: cacheCreation,
+    cache_creation: Math.max(cacheCreation, cacheCreationParts),
     output,
     reasoning,
     total,
@@ -155,6 +174,9 @@ function collect(named: readonly NamedCount[]): Collected {
     greatest: { input: greatestInput, output: greatestOutput },
   };
 }
+
+const hasBetter = (named: readonly NamedCount[], wanted: CountKind) =>
+  named.some(({ kind, part, count }) => kind === wanted && part !== "otherwise" && count > 0);
 
 /** With the greatest count of each kind in place of the sum. */
 const largest = (counts: Collected): Collected => ({
@@ -179,19 +201,25 @@ function toReported(collected: Collected): ReportedCounts {
 }
 
 function nameTree(): NameNode {
-  const root: NameNode = {};
+  const root: NameNode & { below: Map<string, NameNode> } = { below: new Map() };
   for (const [path, name] of Object.values(usageSenders).flatMap((sender) => Object.entries(sender))) {
     const [kind, part] = typeof name === "string" ? [name, undefined] : name;
-    let node = root;
+    let node: NameNode = root;
     for (const segment of path.split(".")) {
-      node.below ??= new Map();
-      const next = node.below.get(segment) ?? {};
-      node.below.set(segment, next);
+      const below: Map<string, NameNode> = (node.below ??= new Map());
+      const next = below.get(segment) ?? {};
+      for (const spelling of spellings(segment)) below.set(spelling, next);
       node = next;
     }
     node.name = { path, kind, part };
   }
+  for (const wrapper of usageWrappers) for (const spelling of spellings(wrapper)) root.below.set(spelling, root);
   return root;
+}
+
+function spellings(name: string): string[] {
+  const camelCase = name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+  return [name, camelCase, camelCase.charAt(0).toUpperCase() + camelCase.slice(1)];
 }
 
 /** A count as a whole number the columns can hold; the store refuses a row with a negative one. Undefined for no number. */

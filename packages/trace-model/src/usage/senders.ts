@@ -1,6 +1,7 @@
 /**
  * What a count is of. `input` and `output` are the whole of what was sent and received, as far as the sender counts it;
- * `more_input` is sent in addition to `input`; the others are parts of them, or reported next to them.
+ * `more_input` is sent in addition to `input`, and of `cache_creation_part` there are several that add up; the others are
+ * parts of them, or reported next to them.
  */
 export type CountKind =
   | "requests"
@@ -8,111 +9,103 @@ export type CountKind =
   | "more_input"
   | "cache_read"
   | "cache_creation"
+  | "cache_creation_part"
   | "output"
   | "reasoning"
   | "total";
 
 /**
  * One name of a count. `apart` says that the sender does not count these tokens in its input or output count, `inside`
- * that it does; a name without either leaves it to the other names of the entry, and then to `inside`.
+ * that it does; a name without either leaves it to the other names of the entry, and then to `inside`. `otherwise` is the same
+ * thing counted in another way: it is taken where no other name has the kind.
  */
-export type CountName = CountKind | readonly [kind: CountKind, part: "inside" | "apart"];
+export type CountName = CountKind | readonly [kind: CountKind, part: "inside" | "apart" | "otherwise"];
 
 /**
  * Names of counts in an entry of `summary.usage`, by who sends them: dotted paths. They are the names of counts in
- * attributes of spans as well, below {@link usageAttributes}.
+ * attributes of spans as well, below {@link usageAttributes}. All are written `as_this` here, and mean the same `asThis` and
+ * `AsThis`.
  */
 export const usageSenders: Readonly<Record<string, Readonly<Record<string, CountName>>>> = {
   "weave clients": { requests: "requests", thoughts_tokens: ["reasoning", "apart"] },
-  "OpenAI chat completions, LiteLLM, Mistral, Groq, xAI": {
+  "OpenAI, LiteLLM, Mistral, Groq, xAI, Pydantic AI, AI SDK": {
     prompt_tokens: ["input", "inside"],
     completion_tokens: "output",
-    total_tokens: "total",
-    "prompt_tokens_details.cached_tokens": ["cache_read", "inside"],
-    "prompt_tokens_details.cache_write_tokens": ["cache_creation", "inside"],
-    "prompt_tokens_details.cache_creation_tokens": ["cache_creation", "inside"],
-    "completion_tokens_details.reasoning_tokens": "reasoning",
-  },
-  "OpenAI responses": {
     input_tokens: "input",
     output_tokens: "output",
     total_tokens: "total",
-    "input_tokens_details.cached_tokens": ["cache_read", "inside"],
-    "input_tokens_details.cache_write_tokens": ["cache_creation", "inside"],
-    "output_tokens_details.reasoning_tokens": "reasoning",
+    ...named(
+      ["prompt_tokens", "prompt_token", "prompt", "input_tokens", "input_token", "input"],
+      ["cached_tokens", "cached", "cache_read_tokens", "cache_read", "cache_input"],
+      ["cache_read", "inside"],
+    ),
+    ...named(
+      ["prompt_tokens", "prompt_token", "prompt", "input_tokens", "input_token", "input"],
+      ["cache_write_tokens", "cache_write", "cache_creation_tokens", "cache_creation"],
+      ["cache_creation", "inside"],
+    ),
+    ...named(
+      ["completion_tokens", "completion_token", "completion", "output_tokens", "output_token", "output"],
+      ["reasoning_tokens", "reasoning", "thinking_tokens"],
+      "reasoning",
+    ),
   },
-  "Anthropic, MLflow": {
-    input_tokens: "input",
-    output_tokens: "output",
+  "Anthropic, Bedrock Converse, MLflow": {
     cache_read_input_tokens: ["cache_read", "apart"],
     cache_creation_input_tokens: ["cache_creation", "apart"],
-    "output_tokens_details.thinking_tokens": "reasoning",
-    total_tokens: "total",
+    cache_write_input_tokens: ["cache_creation", "apart"],
+    "cache_creation.ephemeral_5m_input_tokens": ["cache_creation_part", "apart"],
+    "cache_creation.ephemeral_1h_input_tokens": ["cache_creation_part", "apart"],
   },
-  "Gemini, REST": {
-    promptTokenCount: ["input", "inside"],
-    toolUsePromptTokenCount: "more_input",
-    cachedContentTokenCount: ["cache_read", "inside"],
-    candidatesTokenCount: "output",
-    thoughtsTokenCount: ["reasoning", "apart"],
-    totalTokenCount: "total",
+  "LangChain for Anthropic": {
+    "input_token_details.ephemeral_5m_input_tokens": ["cache_creation_part", "inside"],
+    "input_token_details.ephemeral_1h_input_tokens": ["cache_creation_part", "inside"],
   },
-  "Gemini, Python": {
+  Gemini: {
     prompt_token_count: ["input", "inside"],
     tool_use_prompt_token_count: "more_input",
     cached_content_token_count: ["cache_read", "inside"],
     candidates_token_count: "output",
+    response_token_count: "output",
     thoughts_token_count: ["reasoning", "apart"],
     total_token_count: "total",
   },
-  "Bedrock Converse": {
-    inputTokens: "input",
-    outputTokens: "output",
-    totalTokens: "total",
-    cacheReadInputTokens: ["cache_read", "apart"],
-    cacheWriteInputTokens: ["cache_creation", "apart"],
-  },
-  "Bedrock invocation metrics": {
-    inputTokenCount: "input",
-    outputTokenCount: "output",
-    cacheReadInputTokenCount: ["cache_read", "apart"],
-    cacheWriteInputTokenCount: ["cache_creation", "apart"],
+  "Bedrock, other spellings": {
+    cache_read_input_token_count: ["cache_read", "apart"],
+    cache_write_input_token_count: ["cache_creation", "apart"],
+    cache_read_input_tokens_count: ["cache_read", "apart"],
+    cache_write_input_tokens_count: ["cache_creation", "apart"],
   },
   "Vercel AI SDK": {
-    promptTokens: ["input", "inside"],
-    completionTokens: "output",
-    inputTokens: "input",
-    outputTokens: "output",
-    totalTokens: "total",
-    cachedInputTokens: ["cache_read", "inside"],
-    "inputTokenDetails.cacheReadTokens": ["cache_read", "inside"],
-    "inputTokenDetails.cacheWriteTokens": ["cache_creation", "inside"],
     tokens: "total",
-    reasoningTokens: "reasoning",
-    "outputTokenDetails.reasoningTokens": "reasoning",
+    "input_tokens.total": "input",
+    "input_tokens.cache_read": ["cache_read", "inside"],
+    "output_tokens.total": "output",
   },
-  LangChain: {
-    input_tokens: "input",
-    output_tokens: "output",
-    total_tokens: "total",
-    "input_token_details.cache_read": ["cache_read", "inside"],
-    "input_token_details.cache_creation": ["cache_creation", "inside"],
-    "output_token_details.reasoning": "reasoning",
+  "DeepSeek, Mistral": {
+    prompt_cache_hit_tokens: ["cache_read", "inside"],
+    num_cached_tokens: ["cache_read", "inside"],
   },
-  DeepSeek: { prompt_cache_hit_tokens: ["cache_read", "inside"] },
-  Cohere: { "billed_units.input_tokens": "input", "billed_units.output_tokens": "output" },
+  Cohere: {
+    "billed_units.input_tokens": "input",
+    "billed_units.output_tokens": "output",
+    "tokens.input_tokens": ["input", "otherwise"],
+    "tokens.output_tokens": ["output", "otherwise"],
+  },
   Ollama: { prompt_eval_count: "input", eval_count: "output" },
-  "watsonx, Replicate, Confident": {
+  "watsonx, Replicate, Confident, Microsoft.Extensions.AI": {
     input_token_count: "input",
     output_token_count: "output",
     generated_token_count: "output",
+    cached_input_token_count: ["cache_read", "inside"],
+    reasoning_token_count: "reasoning",
   },
-  "Pydantic AI, OpenAI Agents": {
+  "Text Generation Inference, Spring AI": { generated_tokens: "output", generation_tokens: "output" },
+  "Pydantic AI, OpenAI Agents, AI SDK": {
     cache_read_tokens: ["cache_read", "inside"],
     cache_write_tokens: ["cache_creation", "inside"],
     cached_tokens: ["cache_read", "inside"],
     cached_input_tokens: ["cache_read", "inside"],
-    cache_write_input_tokens: ["cache_creation", "apart"],
     reasoning_tokens: "reasoning",
     thinking_tokens: "reasoning",
     reasoning_output_tokens: "reasoning",
@@ -146,15 +139,16 @@ export const usageSenders: Readonly<Record<string, Readonly<Record<string, Count
     "input_tokens.cache_write": ["cache_creation", "inside"],
     "output_tokens.reasoning": "reasoning",
   },
-  OpenInference: {
-    prompt: ["input", "inside"],
-    completion: "output",
-    "prompt_details.cache_read": ["cache_read", "inside"],
-    "prompt_details.cache_input": ["cache_read", "inside"],
-    "prompt_details.cache_write": ["cache_creation", "inside"],
-    "completion_details.reasoning": "reasoning",
-  },
+  OpenInference: { prompt: ["input", "inside"], completion: "output" },
 };
+
+/** Names of an entry that lead to one more: what a library had around the counts. */
+export const usageWrappers = ["usage", "usage_metadata", "token_usage", "meta"];
+
+/** One meaning of parts in the details of wholes. */
+function named(wholes: readonly string[], parts: readonly string[], name: CountName): Record<string, CountName> {
+  return Object.fromEntries(wholes.flatMap((whole) => parts.map((part) => [`${whole}_details.${part}`, name])));
+}
 
 /**
  * Attributes of OpenTelemetry spans below which counts have the names above, the most specific first. Instrumentations write
@@ -169,6 +163,7 @@ export const usageAttributes: Readonly<Record<string, "inside" | "named">> = {
   "llm.token_count": "inside",
   "ai.usage": "inside",
   "llm.usage": "inside",
+  "llm.token.counts": "inside",
   "mlflow.chat.tokenUsage": "inside",
   "braintrust.metrics": "named",
   "langwatch.metrics.value": "named",
@@ -176,6 +171,7 @@ export const usageAttributes: Readonly<Record<string, "inside" | "named">> = {
   "confident.llm": "named",
   "gcp.vertex.agent.llm_response.usage_metadata": "named",
   "langsmith.metadata.usage_metadata": "named",
+  "genkit:output.usage": "named",
   // Sums over the spans below, of agents.
   "gen_ai.aggregated_usage": "inside",
 };

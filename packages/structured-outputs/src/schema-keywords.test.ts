@@ -68,6 +68,18 @@ const cases: [string, unknown, string[], string[]][] = [
     ['"ab1"', '"ABC"', '"B1"'],
   ],
   ["look-ahead", { type: "string", pattern: "^(?!admin$)(?=.*\\d)[a-z0-9]{5}$" }, ['"abcd1"'], ['"abcde"', '"admin"']],
+  [
+    "a decimal as Pydantic 2.12 prints it, with an anchor in what looks ahead",
+    { type: "string", pattern: "^(?!^[-+.]*$)[+-]?0*\\d*\\.?\\d*$" },
+    ['"12.50"', '"-.5"', '"7"'],
+    ['"-"', '"."', '""', '"1e5"'],
+  ],
+  [
+    "one of few digits",
+    { type: "string", pattern: "^(?!^[-+.]*$)[+-]?0*(?:\\d{0,3}|(?=[\\d.]{1,6}0*$)\\d{0,3}\\.\\d{0,2}0*$)" },
+    ['"123.45"', '"-1.5"', '"007"'],
+    ['"1.234"', '"+"'],
+  ],
   ["Unicode properties", { type: "string", pattern: "^\\p{Lu}\\p{Ll}+$" }, ['"Éa"'], ['"éa"']],
   ["nullable beside a type", { type: "string", maxLength: 1, nullable: true }, ['"a"', "null"], ['"ab"']],
   ["multiples", { type: "integer", multipleOf: 7 }, ["0", "7", "-14", "7000000000007"], ["1", "-8", "70000000000001"]],

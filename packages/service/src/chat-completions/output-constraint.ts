@@ -52,7 +52,8 @@ function guided(request: ChatRequest): Constraint | undefined {
     structural_tag: request.structural_tag,
     whitespace_pattern: request.guided_whitespace_pattern,
   };
-  const nameOf = (name = "json") => (name === "structural_tag" ? name : `guided_${name}`);
+  const [first] = Object.entries(given).find(([, value]) => value !== undefined) ?? ["json"];
+  const nameOf = (name = first) => (name === "structural_tag" ? name : `guided_${name}`);
   return constraintOf(given, (name) => [nameOf(name)]);
 }
 

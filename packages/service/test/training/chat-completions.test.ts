@@ -302,7 +302,10 @@ describe("an output", () => {
     expect(await content({ guided_grammar: 'root ::= "ye" "s"+ | "no"' })).toMatch(/^(yes+|no)$/);
     const tag = { format: { type: "const_string", value: "tagged" } };
     expect(await content({ structural_tag: JSON.stringify(tag) })).toBe("tagged");
-    await expect(content({ guided_choice: ["a"], guided_regex: "a" })).rejects.toMatchObject({ status: 400 });
+    await expect(content({ guided_choice: ["a"], guided_regex: "a" })).rejects.toMatchObject({
+      status: 400,
+      param: "guided_regex",
+    });
     await expect(content({ guided_regex: "a", structured_outputs: { regex: "b" } })).rejects.toMatchObject({
       status: 400,
       message: expect.stringContaining("guided_regex") as string,

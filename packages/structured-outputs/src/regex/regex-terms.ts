@@ -13,7 +13,8 @@ export function regexTerm(regex: Regex, terms: Terms, loc: Loc, search = false):
     options.map((option) => {
       const parts = option.kind === "sequence" ? option.parts : [option];
       const anchored = parts[0]?.kind === "start";
-      const body: Regex = { kind: "sequence", parts: anchored ? parts.slice(1) : parts };
+      const whole: Regex = { kind: "sequence", parts };
+      const body = anchored || !search ? withoutStart(whole) : whole;
       const term = before(body, search ? terms.all : terms.empty);
       return search && !anchored ? terms.cat(terms.all, term) : term;
     }),
@@ -51,6 +52,25 @@ export function regexTerm(regex: Regex, terms: Terms, loc: Loc, search = false):
 
   function notPossible(reason: string): HeddleError {
     return new HeddleError("invalid", `Regular expression not usable: ${reason}.`, { loc });
+  }
+}
+
+/** An expression that begins where the text does, without the anchors there, those that look ahead included. */
+function withoutStart(regex: Regex): Regex {
+  switch (regex.kind) {
+    case "start":
+      return { kind: "sequence", parts: [] };
+    case "choice":
+      return { kind: "choice", options: regex.options.map(withoutStart) };
+    case "look":
+      return { ...regex, ahead: withoutStart(regex.ahead) };
+    case "sequence": {
+      const consumes = regex.parts.findIndex(({ kind }) => kind !== "start" && kind !== "look");
+      const end = consumes === -1 ? regex.parts.length : consumes + 1;
+      return { kind: "sequence", parts: [...regex.parts.slice(0, end).map(withoutStart), ...regex.parts.slice(end)] };
+    }
+    default:
+      return regex;
   }
 }
 

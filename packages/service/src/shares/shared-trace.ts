@@ -1,8 +1,8 @@
+import type { Caller } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import type { Schemas } from "@heddle/server-stub/tracing";
 import type { StoredCall, TraceStore } from "@heddle/trace-store";
 import { forbidden } from "../access/authorize.js";
-import type { Caller } from "../services.js";
 import { redactCall } from "./redact-call.js";
 
 /** Calls with a file that are looked through. */

@@ -1,6 +1,6 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { ControlPlane, WebhookEvent } from "@heddle/control-plane";
 import type { EventsSince, TraceStore } from "@heddle/trace-store";
+import { Rounds } from "./rounds.js";
 
 interface Options {
   control: Pick<ControlPlane, "webhooks">;
@@ -25,10 +25,11 @@ const ownTypes = "heddle.";
 export class StoreEvents {
   readonly #options: Options;
   readonly #onError: (error: unknown) => void;
-  readonly #stopping = new AbortController();
+  readonly #rounds = new Rounds((signal) => this.#look(signal));
   /** Up to where each project was read, which is noted with the next event only. */
   readonly #read = new Map<string, bigint>();
-  #running: Promise<void> = Promise.resolve();
+  /** What was settled when everything was read last. */
+  #seen: bigint | undefined;
 
   /** `onError` is called when a store does not respond, and for unexpected errors. */
   constructor(options: Options, onError: (error: unknown) => void) {
@@ -37,52 +38,45 @@ export class StoreEvents {
   }
 
   start(): void {
-    this.#running = this.#run();
+    this.#rounds.start();
   }
 
   async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#running;
+    await this.#rounds.stop();
   }
 
-  async #run(): Promise<void> {
+  /** Returns how long to wait: it takes at most half of the time. */
+  async #look(signal: AbortSignal): Promise<number> {
     const { everyMs = defaultEveryMs, mayWrite = () => true } = this.#options;
-    const { signal } = this.#stopping;
-    let seen: bigint | undefined;
-    while (!signal.aborted) {
-      const began = performance.now();
-      const settled = this.#options.store.projectEvents.settled();
-      if (!mayWrite()) this.#read.clear();
-      else if (settled !== seen) {
-        const isDone = await this.#readAll().catch((error: unknown) => {
-          if (!signal.aborted) this.#onError(error);
-          return false;
-        });
-        seen = isDone ? settled : undefined;
-      }
-      // It takes at most half of the time.
-      const wait = Math.max(everyMs, performance.now() - began);
-      await delay(wait, undefined, { signal, ref: false }).catch(() => undefined);
+    const began = performance.now();
+    const settled = this.#options.store.projectEvents.settled();
+    if (!mayWrite()) this.#read.clear();
+    else if (settled !== this.#seen) {
+      const isDone = await this.#readAll(signal).catch((error: unknown) => {
+        if (!signal.aborted) this.#onError(error);
+        return false;
+      });
+      this.#seen = isDone ? settled : undefined;
     }
+    return Math.max(everyMs, performance.now() - began);
   }
 
   /** Returns whether everything was read. */
-  async #readAll(): Promise<boolean> {
+  async #readAll(signal: AbortSignal): Promise<boolean> {
     const { webhooks } = this.#options.control;
     const followed = await webhooks.followed(told);
     const known = new Set(followed.map(({ project_id }) => project_id));
     for (const id of this.#read.keys()) if (!known.has(id)) this.#read.delete(id);
     let isDone = true;
     for (const { project_id, position } of followed) {
-      if (this.#stopping.signal.aborted) return false;
-      isDone = (await this.#readProject(project_id, position)) && isDone;
+      if (signal.aborted) return false;
+      isDone = (await this.#readProject(project_id, position, signal)) && isDone;
     }
     return isDone;
   }
 
-  async #readProject(projectId: string, position: bigint | undefined): Promise<boolean> {
+  async #readProject(projectId: string, position: bigint | undefined, signal: AbortSignal): Promise<boolean> {
     const { control, store } = this.#options;
-    const { signal } = this.#stopping;
     if (position === undefined) {
       await control.webhooks.recordEvents(projectId, store.projectEvents.settled(), []);
       return true;

@@ -1,7 +1,7 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { ControlPlane, Webhook } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import type { TraceStore } from "@heddle/trace-store";
+import { Rounds } from "./rounds.js";
 import { checkThreshold } from "./threshold.js";
 import type { Threshold } from "./threshold.js";
 
@@ -23,8 +23,7 @@ const timeoutMs = 20_000;
 export class ThresholdChecks {
   readonly #options: Options;
   readonly #onError: (error: unknown) => void;
-  readonly #stopping = new AbortController();
-  #running: Promise<void> = Promise.resolve();
+  readonly #rounds = new Rounds((signal) => this.#look(signal));
 
   /** `onError` is called when the control plane does not respond, and for unexpected errors. */
   constructor(options: Options, onError: (error: unknown) => void) {
@@ -33,41 +32,36 @@ export class ThresholdChecks {
   }
 
   start(): void {
-    this.#running = this.#run();
+    this.#rounds.start();
   }
 
   async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#running;
+    await this.#rounds.stop();
   }
 
-  async #run(): Promise<void> {
+  async #look(signal: AbortSignal): Promise<number> {
     const { everyMs = defaultEveryMs } = this.#options;
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      const began = performance.now();
-      await this.#checkAll().catch(this.#onError);
-      const left = Math.max(0, everyMs - (performance.now() - began));
-      await delay(left, undefined, { signal, ref: false }).catch(() => undefined);
-    }
+    const began = performance.now();
+    await this.#checkAll(signal).catch(this.#onError);
+    return Math.max(0, everyMs - (performance.now() - began));
   }
 
-  async #checkAll(): Promise<void> {
+  async #checkAll(stopping: AbortSignal): Promise<void> {
     for (const webhook of inTurns(await this.#options.control.webhooks.withThreshold())) {
-      if (this.#stopping.signal.aborted) return;
-      await this.#check(webhook);
+      if (stopping.aborted) return;
+      await this.#check(webhook, stopping);
     }
   }
 
-  async #check(webhook: Webhook): Promise<void> {
+  async #check(webhook: Webhook, stopping: AbortSignal): Promise<void> {
     const { control } = this.#options;
     const condition = JSON.parse(webhook.threshold?.condition ?? "null") as Threshold;
-    const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(timeoutMs)]);
+    const signal = AbortSignal.any([stopping, AbortSignal.timeout(timeoutMs)]);
     try {
       const found = await checkThreshold(this.#options, webhook.project_id, condition, signal);
       await control.webhooks.recordThreshold(webhook, found);
     } catch (error) {
-      if (this.#stopping.signal.aborted) return;
+      if (stopping.aborted) return;
       await control.webhooks.recordThreshold(webhook, { error: this.#reasonOf(error, signal) });
     }
   }

@@ -20,7 +20,7 @@ export type { MetricSums } from "./objective/metric-sums.js";
 export { checkObjective, checkSequences } from "./objective/objective-checks.js";
 export type { SequenceLimits } from "./objective/objective-checks.js";
 export { objectiveLoss, sequenceLoss } from "./objective/objective-loss.js";
-export { optimizerDefaults, scheduledLearningRate } from "./objective/optimizer-defaults.js";
+export { isBundledModel, optimizerDefaults, scheduledLearningRate } from "./objective/optimizer-defaults.js";
 export { policySettings } from "./objective/policy-settings.js";
 export { tokenWeights } from "./objective/token-weights.js";
 export { trainedTokens } from "./objective/trained-tokens.js";

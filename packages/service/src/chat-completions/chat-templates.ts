@@ -1,5 +1,6 @@
 import { openChatTemplate } from "@heddle/chat-format";
 import type { ChatTemplate } from "@heddle/chat-format";
+import { isBundledModel } from "@heddle/training";
 import type { BaseModelInfo } from "@heddle/training";
 
 /** The tokens of a large vocabulary take about ten megabytes. */
@@ -13,7 +14,7 @@ export class ChatTemplates {
   /** Throws as `openChatTemplate` does. */
   async of({ name, directory }: BaseModelInfo): Promise<ChatTemplate> {
     // A template that an operator put into a directory may be anybody's: only that of a bundled model is trusted.
-    const template = this.#open.get(directory) ?? openChatTemplate(directory, { trusted: isBundled(name) });
+    const template = this.#open.get(directory) ?? openChatTemplate(directory, { trusted: isBundledModel(name) });
     this.#open.delete(directory);
     this.#open.set(directory, template);
     const [oldest] = this.#open.keys();
@@ -25,8 +26,4 @@ export class ChatTemplates {
       throw error;
     }
   }
-}
-
-function isBundled(name: string): boolean {
-  return name === "heddle/starter" || name.startsWith("random:");
 }

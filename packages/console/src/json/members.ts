@@ -11,6 +11,18 @@ export function membersOf(text: string): Map<string, string> {
   return new Map(children.slice(0, mostMembers).map(({ key = "", from, to }) => [key, text.slice(from, to)]));
 }
 
+/** The items of a list as exact text; none for another value. */
+export function itemsOf(text: string): string[] {
+  if (jsonType(text) !== "array") return [];
+  const items: string[] = [];
+  for (let more = true; more;) {
+    const found = jsonChildren(text, 0, text.length, items.length);
+    items.push(...found.children.map(({ from, to }) => text.slice(from, to)));
+    ({ more } = found);
+  }
+  return items;
+}
+
 /** A JSON text as people read it: a string without its quotes. */
 export const asText = (json: string): string => (jsonType(json) === "string" ? stringAt(json, 0, json.length) : json);
 
@@ -40,10 +52,8 @@ export function messagesOf(text: string): Message[] {
   const members = membersOf(text);
   const content = members.get("content");
   if (content !== undefined && jsonType(content) === "string") return [{ role: "", content: asText(content) }];
-  const list = members.get("messages");
-  if (list === undefined || jsonType(list) !== "array") return [];
-  return jsonChildren(list, 0, list.length).children.flatMap(({ from, to }) => {
-    const message = membersOf(list.slice(from, to));
+  return itemsOf(members.get("messages") ?? "").flatMap((item) => {
+    const message = membersOf(item);
     const said = message.get("content");
     return said === undefined ? [] : [{ role: asText(message.get("role") ?? ""), content: asText(said) }];
   });

@@ -11,6 +11,12 @@ test("of the inputs of a turn, what the user said in it", () => {
   expect(saidByUser('{"message":{"content":"hi"}}')).toEqual({ text: "hi" });
 });
 
+test("the last message of a conversation of any length", () => {
+  const message = (content: string) => `{"role":"user","content":"${content}"}`;
+  const history = Array.from({ length: 1200 }, (_, n) => message(`said ${n}`)).join(",");
+  expect(saidByUser(`{"messages":[${history}]}`)).toEqual({ text: "said 1199" });
+});
+
 test("of its output, what was answered", () => {
   expect(saidByAssistant('"On its way."')).toEqual({ text: "On its way." });
   expect(saidByAssistant('{"choices":[{"message":{"role":"assistant","content":"Yes"}}]}')).toEqual({ text: "Yes" });

@@ -1,6 +1,5 @@
 import { jsonType } from "@heddle/exact-json";
-import { jsonChildren } from "../json/json-children.js";
-import { asText, membersOf } from "../json/members.js";
+import { asText, itemsOf, membersOf } from "../json/members.js";
 
 /** What somebody said in a turn: text where it can be told, else all that was recorded as exact JSON. */
 export type Said = { text: string } | { json: string } | undefined;
@@ -52,14 +51,9 @@ function onlyText(members: ReadonlyMap<string, string>): string | undefined {
   return texts.length === 1 ? texts[0] : undefined;
 }
 
-function itemsOf(json: string | undefined): string[] {
-  if (json === undefined || jsonType(json) !== "array") return [];
-  return jsonChildren(json, 0, json.length).children.map(({ from, to }) => json.slice(from, to));
-}
-
 /** Of several messages of a role the last is what is said in this turn: those before it are the history. */
 function lastMessage(messages: string | undefined, role: string): string | undefined {
-  for (const message of itemsOf(messages).toReversed()) {
+  for (const message of itemsOf(messages ?? "").toReversed()) {
     const members = membersOf(message);
     if (plain(members.get("role")) !== role) continue;
     const text = contentOf(members);
@@ -73,7 +67,7 @@ function contentOf(message: ReadonlyMap<string, string>): string | undefined {
   const content = message.get("content") ?? message.get("parts");
   const text = plain(content);
   if (text !== undefined) return text;
-  const parts = itemsOf(content).flatMap((part) => {
+  const parts = itemsOf(content ?? "").flatMap((part) => {
     const members = membersOf(part);
     return plain(members.get("text")) ?? plain(members.get("content")) ?? [];
   });
@@ -81,6 +75,6 @@ function contentOf(message: ReadonlyMap<string, string>): string | undefined {
 }
 
 function completion(members: ReadonlyMap<string, string>): string | undefined {
-  const [choice] = itemsOf(members.get("choices"));
+  const [choice] = itemsOf(members.get("choices") ?? "");
   return choice === undefined ? undefined : contentOf(membersOf(membersOf(choice).get("message") ?? "{}"));
 }

@@ -1,6 +1,5 @@
 import { jsonType } from "@heddle/exact-json";
-import { jsonChildren } from "../../json/json-children.js";
-import { asText, membersOf } from "../../json/members.js";
+import { asText, itemsOf, membersOf } from "../../json/members.js";
 
 /** A part of a message. JSON in it is exact text. */
 export type MessagePart =
@@ -188,17 +187,6 @@ function idOf(members: Members): { id?: string } {
 function textOf(members: Members, name: string): string | undefined {
   const json = members.get(name);
   return json !== undefined && jsonType(json) === "string" ? asText(json) : undefined;
-}
-
-function itemsOf(json: string): string[] {
-  if (json === "" || jsonType(json) !== "array") return [];
-  const items: string[] = [];
-  for (let more = true; more;) {
-    const found = jsonChildren(json, 0, json.length, items.length);
-    items.push(...found.children.map(({ from, to }) => json.slice(from, to)));
-    ({ more } = found);
-  }
-  return items;
 }
 
 /** Whether an image is part of the message itself, and of a kind that a browser draws and does not run. */

@@ -4,7 +4,9 @@ import { expect, test } from "vitest";
 
 const packageFolder = join(import.meta.dirname, "..");
 const sources = join(packageFolder, "src");
-const folders = readdirSync(sources, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? entry.name : []));
+const folders = readdirSync(sources, { withFileTypes: true }).flatMap((entry) =>
+  entry.isDirectory() ? entry.name : [],
+);
 
 /** In the order of the table. */
 const listed = readFileSync(join(packageFolder, "README.md"), "utf8")

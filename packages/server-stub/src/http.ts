@@ -28,6 +28,8 @@ export interface HttpRequest {
   inflate(encoding: Encoding, bytes: Uint8Array, limit: number): Promise<Uint8Array>;
   /** Counts what the body takes in memory beyond its bytes, as values. Throws `Overloaded` when there is no memory for it. */
   parsed?(bytes: number): void;
+  /** Resolves when work on the request may go on that has taken a few milliseconds. Without it, nothing waits for others. */
+  giveWay?(): Promise<void>;
 }
 
 /** A body as its bytes, as its text, or as the JSON value of it, which has lost how numbers were written. */

@@ -2,9 +2,11 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { linkPlans } from "./plan.js";
 import type { Plan, PlanEntry } from "./plan.js";
-import { readJson as read } from "./read.js";
+import { JsonReader, readJson as readWhole } from "./read.js";
+import type { JsonBody, ReadOptions } from "./read.js";
 import { hasNoControlCharacters } from "./scan.js";
 import { Malformed } from "./tokens.js";
+import { ItemError } from "../problem.js";
 import { RawJson } from "./raw-json.js";
 import { SchemaViolation } from "../validation/schema-violation.js";
 
@@ -17,12 +19,25 @@ const entries: PlanEntry[] = [
 ];
 const [plan] = linkPlans(entries, {});
 
-/** Reads as the server does. The slower way has to come to the same. */
+/** Reads as the server does. The slower ways have to come to the same. */
 function readJson(text: string, plan: Plan | undefined): unknown {
   const noControls = hasNoControlCharacters(new TextEncoder().encode(text));
-  if (noControls) expect(outcome(() => read(text, plan, true))).toEqual(outcome(() => read(text, plan, false)));
-  return read(text, plan, noControls).value;
+  const whole = outcome(() => read(text, plan, { noControls }));
+  if (noControls) expect(outcome(() => read(text, plan))).toEqual(whole);
+  if (text.length < 1000) {
+    for (const units of [1, 3]) expect(outcome(() => readInParts(text, plan, noControls, units))).toEqual(whole);
+  }
+  return read(text, plan, { noControls }).value;
 }
+
+function readInParts(text: string, plan: Plan | undefined, noControls: boolean, units: number): JsonBody {
+  const reader = new JsonReader(text, plan, { noControls });
+  // Each part is read once and at most once more, and comes to an end.
+  for (let parts = 0; !reader.read(units); parts++) expect(parts).toBeLessThan(2 * text.length + 2);
+  return partsOf(reader);
+}
+
+const partsOf = ({ value, mistakes, values }: JsonBody): JsonBody => ({ value, mistakes, values });
 
 function outcome(run: () => unknown): unknown {
   try {
@@ -31,6 +46,9 @@ function outcome(run: () => unknown): unknown {
     return { error };
   }
 }
+
+const read = (text: string, plan: Plan | undefined, options?: ReadOptions): JsonBody =>
+  partsOf(readWhole(text, plan, options));
 
 /** Reads free JSON where any is allowed. */
 function rawText(text: string): string {
@@ -240,6 +258,39 @@ test("a list that is longer than its limit is too large, before the rest of it i
   expect(() => readJson('{"ids":["a","b","c", no JSON', plan)).toThrow(
     expect.objectContaining({ name: "SchemaViolation", detail }),
   );
+});
+
+test("a lenient list goes on after items that are wrong, wherever they are wrong", () => {
+  const [lenient] = linkPlans(
+    [
+      { properties: { many: 1 } },
+      { items: 2, lenient: "small" },
+      { properties: { raw: 3, ids: 4, name: -1 }, defaults: { size: 1 }, others: "drop" },
+      { raw: ["object"] },
+      { items: -1, maxItems: 1 },
+    ],
+    { small: (value) => (value as { name?: unknown }).name !== "large" },
+  );
+  const deep = nested(201);
+  const items = [
+    '{"name":"a"}',
+    '{"raw":1,"name":"b"}',
+    `{"raw":{"a":${deep}}}`,
+    '{"ids":[1,2],"more":{}}',
+    '{"name":"large"}',
+    `{"name":${deep}}`,
+    '{"raw":{},"ids":[1]}',
+  ];
+  const { many } = readJson(`{"many":[${items.join(", ")}]}`, lenient) as { many: unknown[] };
+  expect(many.map((item) => (item instanceof ItemError ? item.loc : item))).toEqual([
+    { name: "a", size: 1 },
+    ["body", "many", 1, "raw"],
+    ["body", "many", 2, "raw"],
+    ["body", "many", 3, "ids"],
+    { name: "large", size: 1 },
+    ["body", "many", 5, "name", ...Array.from({ length: 197 }, () => 0)],
+    { raw: new RawJson("{}"), ids: [1], size: 1 },
+  ]);
 });
 
 test("free JSON has the type its schema names", () => {

@@ -19,18 +19,19 @@ export function skipSpace(text: string, i: number): number {
 }
 
 /**
- * Index after the string that opens at `open`. Its characters before `i` are known to be ordinary: no quote, backslash
- * or control character.
+ * Index of the quote that ends the string which opens at `open`, or of where to go on, not before `limit`. The characters
+ * before `i` are known to be ordinary: no quote, backslash or control character.
  */
-export function walkString(text: string, open: number, i: number): number {
-  const length = text.length;
-  for (; i < length; i++) {
+export function walkString(text: string, open: number, i: number, limit: number): number {
+  const end = Math.min(limit, text.length);
+  for (; i < end; i++) {
     const c = text.charCodeAt(i);
-    if (c === 34) return i + 1;
+    if (c === 34) return i;
     if (c === 92) i = endOfEscape(text, i);
     else if (c < 32) throw new Malformed("a control character in a string", i);
   }
-  throw new Malformed("a string that does not end", open);
+  if (i >= text.length) throw new Malformed("a string that does not end", open);
+  return i;
 }
 
 /** Index of the last character of the escape that starts at `i`. */

@@ -95,13 +95,16 @@ function deflateKind(bytes: Uint8Array): Encoding {
   return (first & 15) === 8 && (first * 256 + second) % 31 === 0 ? "zlib" : "deflate-raw";
 }
 
-/** One for all: making a decoder costs more than decoding a small body. */
-const utf8 = new TextDecoder("utf-8", { fatal: true });
+/** Decodes UTF-8 strictly and drops a byte order mark. */
+export const textDecoder = () => new TextDecoder("utf-8", { fatal: true });
 
-/** Decodes UTF-8 strictly and drops a byte order mark. Throws 400. */
-export function decodeText(bytes: Uint8Array): string {
+/** One for all: making a decoder costs more than decoding a small body. */
+const utf8 = textDecoder();
+
+/** Decodes UTF-8 strictly and drops a byte order mark. Throws 400. With a decoder of its own, `stream` says that more follows. */
+export function decodeText(bytes: Uint8Array, decoder = utf8, stream = false): string {
   try {
-    return utf8.decode(bytes);
+    return decoder.decode(bytes, { stream });
   } catch {
     throw new Problem(400, "the body is not valid UTF-8");
   }

@@ -1,15 +1,12 @@
-import { decodeText, mediaTypeOf, openBody, readBody } from "./body.js";
+import { mediaTypeOf, openBody, readBody } from "./body.js";
+import { missing, parseJson, parseText } from "./json-body.js";
 import type { BodyEntry, GroupDefinition } from "../operations/definition.js";
 import type { BodyForm, HttpRequest } from "../http.js";
 import type { Plan } from "../json/plan.js";
 import type { LinkedGroup } from "../operations/linked-group.js";
-import { readJson } from "../json/read.js";
 import type { JsonBody } from "../json/read.js";
-import { hasNoControlCharacters } from "../json/scan.js";
-import { Malformed } from "../json/tokens.js";
 import { readMultipart } from "./multipart.js";
 import { Problem } from "../problem.js";
-import { SchemaViolation } from "../validation/schema-violation.js";
 import { withSuggestions } from "./unknown-keys.js";
 import { detailsOf } from "../validation/validation.js";
 
@@ -26,7 +23,7 @@ export async function readRequestBody(request: HttpRequest, entry: BodyEntry, gr
   if (entry.kind === "raw") return { bytes, mediaType: mediaTypeOf(request) || mediaTypeBy(bytes, entry.mediaTypes) };
   if (bytes.length === 0 && !entry.required) return undefined;
   if (bytes.length === 0 && entry.kind === "json") throw missing();
-  if (entry.kind === "json") return validated(parseJson(request, bytes, planOf(entry, group)), entry, group);
+  if (entry.kind === "json") return validated(await parseJson(request, bytes, planOf(entry, group)), entry, group);
   const value = readMultipart(bytes, request.header("content-type"), entry.files ?? []);
   return validated({ value, mistakes: [], values: 0 }, entry, group);
 }
@@ -78,45 +75,4 @@ function checkMediaType(request: HttpRequest, entry: BodyEntry, kind: GroupDefin
 function mediaTypeBy(bytes: Uint8Array, possible: readonly string[]): string {
   const isObject = bytes.find((byte) => byte > 0x20) === 0x7b;
   return possible.find((type) => type.endsWith("json") === isObject) ?? possible[0] ?? "";
-}
-
-/** What a value takes in memory. */
-const valueBytes = 40;
-
-/** Throws `Overloaded` when there is no memory for its values. */
-function parseJson(request: HttpRequest, bytes: Uint8Array, plan: Plan | undefined): JsonBody {
-  const body = parseText(decodeText(bytes), plan, { noControls: hasNoControlCharacters(bytes) });
-  const more = body.values * valueBytes - bytes.length;
-  if (more > 0) request.parsed?.(more);
-  return body;
-}
-
-function parseText(
-  text: string,
-  plan: Plan | undefined,
-  { noControls, values }: { noControls: boolean; values?: number },
-): JsonBody {
-  try {
-    return readJson(text, plan, noControls, values);
-  } catch (error) {
-    if (error instanceof Malformed) throw malformed(error, text);
-    if (error instanceof SchemaViolation) throw tooLarge(error);
-    throw error;
-  }
-}
-
-function malformed({ message, position }: Malformed, text: string): Problem {
-  if (text.trim() === "") return missing();
-  const before = text.slice(0, position);
-  const line = before.split("\n").length;
-  const column = position - before.lastIndexOf("\n");
-  return new Problem(400, `the body is not JSON: ${message} at position ${position} (line ${line}, column ${column})`);
-}
-
-function tooLarge({ detail }: SchemaViolation): Problem {
-  return new Problem(413, `Request too large: ${detail.loc.join(".")}: ${detail.msg}`);
-}
-
-function missing(): Problem {
-  return Problem.invalid([{ loc: ["body"], msg: "Field required", type: "missing" }]);
 }

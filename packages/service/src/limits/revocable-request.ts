@@ -39,9 +39,14 @@ export class RevocableRequest extends WrappedRequest {
 
   override async bytes(limit: number, form?: BodyForm): Promise<Uint8Array> {
     const bytes = await super.bytes(limit, form);
-    if (bytes.length > fewBytes) await mainThread.giveWay(this.#sharer());
-    this.#check();
+    if (bytes.length > fewBytes) await this.giveWay();
+    else this.#check();
     return bytes;
+  }
+
+  async giveWay(): Promise<void> {
+    await mainThread.giveWay(this.#sharer());
+    this.#check();
   }
 
   override async *stream(limit: number): AsyncGenerator<Uint8Array> {

@@ -102,6 +102,7 @@ test("rewards that are all equal advance the step with unchanged weights", async
   await expect(train([{ trajectories: [] }])).rejects.toMatchObject({ status: 422 });
   const [nothing, third] = await train([]);
   expect([nothing, third?.step, third?.untrained]).toEqual([["training_started", "training_ended"], 3, false]);
+  expect(ended).toMatchObject({ warning: "Nothing was trained: there are no groups." });
   const { control } = service.services;
   const weights = await Promise.all(
     [2, 3].map(async (step) => {
@@ -111,6 +112,31 @@ test("rewards that are all equal advance the step with unchanged weights", async
   );
   expect(weights[0]).toMatch(/^[0-9a-f]{64}$/);
   expect(weights[1]).toBe(weights[0]);
+});
+
+test.each([
+  ["weight", 0],
+  ["train", false],
+  ["trainable", 0],
+  ["loss_mask", false],
+  ["loss_mask", [0, 0]],
+])("a trajectory with %s %j is not trained, and a part of it is refused", async (name, flag) => {
+  const model = await newModel(client);
+  const create = async (value: unknown) => {
+    const rewarded = { ...trajectory(1, choice("yes")), [name]: value };
+    const groups = [{ trajectories: [rewarded, trajectory(0, choice("no"))] }];
+    return await createRl(client, { model_id: model.id, trajectory_groups: groups });
+  };
+  const { id } = await create(flag);
+  const events = await eventsOf(service, id);
+  expect(events.at(-1)).toMatchObject({
+    type: "training_ended",
+    data: { num_dropped_trajectories: 1, num_untrainable_excluded: 1, num_datums: 1 },
+  });
+  await expect(create(Array.isArray(flag) ? [0] : 0.5)).rejects.toMatchObject({
+    status: 422,
+    reason: expect.stringContaining(`trajectory_groups.0.trajectories.0.${name}: `) as string,
+  });
 });
 
 test("samples without log-probabilities fail the job with the reason, and the next job runs", async () => {

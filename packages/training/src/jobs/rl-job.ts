@@ -64,7 +64,7 @@ export async function runRlJob(job: RlJob): Promise<TrainingJobResult> {
     settings.unknownSettings.length > 0 && { unknown_settings: settings.unknownSettings },
     !training.gradientClipping && { ignored_settings: ["max_gradient_norm"] },
   );
-  const warning = plan.trainedTokens === 0 && groups.length > 0 ? { warning: untrainedWarning(read) } : {};
+  const warning = plan.trainedTokens === 0 ? { warning: untrainedWarning(groups, read) } : {};
   Object.assign(plan.started, warning);
   Object.assign(plan.ended, reasons, warning);
   return runGradientSteps(job, plan);
@@ -113,7 +113,8 @@ async function readGroups(
   return await readRollouts(groups, settings, options, run);
 }
 
-function untrainedWarning({ trainableGroups, reasons }: Rollouts): string {
+function untrainedWarning(groups: readonly TrajectoryGroup[], { trainableGroups, reasons }: Rollouts): string {
+  if (groups.length === 0) return "Nothing was trained: there are no groups.";
   if (trainableGroups === 0) return "Nothing was trained: the rewards of each group are equal.";
   const counts = [...reasons].map(([code, count]) => `${code}: ${count}`).join(", ");
   return `Nothing was trained: no trajectory with an advantage has tokens that can be trained (${counts}).`;

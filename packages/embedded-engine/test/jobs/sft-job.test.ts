@@ -83,6 +83,37 @@ describe("a supervised job", () => {
     expect(existsSync(join(directory, "checkpoint"))).toBe(false);
   });
 
+  it("holds rows out and evaluates them, the same ones each time", async () => {
+    const rows = Array.from({ length: 10 }, (_, at) => example(`what does cat ${at} say?`, "meow".repeat(at + 1)));
+    const config = { validation_fraction: 0.25, learning_rate: 3e-3, batch_size: 1 };
+    await run(rows, { config });
+    expect(events[0]).toMatchObject({
+      data: { num_sequences: 7, num_validation_trajectories: 3, num_dropped_validation_trajectories: 0 },
+    });
+    const losses = steps().map((step) => step["val/loss"]);
+    expect(losses.every((loss) => typeof loss === "number")).toBe(true);
+    expect(losses.at(-1)).toBeLessThan(Number(losses[0]));
+    events = [];
+    await run(rows, { directory: join(directory, "again"), config });
+    expect(steps().map((step) => step["val/loss"])).toEqual(losses);
+  });
+
+  it("says why nothing can be trained or evaluated", async () => {
+    const given = [example("a cat?", "meow")];
+    await expect(run(given, { config: { validation_fraction: 0.5 } })).rejects.toMatchObject({
+      code: "invalid",
+      loc: ["config", "validation_fraction"],
+    });
+    const config = { validation_data_url: "other" };
+    const rowsOf = (row: unknown) => ({ config, validationRows: [{ line: 1, row }] });
+    await expect(run(given, rowsOf(example("why?".repeat(2000), "so")))).rejects.toMatchObject({
+      code: "invalid",
+      loc: ["config", "validation_data_url"],
+    });
+    await expect(run(given, rowsOf({ messages: [{ role: "robot" }] }))).rejects.toThrow(/^validation data, line 1: /u);
+    expect(events).toEqual([]);
+  });
+
   it("names the line of a bad row before the first event", async () => {
     await expect(run([conversation, { messages: [{ role: "robot" }] }])).rejects.toMatchObject({
       code: "invalid",

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Caller, ControlPlane, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
+import type { ArtifactVersion, Caller, ControlPlane, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
 import { HeddleError, mapErrors } from "@heddle/errors";
 import { newId } from "@heddle/trace-model";
 import { rlConfig, sftConfig } from "@heddle/training";
@@ -81,17 +81,36 @@ export async function createSftJob(services: Used, request: SftRequest): Promise
     await trainingFileOf(services, found);
     return found;
   });
+  const validation = await validationData(services, caller, config);
+  const identity = { ...config, ...(validation && { validation_data_url: validation.digest }) };
   return await create(services, request, {
     kind: "sft",
     request_digest: sha256(
-      JSON.stringify([version.digest, Object.entries(config).toSorted(([a], [b]) => (a < b ? -1 : 1))]),
+      JSON.stringify([version.digest, Object.entries(identity).toSorted(([a], [b]) => (a < b ? -1 : 1))]),
     ),
-    config: JSON.stringify(config),
+    config: JSON.stringify({ ...config, ...(validation && { validation_data_url: validation.id }) }),
     warnings: [...unknownSettings, ...Object.keys(experimentalConfig)].map(unknownSetting),
     data_source: version.id,
     ...(request.callIds && { call_ids: request.callIds }),
     force,
   });
+}
+
+/** The artifact version that `validation_data_url` names; undefined without one. */
+async function validationData(
+  services: Used,
+  caller: Caller,
+  { validation_data_url: url }: Settings,
+): Promise<ArtifactVersion | undefined> {
+  if (typeof url !== "string") return undefined;
+  return await mapErrors(
+    (error) => error.with({ loc: ["config", "validation_data_url"] }),
+    async () => {
+      const found = await mapErrors(asInvalid, () => resolveArtifact(services, caller, url));
+      await trainingFileOf(services, found, "validation");
+      return found;
+    },
+  );
 }
 
 async function create(

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { ControlPlane, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
-import { HeddleError } from "@heddle/errors";
+import { HeddleError, mapErrors } from "@heddle/errors";
 import { runRlJob, runSftJob, splitMetrics } from "@heddle/training";
-import type { TrainingJob, TrainingJobEvent } from "@heddle/training";
+import type { TrainingJob, TrainingJobEvent, TrainingRow } from "@heddle/training";
 import type { JobAttempt } from "../jobs/job-kind.js";
 import type { TrainingServices } from "./training-services.js";
 import { probeTrainer } from "./check-parity.js";
@@ -63,7 +63,21 @@ async function trainOnExamples(run: Run): Promise<void> {
   const version = await services.control.artifacts.byId(job.data_source ?? "");
   if (version === undefined) throw new HeddleError("not_found", "the artifact with the training data was deleted");
   const rows = await readTrainingData(services, version);
-  await runSftJob({ ...(await commonInput(run, {})), rows, config: JSON.parse(job.config) as unknown });
+  const config = JSON.parse(job.config) as Record<string, unknown>;
+  const validationRows = await validationRowsOf(services, config);
+  await runSftJob({ ...(await commonInput(run, {})), rows, config, ...(validationRows && { validationRows }) });
+}
+
+/** The rows that `validation_data_url` means, which is the id of the artifact version when the job is made. */
+async function validationRowsOf(
+  services: TrainingServices,
+  { validation_data_url: id }: Record<string, unknown>,
+): Promise<TrainingRow[] | undefined> {
+  if (typeof id !== "string") return undefined;
+  const version = await services.control.artifacts.byId(id);
+  if (version === undefined) throw new HeddleError("not_found", "the artifact with the validation data was deleted");
+  const asValidation = (error: HeddleError) => error.with({ message: `validation data, ${error.message}` });
+  return await mapErrors(asValidation, async () => await readTrainingData(services, version, "validation"));
 }
 
 async function commonInput(run: Run, metrics: Record<string, number>): Promise<TrainingJob> {
@@ -83,6 +97,7 @@ async function commonInput(run: Run, metrics: Record<string, number>): Promise<T
     sharer: run.attempt.sharer,
     reported,
     onReady: () => run.attempt.beginWork(),
+    onProgress: () => run.watch.progress(),
     shouldPause: () => run.attempt.shouldYield,
     onTrained: async (trainer) => {
       probe = await probeTrainer(services.training, start.from, { trainer, signal });
@@ -125,7 +140,7 @@ async function finish(
     model,
     directory: directory.result,
     ...trained,
-    metrics: { ...(await meanLoss(services, job)), ...metrics },
+    metrics: { ...(await meanLoss(services, job)), ...validationMetrics(ended), ...metrics },
     ended,
     signal,
     onProgress: () => {
@@ -133,6 +148,11 @@ async function finish(
       attempt.checkHeld();
     },
   });
+}
+
+/** What the evaluations of the job have found. */
+function validationMetrics(ended: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(ended).filter(([name]) => name.startsWith("val/")));
 }
 
 /** `train/loss`: the mean over the gradient steps, also those of earlier attempts. */

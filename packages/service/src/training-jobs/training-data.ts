@@ -12,13 +12,22 @@ import type { Config } from "../config/config.js";
 /** The most bytes of a file of training data. */
 const maxFileBytes = 256 * 1024 * 1024;
 const maxMetadataBytes = 1024 * 1024;
-const preferred = ["trajectories.jsonl", "train.jsonl"];
+/** What rows are for. */
+export type DataUse = "training" | "validation";
+const trainingFiles = ["trajectories.jsonl", "train.jsonl"];
+/** One artifact can have the rows for both. */
+const preferredFiles: Readonly<Record<DataUse, readonly string[]>> = {
+  training: trainingFiles,
+  validation: ["validation.jsonl", ...trainingFiles],
+};
 
 /** Returns the file of an artifact that has the rows. Throws `invalid` if none or more than one can be meant. */
 export async function trainingFileOf(
   services: { control: ControlPlane },
   version: ArtifactVersion,
+  use: DataUse = "training",
 ): Promise<ArtifactFile> {
+  const preferred = preferredFiles[use];
   const candidates: ArtifactFile[] = [];
   for await (const file of filesOf(services, version)) if (file.path.endsWith(".jsonl")) candidates.push(file);
   const named = preferred
@@ -44,8 +53,9 @@ export async function trainingFileOf(
 export async function readTrainingData(
   services: { control: ControlPlane; blobs: BlobStore; config: Config },
   version: ArtifactVersion,
+  use: DataUse = "training",
 ): Promise<TrainingRow[]> {
-  const file = await trainingFileOf(services, version);
+  const file = await trainingFileOf(services, version, use);
   const { stream } = await readContent(services, file, { verify: true });
   const rows = await readTrainingRows(limited(stream, trainingDataBytes(services.config.limits)), {
     bytes: maxFileBytes,
@@ -54,7 +64,7 @@ export async function readTrainingData(
     ["the artifact's metadata", version.metadata],
     ["metadata.json", await metadataFile(services, version)],
   ] as const) {
-    const stated = statedRows(metadata);
+    const stated = file.path === "validation.jsonl" ? undefined : statedRows(metadata);
     if (stated === undefined || stated === rows.length) continue;
     throw new HeddleError(
       "invalid",

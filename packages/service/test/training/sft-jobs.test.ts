@@ -133,6 +133,55 @@ test("rows whose turns say that they are not trained are named by the job and it
   expect(warnings).toEqual([expect.stringContaining("fancy"), warning]);
 }, 60_000);
 
+test("rows of another file are evaluated, and the loss is with the events and the checkpoint", async () => {
+  const projectId = newProject();
+  const model = await newModel(client, projectId);
+  const files = { "train.jsonl": `${row("yes")}\n`.repeat(4), "validation.jsonl": row("no") };
+  const uri = await artifact(projectId, files, { metadata: { num_trajectories: 4 } });
+  const config = { batch_size: 1, validation_data_url: uri, eval_steps: 2, learning_rate: 0.001 };
+  const { id } = await train(model.id, uri, { config });
+  const events = await eventsOf(service, id);
+  expect(events[0]?.data).toMatchObject({ num_trajectories: 4, num_validation_trajectories: 1 });
+  const losses = events.slice(1, 5).map(({ data }) => data["val/loss"]);
+  expect(losses).toEqual([undefined, expect.any(Number), undefined, expect.any(Number)]);
+  expect(events.at(-1)?.data).toMatchObject({ "val/loss": losses[3], "val/best_gradient_step": expect.any(Number) });
+  expect(await newestCheckpoint(service, model.id)).toMatchObject({
+    metrics: { "train/loss": expect.any(Number), "val/loss": losses[3], "val/best_loss": expect.any(Number) },
+  });
+  // Other rows to evaluate are another job.
+  const other = await artifact(projectId, { "validation.jsonl": row("perhaps") }, { name: "others" });
+  expect((await train(model.id, uri, { config })).id).toBe(id);
+  const again = await train(model.id, uri, { config: { ...config, validation_data_url: other } });
+  expect(again.id).not.toBe(id);
+  await eventsOf(service, again.id);
+}, 60_000);
+
+test("rows to evaluate that are not there, foreign or nonsense are refused before the job", async () => {
+  const projectId = newProject();
+  const model = await newModel(client, projectId);
+  const uri = await artifact(projectId, { "train.jsonl": row("yes") });
+  const secret = await artifact("rival/secret", { "train.jsonl": row("yes") });
+  const alice = service.training(await service.key({}));
+  const refusalOf = async (config: Record<string, unknown>, as = client) => {
+    const request = { model_id: model.id, training_data_url: uri, config };
+    return await as.createSftTrainingJob(request).then(
+      () => undefined,
+      ({ status, message }: { status: number; message: string }) => ({ status, message }),
+    );
+  };
+  for (const url of [secret, `heddle-artifact:///${projectId}/none:v0`])
+    expect(await refusalOf({ validation_data_url: url }, alice)).toMatchObject({
+      status: 400,
+      message: expect.stringContaining("validation_data_url"),
+    });
+  expect(await refusalOf({ validation_data_url: "/etc/passwd" })).toMatchObject({ status: 422 });
+  expect(await refusalOf({ validation_fraction: 0.95 })).toMatchObject({ status: 422 });
+  expect(await refusalOf({ early_stopping_patience: 2 })).toMatchObject({
+    status: 422,
+    message: expect.stringContaining("early_stopping_patience needs rows to evaluate"),
+  });
+});
+
 test("an artifact that is not there, foreign or without one file of examples is refused before the job", async () => {
   const projectId = newProject();
   const model = await newModel(client, projectId);

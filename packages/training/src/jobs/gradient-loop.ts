@@ -4,12 +4,14 @@ import type { Trainer, WeightsRef } from "../port.js";
 import type { TrainingJob, TrainingJobEvent, TrainingJobResult } from "./training-job.js";
 import { isToPause, paused, throwIfAborted } from "./training-job.js";
 import { divergenceWatch } from "./divergence.js";
-import type { JobState } from "./job-state.js";
+import type { JobState, TrainingOutcome } from "./job-state.js";
 import { fingerprintOf, openJobState } from "./job-state.js";
+import type { ValidationPlan } from "./validation.js";
+import { validationSummary, validationWatch } from "./validation.js";
 
 /** What a kind of training contributes to the common sequence of a job. */
 export interface GradientPlan {
-  /** Number of optimizer steps; each emits one event. */
+  /** Number of optimizer steps, unless the validation ends them early; each emits one event. */
   steps: number;
   trainedTokens: number;
   /** All input that affects the result: JSON values or bytes. */
@@ -20,6 +22,8 @@ export interface GradientPlan {
   prepare?(state: JobState): Promise<void>;
   /** Size of the model's vocabulary, from which divergence is recognised. */
   vocabularySize?: number;
+  /** Absent: the weights are not evaluated. */
+  validation?: ValidationPlan | undefined;
   /** Performs the optimizer step with this index, counted from 0. */
   step(trainer: Trainer, index: number): Promise<GradientStep>;
 }
@@ -53,17 +57,30 @@ export async function runGradientSteps(job: TrainingJob, plan: GradientPlan): Pr
     await job.onEvent({ type: "training_started", data: { ...plan.started, num_sequences: plan.steps } });
   }
   const found: WeightsRef = { baseModel: from.baseModel, checkpoint: job.directory };
-  const weights = finished
-    ? { ...found, digest: await job.engine.weightsDigest(found) }
+  const { weights, outcome } = finished
+    ? {
+        weights: { ...found, digest: await job.engine.weightsDigest(found) },
+        outcome: state.outcome ?? { steps: plan.steps },
+      }
     : await train(job, plan, state);
-  await job.onEvent({ type: "training_ended", data: { ...plan.ended, num_gradient_steps: plan.steps } });
+  const ended = {
+    ...plan.ended,
+    ...finiteValues(validationSummary(outcome.validation)),
+    num_gradient_steps: outcome.steps,
+    ...(outcome.steps < plan.steps && { stopped_early: 1 }),
+  };
+  await job.onEvent({ type: "training_ended", data: ended });
   if (state.checkpoint !== undefined) await discard(job, state.checkpoint);
   await state.clear();
-  return { weights, gradientSteps: plan.steps, trainedTokens: plan.trainedTokens };
+  return { weights, gradientSteps: outcome.steps, trainedTokens: plan.trainedTokens };
 }
 
-/** Returns the reference to the written checkpoint. */
-async function train(job: TrainingJob, plan: GradientPlan, state: JobState): Promise<WeightsRef> {
+/** Returns the reference to the written checkpoint, and how the training ended. */
+async function train(
+  job: TrainingJob,
+  plan: GradientPlan,
+  state: JobState,
+): Promise<{ weights: WeightsRef; outcome: TrainingOutcome }> {
   if (plan.steps > 0) await plan.prepare?.(state);
   const checkpoint = state.checkpoint ?? job.from.checkpoint;
   const trainer = await job.engine.openTrainer(
@@ -76,24 +93,29 @@ async function train(job: TrainingJob, plan: GradientPlan, state: JobState): Pro
     job.signal,
   );
   const watch = divergenceWatch(plan.vocabularySize, state.divergence);
+  const validation = validationWatch(plan, state.validation);
+  let steps = plan.steps;
   try {
     job.onReady?.();
     for (let index = state.completedSteps; index < plan.steps; index++) {
       throwIfAborted(job.signal);
       const { data, meanLogprob, warning } = await plan.step(trainer, index);
       const diverged = watch.check(index, data["loss"] ?? 0, meanLogprob) && { diverged: 1 };
+      const evaluated = await validation.after(trainer, index);
       const event: TrainingJobEvent = {
         type: "gradient_step",
-        data: { ...finiteValues(data), ...diverged, gradient_step: index },
+        data: { ...finiteValues({ ...data, ...evaluated.data }), ...diverged, gradient_step: index },
         ...(warning !== undefined && { warning }),
       };
       if (index >= (job.reported?.gradientSteps ?? 0)) await job.onEvent(event);
       const done = index + 1;
-      if (done === plan.steps) break;
+      if (evaluated.stops) steps = done;
+      if (done === steps) break;
       const pauses = isToPause(job);
       if (pauses || done % (job.stepsPerCheckpoint ?? defaultStepsPerCheckpoint) === 0) {
         await state.advance(done, {
           divergence: watch.state,
+          validation: validation.state,
           save: (directory) => trainer.saveState(directory),
           discard: (directory) => discard(job, directory),
         });
@@ -102,7 +124,9 @@ async function train(job: TrainingJob, plan: GradientPlan, state: JobState): Pro
     }
     throwIfAborted(job.signal);
     await job.onTrained?.(trainer);
-    return await trainer.exportWeights(job.directory, { state: true });
+    const outcome = { steps, validation: validation.state };
+    if (plan.validation !== undefined) await state.conclude(outcome);
+    return { weights: await trainer.exportWeights(job.directory, { state: true }), outcome };
   } finally {
     await closeQuietly(trainer);
   }

@@ -3,6 +3,8 @@ import { mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { HeddleError } from "@heddle/errors";
 import type { DivergenceState } from "./divergence.js";
+import type { ValidationState } from "./validation.js";
+import { validationStateOf } from "./validation.js";
 import { ifExists, readJsonFile, readStored, syncDirectory, writeDurableFile } from "@heddle/durable-files";
 
 /** Progress of a job, stored so that it can resume after its process has ended. */
@@ -14,6 +16,10 @@ export interface JobState {
   readonly checkpoint?: string;
   /** Of the steps before the checkpoint. */
   readonly divergence?: DivergenceState;
+  /** Of the steps before the checkpoint. */
+  readonly validation?: ValidationState | undefined;
+  /** How the training of an earlier run ended, if it did. */
+  readonly outcome?: TrainingOutcome;
   /** Returns the arrays saved under a name by this or an earlier run. */
   readArrays(name: string): Promise<Float64Array[] | undefined>;
   saveArrays(name: string, arrays: Float64Array[]): Promise<void>;
@@ -22,12 +28,21 @@ export interface JobState {
    * previous one.
    */
   advance(completedSteps: number, use: CheckpointUse): Promise<void>;
+  /** Saves how the training ended, before its result is written. */
+  conclude(outcome: TrainingOutcome): Promise<void>;
   /** Removes the state; called when the job has ended. */
   clear(): Promise<void>;
 }
 
+/** How the steps of a job ended. */
+export interface TrainingOutcome {
+  steps: number;
+  validation?: ValidationState | undefined;
+}
+
 interface CheckpointUse {
   divergence: DivergenceState;
+  validation: ValidationState | undefined;
   save: (directory: string) => Promise<unknown>;
   discard: (directory: string) => Promise<void>;
 }
@@ -40,6 +55,8 @@ interface Progress {
   checkpoint: string | null;
   /** Absent in the state of earlier versions. */
   divergence?: DivergenceState;
+  validation?: ValidationState | undefined;
+  outcome?: TrainingOutcome;
 }
 
 const progressFile = "job.json";
@@ -68,6 +85,12 @@ export async function openJobState(directory: string | undefined, fingerprint: s
     get divergence() {
       return progress.divergence;
     },
+    get validation() {
+      return progress.validation;
+    },
+    get outcome() {
+      return progress.outcome;
+    },
     async readArrays(name) {
       const bytes = await ifExists(readFile(join(directory, `${name}.numbers`)));
       return bytes && decodeArrays(bytes);
@@ -75,15 +98,19 @@ export async function openJobState(directory: string | undefined, fingerprint: s
     async saveArrays(name, arrays) {
       await replaceFile(directory, `${name}.numbers`, encodeArrays(arrays));
     },
-    async advance(completedSteps, { save, discard, divergence }) {
+    async advance(completedSteps, { save, discard, divergence, validation }) {
       const checkpoint = `step-${completedSteps}`;
       await save(join(directory, checkpoint));
       const before = progress.checkpoint;
-      progress = { ...progress, completedSteps, checkpoint, divergence };
+      progress = { ...progress, completedSteps, checkpoint, divergence, validation };
       await writeProgress(directory, progress);
       if (before === null) return;
       await discard(join(directory, before));
       await rm(join(directory, before), { recursive: true, force: true });
+    },
+    async conclude(outcome) {
+      progress = { ...progress, outcome };
+      await writeProgress(directory, progress);
     },
     async clear() {
       await rm(directory, { recursive: true, force: true });
@@ -111,6 +138,7 @@ function inMemoryState(): JobState {
     readArrays: async (name) => kept.get(name),
     saveArrays: async (name, arrays) => void kept.set(name, arrays),
     advance: async () => undefined,
+    conclude: async () => undefined,
     clear: async () => kept.clear(),
   };
 }
@@ -136,7 +164,22 @@ async function readProgress(directory: string, fingerprint: string): Promise<Pro
   }
   const { best, inRow } = (found["divergence"] ?? {}) as { best?: unknown; inRow?: unknown };
   const isKnown = (best === null || typeof best === "number") && typeof inRow === "number";
-  return { version: 1, fingerprint, completedSteps, checkpoint, ...(isKnown && { divergence: { best, inRow } }) };
+  const validation = validationStateOf(found["validation"]);
+  const outcome = outcomeOf(found["outcome"]);
+  return {
+    version: 1,
+    fingerprint,
+    completedSteps,
+    checkpoint,
+    ...(isKnown && { divergence: { best, inRow } }),
+    ...(validation && { validation }),
+    ...(outcome && { outcome }),
+  };
+}
+
+function outcomeOf(stored: unknown): TrainingOutcome | undefined {
+  const { steps, validation } = (stored ?? {}) as Record<string, unknown>;
+  return typeof steps === "number" ? { steps, validation: validationStateOf(validation) } : undefined;
 }
 
 function isCheckpointName(name: unknown): name is string {

@@ -1,8 +1,9 @@
 import { HeddleError } from "@heddle/errors";
-import type { TokenSequence, WeightsRef } from "../port.js";
+import type { WeightsRef } from "../port.js";
 import { closeQuietly } from "./gradient-loop.js";
 import type { JobState } from "./job-state.js";
 import type { PlannedSequence, PolicyJob } from "./policy-job.js";
+import { sequenceParts } from "./sequence-parts.js";
 import { isToPause, paused } from "./training-job.js";
 
 /**
@@ -40,9 +41,6 @@ export async function scoredSequences(
   return scored;
 }
 
-/** Tokens of the sequences that are scored at a time. The same in every run, so that the results are the same. */
-const partTokens = 32_768;
-
 async function scores(
   job: PolicyJob,
   planned: PlannedSequence[],
@@ -58,7 +56,8 @@ async function scores(
   const trainer = await job.engine.openTrainer({ weights, adapter, seed: job.seed }, job.signal);
   try {
     job.onReady?.();
-    for (const part of partsOf(planned.slice(computed.length))) {
+    const rest = planned.slice(computed.length).map(({ sequence }) => sequence);
+    for (const part of sequenceParts(rest)) {
       computed.push(...(await trainer.logprobs(part, job.signal)));
       const pauses = computed.length < planned.length && isToPause(job);
       if (pauses || computed.length === planned.length) await state.saveArrays(name, computed);
@@ -68,21 +67,6 @@ async function scores(
   } finally {
     await closeQuietly(trainer);
   }
-}
-
-function partsOf(planned: PlannedSequence[]): TokenSequence[][] {
-  const parts: TokenSequence[][] = [];
-  let free = 0;
-  for (const { sequence } of planned) {
-    const { tokens, mask } = sequence;
-    free -= tokens.length;
-    if (free < 0) {
-      parts.push([]);
-      free = partTokens - tokens.length;
-    }
-    parts.at(-1)?.push({ tokens, mask });
-  }
-  return parts;
 }
 
 async function referenceWeights(job: PolicyJob): Promise<WeightsRef> {

@@ -142,6 +142,27 @@ describe("the settings of a supervised job", () => {
     });
   });
 
+  it("say what is evaluated, and how often", () => {
+    const settings = { validation_fraction: 0.2, eval_steps: 3, early_stopping_patience: 2 };
+    expect(sftConfig(settings, 5).validation).toEqual({ fraction: 0.2, everySteps: 3, patience: 2 });
+    expect(sftConfig({ validation_fraction: 0 }, 5).validation).toBeUndefined();
+    // One of five rows is not trained.
+    expect(sftConfig({ validation_fraction: 0.2, learning_rate: [1e-3, 1e-3] }, 5).learningRate).toHaveLength(2);
+    expect(() => sftConfig({ validation_fraction: 0.5, learning_rate: [1, 1, 1] }, 5)).toThrow(
+      "learning_rate has 3 values, but 2 rows make 1 batches of 2.",
+    );
+  });
+
+  it.each([
+    [{ validation_fraction: 1 }, "validation_fraction must be a number from 0 to 0.9, not 1."],
+    [{ validation_data_url: "a", validation_fraction: 0.1 }, "validation_fraction excludes validation_data_url."],
+    [{ eval_steps: 0, validation_fraction: 0.1 }, "eval_steps must be a number from 1"],
+    [{ eval_steps: 5 }, "eval_steps needs rows to evaluate: set validation_fraction or validation_data_url."],
+    [{ validation_fraction: 0, early_stopping_patience: 1 }, "early_stopping_patience needs rows to evaluate"],
+  ])("refuse %j", (config, message) => {
+    expect(() => sftConfig(config, 5)).toThrow(message);
+  });
+
   it("take one learning rate for each batch, and exactly as many", () => {
     expect(sftConfig({ learning_rate: [1e-3, 2e-3, 0] }, 5).learningRate).toEqual([1e-3, 2e-3, 0]);
     expect(() => sftConfig({ learning_rate: [1e-3] }, 5)).toThrow(

@@ -1,3 +1,4 @@
+import type { SettingsTable } from "./settings-table.js";
 import { formatValue, settingsTable } from "./settings-table.js";
 
 export interface SftConfig {
@@ -6,8 +7,24 @@ export interface SftConfig {
   /** One for all batches, or one per batch. Absent: the default of the base model. */
   learningRate?: number | number[];
   assistantTurns: "all" | "last";
+  /** Absent: nothing is evaluated. */
+  validation?: ValidationSettings;
   /** Names of settings that this engine ignores. */
   unknownSettings: string[];
+}
+
+export interface ValidationSettings {
+  /** Part of the rows that is held out. Absent: the rows for evaluation are those of another file. */
+  fraction?: number;
+  /** Steps between evaluations. Absent: a tenth of all steps. */
+  everySteps?: number;
+  /** Evaluations in a row without a lower loss that end the training. Absent: it does not end early. */
+  patience?: number;
+}
+
+/** How many of the rows a fraction holds out for evaluation. */
+export function heldOutCount(rows: number, { fraction = 0 }: ValidationSettings = {}): number {
+  return Math.ceil(rows * fraction);
 }
 
 const learningRates = { min: 0, max: 1 };
@@ -26,12 +43,14 @@ export function sftConfig(config: unknown, rows: number): SftConfig {
     batchSize: batchSize ?? 2,
     learningRate: learningRate(),
     assistantTurns: assistantTurns ?? "all",
+    ...validationSettings(table),
     unknownSettings: table.unread(),
   };
   if (Array.isArray(settings.learningRate)) {
-    const batches = Math.ceil(rows / settings.batchSize);
+    const trained = rows - heldOutCount(rows, settings.validation);
+    const batches = Math.ceil(trained / settings.batchSize);
     if (settings.learningRate.length !== batches) {
-      const made = `${rows} rows make ${batches} batches of ${settings.batchSize}`;
+      const made = `${trained} rows make ${batches} batches of ${settings.batchSize}`;
       throw table.refuse("learning_rate", `has ${settings.learningRate.length} values, but ${made}.`);
     }
   }
@@ -46,4 +65,23 @@ export function sftConfig(config: unknown, rows: number): SftConfig {
       throw table.refuse("learning_rate", `must be a number from ${min} to ${max}, not ${formatValue(rate)}.`, index);
     });
   }
+}
+
+function validationSettings(table: SettingsTable): { validation?: ValidationSettings } {
+  const otherFile = table.text("validation_data_url");
+  const fraction = table.number("validation_fraction", { min: 0, max: 0.9 });
+  if (otherFile !== undefined && fraction !== undefined)
+    throw table.refuse("validation_fraction", "excludes validation_data_url.");
+  const given = {
+    eval_steps: table.integer("eval_steps", { min: 1, max: 2 ** 31 }),
+    early_stopping_patience: table.integer("early_stopping_patience", { min: 1, max: 2 ** 31 }),
+  };
+  // A fraction of 0 holds out nothing.
+  if (otherFile !== undefined || (fraction ?? 0) > 0) {
+    const { eval_steps: everySteps, early_stopping_patience: patience } = given;
+    return { validation: { fraction, everySteps, patience } };
+  }
+  const [useless] = Object.entries(given).flatMap(([name, each]) => (each === undefined ? [] : [name]));
+  if (useless === undefined) return {};
+  throw table.refuse(useless, "needs rows to evaluate: set validation_fraction or validation_data_url.");
 }

@@ -7,13 +7,16 @@ import type { BaseModelOf } from "./base-model.js";
 import { runGradientSteps } from "./gradient-loop.js";
 import type { TrainingJob, TrainingJobResult } from "./training-job.js";
 import { yieldToEventLoop } from "./training-job.js";
-import { sftConfig } from "./sft-config.js";
+import { holdOut } from "./held-out-rows.js";
+import { heldOutCount, sftConfig } from "./sft-config.js";
 import type { SftConfig } from "./sft-config.js";
 import { supervisedPlan } from "./supervised-plan.js";
 
 export interface SftJob extends TrainingJob {
   /** Rows in file order, as returned by `readTrainingRows`; `line` counts from 1. */
   rows: { line: number; row: unknown }[];
+  /** Rows of another file, for `validation_data_url` of the settings. */
+  validationRows?: { line: number; row: unknown }[];
   /** Submitted `config`. Absent or null: all defaults. */
   config?: unknown;
 }
@@ -28,14 +31,56 @@ export async function runSftJob(job: SftJob): Promise<TrainingJobResult> {
   const settings = sftConfig(job.config, job.rows.length);
   const base = await openBaseModel(job);
   const { info, training, maxSequenceTokens } = base;
+  const { kept, heldOut } = holdOut(job.rows, heldOutCount(job.rows.length, settings.validation));
+  if (heldOut.length > 0 && kept.length === 0)
+    throw new HeddleError("invalid", "validation_fraction leaves no row to be trained.", { loc: validationLoc });
   const rows: (TokenSequence | undefined)[] = [];
-  for await (const { tooLong, tokens, mask } of sequencesOf(job.rows, settings, base, job.signal))
+  for await (const { tooLong, tokens, mask } of sequencesOf(kept, settings, base, job.signal))
     rows.push(tooLong ? undefined : { tokens, mask });
-  const plan = supervisedPlan({ ...job, settings, vocabularySize: info.vocabularySize, rows });
-  Object.assign(plan.started, untrainedRows(job.rows, rows, maxSequenceTokens));
+  const evaluation = await evaluatedRows(job, heldOut, settings, base);
+  const plan = supervisedPlan({
+    ...job,
+    settings,
+    vocabularySize: info.vocabularySize,
+    rows,
+    validationRows: evaluation.rows,
+  });
+  Object.assign(plan.started, untrainedRows(kept, rows, maxSequenceTokens), evaluation.counts);
   if (settings.unknownSettings.length > 0) plan.started["unknown_settings"] = settings.unknownSettings;
   if (!training.gradientClipping) plan.started["ignored_settings"] = ["max_gradient_norm"];
   return runGradientSteps(job, plan);
+}
+
+const validationLoc = ["config", "validation_fraction"];
+
+/** The rows that the settings have evaluated. Throws `invalid` when none of them can be. */
+async function evaluatedRows(
+  job: SftJob,
+  heldOut: SftJob["rows"],
+  settings: SftConfig,
+  base: Awaited<ReturnType<typeof openBaseModel>>,
+): Promise<{ rows: TokenSequence[]; counts: Record<string, number> }> {
+  if (settings.validation === undefined) return { rows: [], counts: {} };
+  const isOther = settings.validation.fraction === undefined;
+  const given = isOther ? (job.validationRows ?? []) : heldOut;
+  const rows: TokenSequence[] = [];
+  const reading = async () => {
+    for await (const { tooLong, tokens, mask } of sequencesOf(given, settings, base, job.signal))
+      if (!tooLong && mask.includes(1)) rows.push({ tokens, mask });
+  };
+  await mapErrors((error) => (isOther ? error.with({ message: `validation data, ${error.message}` }) : error), reading);
+  if (rows.length === 0) {
+    const loc = isOther ? ["config", "validation_data_url"] : validationLoc;
+    throw new HeddleError("invalid", "Nothing can be evaluated: all rows are too long or have no trained token.", {
+      loc,
+    });
+  }
+  const counts = {
+    num_validation_trajectories: given.length,
+    num_dropped_validation_trajectories: given.length - rows.length,
+    num_validation_tokens: rows.reduce((sum, row) => sum + trainedTokens(row), 0),
+  };
+  return { rows, counts };
 }
 
 /** What a row contributes to the training. */

@@ -101,4 +101,98 @@ describe("learning from examples", () => {
     const trainer = await engine.openTrainer({ weights: result.weights, seed: 0 });
     expect((await trainer.logprobs([row(1)]))[0]?.[2]).toBeCloseTo(-Math.log(8), 12);
   });
+
+  describe("and evaluating others", () => {
+    const rows = Array.from({ length: 10 }, () => row(1));
+    const job = (name: string, evaluated: TokenSequence[], config: Record<string, unknown>) => {
+      const events: TrainingJobEvent[] = [];
+      const made = {
+        engine,
+        from: { baseModel: "random:table" },
+        directory: join(directory, name),
+        workDirectory: join(directory, `${name}-work`),
+        seed: 1,
+        onEvent: (event: TrainingJobEvent) => void events.push(event),
+        settings: sftConfig(
+          { batch_size: 1, learning_rate: 0.1, validation_data_url: "other", ...config },
+          rows.length,
+        ),
+        rows,
+        validationRows: evaluated,
+      };
+      return {
+        events,
+        made,
+        run: async (change: object = {}) => {
+          const changed = { ...made, ...change };
+          return await runGradientSteps(changed, supervisedPlan(changed));
+        },
+      };
+    };
+    const evaluations = (events: TrainingJobEvent[]) =>
+      events.flatMap(({ data }) => (data["gradient_step"] === undefined ? [] : [data["val/loss"]]));
+    const ended = (events: TrainingJobEvent[]) => events.at(-1)?.data;
+
+    it("measures the mean loss of their tokens every few steps and after the last", async () => {
+      const { events, run } = job("a", [row(1), row(2)], { eval_steps: 4 });
+      await run();
+      const found = evaluations(events);
+      expect(found.flatMap((loss, at) => (loss === undefined ? [] : [at]))).toEqual([3, 7, 9]);
+      // Training makes the 1 likelier, and the 2 less likely in the same way as the six others.
+      const [last = NaN] = found.slice(-1).map(Number);
+      const trainer = await engine.openTrainer({
+        weights: { baseModel: "random:table", checkpoint: join(directory, "a") },
+        seed: 0,
+      });
+      const [[, , one = NaN] = [], [, , two = NaN] = []] = await trainer.logprobs([row(1), row(2)]);
+      await trainer.close();
+      expect(last).toBeCloseTo(-(one + two) / 2, 12);
+      expect(ended(events)).toMatchObject({ "val/loss": last, num_gradient_steps: 10 });
+      expect(ended(events)).not.toHaveProperty("stopped_early");
+    });
+
+    it("ends early when the loss has not become lower for as long as asked, and names the best step", async () => {
+      const { events, run } = job("b", [row(2)], { eval_steps: 1, early_stopping_patience: 3 });
+      expect(await run()).toMatchObject({ gradientSteps: 4 });
+      const found = evaluations(events).map(Number);
+      expect(found).toHaveLength(4);
+      expect(Math.min(...found)).toBe(found[0]);
+      expect(ended(events)).toMatchObject({
+        num_gradient_steps: 4,
+        stopped_early: 1,
+        "val/loss": found[3],
+        "val/best_loss": found[0],
+        "val/best_gradient_step": 0,
+      });
+      expect(events[0]?.data).toMatchObject({ num_sequences: 10 });
+    });
+
+    it("goes on after each pause as if there had been none", async () => {
+      const settings = { eval_steps: 2, early_stopping_patience: 2 };
+      const whole = job("c", [row(2)], settings);
+      await whole.run();
+      const paused = job("d", [row(2)], settings);
+      for (let runs = 0, isDone = false; !isDone && runs < 20; runs++) {
+        const steps = paused.events.filter(({ type }) => type === "gradient_step").length;
+        const reported = { started: paused.events.length > 0, gradientSteps: steps };
+        isDone = await paused.run({ reported, shouldPause: () => true }).then(
+          () => true,
+          () => false,
+        );
+      }
+      const untimed = ({ type, data }: TrainingJobEvent) => ({ type, data: { ...data, tokens_per_second: 0 } });
+      expect(paused.events.map(untimed)).toEqual(whole.events.map(untimed));
+    });
+
+    it("reports the same end after a crash between its checkpoint and its last event", async () => {
+      const { events, made, run } = job("e", [row(2)], { eval_steps: 1, early_stopping_patience: 1 });
+      const crash = (event: TrainingJobEvent) => {
+        if (event.type === "training_ended") throw new Error("the process died");
+        made.onEvent(event);
+      };
+      await expect(run({ onEvent: crash })).rejects.toThrow("died");
+      await run({ reported: { started: true, gradientSteps: 2 } });
+      expect(ended(events)).toMatchObject({ num_gradient_steps: 2, stopped_early: 1, "val/best_gradient_step": 0 });
+    });
+  });
 });

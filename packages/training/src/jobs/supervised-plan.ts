@@ -3,6 +3,7 @@ import { trainedTokens } from "../objective/trained-tokens.js";
 import type { TokenSequence, Trainer } from "../port.js";
 import { meanLogprobOf } from "./divergence.js";
 import type { GradientPlan, GradientStep } from "./gradient-loop.js";
+import { sequenceParts } from "./sequence-parts.js";
 import type { TrainingJob } from "./training-job.js";
 import type { SftConfig } from "./sft-config.js";
 
@@ -12,6 +13,8 @@ export interface SupervisedJob extends TrainingJob {
   vocabularySize?: number;
   /** Rows in file order; undefined for a row that is too long to be trained. */
   rows: (TokenSequence | undefined)[];
+  /** What is evaluated, where the settings say so. */
+  validationRows?: TokenSequence[];
 }
 
 /**
@@ -19,7 +22,7 @@ export interface SupervisedJob extends TrainingJob {
  * tokens. A batch without rows or trained tokens is a step that changes nothing, with loss 0.
  */
 export function supervisedPlan(job: SupervisedJob): GradientPlan {
-  const { rows, settings } = job;
+  const { rows, settings, validationRows: evaluated = [] } = job;
   const { batchSize, learningRate } = settings;
   const steps = Math.ceil(rows.length / batchSize);
   const defaults = optimizerDefaults(job.from.baseModel, "sft");
@@ -33,12 +36,28 @@ export function supervisedPlan(job: SupervisedJob): GradientPlan {
   return {
     steps,
     trainedTokens: size.num_trainable_tokens,
-    identity: ["sft", settings, ...rows.flatMap((row) => [row?.tokens ?? null, row?.mask ?? null])],
+    identity: ["sft", settings, ...[...rows, ...evaluated].flatMap((row) => [row?.tokens ?? null, row?.mask ?? null])],
     vocabularySize: job.vocabularySize,
     started: size,
     ended: size,
+    validation: settings.validation && {
+      everySteps: settings.validation.everySteps ?? Math.ceil(steps / 10),
+      patience: settings.validation.patience,
+      loss: validationLoss,
+    },
     step,
   };
+
+  /** The mean of `-logprob` over all trained tokens of the rows, as of one batch that has them all. */
+  async function validationLoss(trainer: Trainer): Promise<number> {
+    let sum = 0;
+    for (const part of sequenceParts(evaluated)) {
+      for (const logprobs of await trainer.logprobs(part, job.signal))
+        for (const logprob of logprobs) if (!Number.isNaN(logprob)) sum -= logprob;
+      job.onProgress?.();
+    }
+    return sum / tokensIn(evaluated);
+  }
 
   async function step(trainer: Trainer, index: number): Promise<GradientStep> {
     const startedAt = performance.now();

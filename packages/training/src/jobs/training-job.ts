@@ -30,6 +30,8 @@ export interface TrainingJob {
   sharer?: SharedWork["sharer"];
   /** Called when all is ready for the first step of this run, which each run of an interrupted job repeats. */
   onReady?: () => void;
+  /** Called while work goes on that no event reports. */
+  onProgress?: () => void;
   /**
    * Asked after each step, and between parts of what comes before. If it returns true, the run saves its state and throws
    * `aborted`, with `details.reason` `paused`; a further run goes on as after an interruption. Needs `workDirectory`.
@@ -46,7 +48,10 @@ export interface TrainingJob {
   reported?: { started: boolean; gradientSteps: number };
 }
 
-/** Events of a job. Numbers are finite. `num_sequences` is the number of `gradient_step` events. */
+/**
+ * Events of a job. Numbers are finite. `num_sequences` is the number of `gradient_step` events, of which there are fewer
+ * when the training ends early.
+ */
 export type TrainingJobEvent =
   | { type: "training_started"; data: { num_sequences: number } & Record<string, number | string | string[]> }
   | { type: "gradient_step"; data: Record<string, number>; warning?: string }

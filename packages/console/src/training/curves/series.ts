@@ -17,7 +17,7 @@ export const axisTitles = {
 export type Axis = keyof typeof axisTitles;
 export const axes = Object.keys(axisTitles) as Axis[];
 
-const first = ["val/reward", "train/reward", "reward", "loss", "train/loss", "kl", "entropy"];
+const first = ["val/reward", "train/reward", "reward", "val/loss", "loss", "train/loss", "kl", "entropy"];
 const place = (name: string): number => {
   const index = first.findIndex((known) => name === known || name.startsWith(`${known}_`));
   return index < 0 ? first.length : index;

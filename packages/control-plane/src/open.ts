@@ -28,6 +28,7 @@ import { webhooks } from "./migrations/0014-webhooks.js";
 import { repeatableRequests } from "./migrations/0015-repeatable-requests.js";
 import { links } from "./migrations/0016-links.js";
 import { leaseAddresses } from "./migrations/0019-lease-addresses.js";
+import { jobBeats } from "./migrations/0020-job-beats.js";
 import { webhookPositions } from "./migrations/0018-webhook-positions.js";
 import { webhookThresholds } from "./migrations/0017-webhook-thresholds.js";
 import { checkPathName, isStorable } from "./database/names.js";
@@ -116,6 +117,8 @@ export interface ControlPlaneOptions {
   waitingJobsPerKey?: number;
   /** Microseconds since 1970; for tests. */
   now?: () => bigint;
+  /** Milliseconds of a clock that nobody sets; for tests. */
+  monotonic?: () => number;
 }
 
 /**
@@ -148,6 +151,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
         webhookThresholds,
         webhookPositions,
         leaseAddresses,
+        jobBeats,
       ],
       now,
     );
@@ -162,7 +166,11 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
       projects,
       projectDeletions: await openProjectDeletions(database, { now, onFinished: () => projects.forget() }),
       annotationQueues: openAnnotationQueues(database, now),
-      jobs: openJobs(database, now, options.waitingJobsPerKey),
+      jobs: openJobs(database, {
+        now,
+        monotonic: options.monotonic,
+        waitingPerKey: options.waitingJobsPerKey,
+      }),
       trainingModels: openTrainingModels(database, now),
       trainingJobs: openTrainingJobs(database, now, options.waitingJobsPerKey),
       artifacts: openArtifacts(database, now),

@@ -291,6 +291,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         { version: 17n, name: "webhook-thresholds" },
         { version: 18n, name: "webhook-positions" },
         { version: 19n, name: "lease-addresses" },
+        { version: 20n, name: "job-beats" },
       ]);
     });
 
@@ -308,7 +309,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         code: "incompatible",
         message: expect.stringContaining("version 1000"),
       });
-      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 20n }]);
+      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 21n }]);
     });
 
     test("a migration that fails leaves nothing", async () => {

@@ -3,14 +3,15 @@ import { openRecorded } from "../../test/recorded-plans.js";
 import { foundation } from "../migrations/0001-foundation.js";
 import { jobs as jobsMigration } from "../migrations/0004-jobs.js";
 import { jobTurns } from "../migrations/0009-job-turns.js";
+import { jobBeats } from "../migrations/0020-job-beats.js";
 import { openJobs } from "./jobs.js";
 
 const addedBy = { key_id: "ann", entity: "acme" };
 const job = { kind: "evaluate", payload: "{}", added_by: addedBy };
 
 test("neither ended jobs nor those behind the next one are read to add, claim, give back, end and count jobs", async () => {
-  const recorded = await openRecorded([foundation, jobsMigration, jobTurns]);
-  const jobs = openJobs(recorded.database, () => 1n, 1000);
+  const recorded = await openRecorded([foundation, jobsMigration, jobTurns, jobBeats]);
+  const jobs = openJobs(recorded.database, { now: () => 1n, waitingPerKey: 1000 });
   recorded.clear();
   for (const id of ["job", "other"]) await jobs.add({ ...job, id, project_id: "acme/demo", serial_key: "model" });
   const request = { kinds: ["evaluate", "train"], lease_us: 9n };
@@ -18,12 +19,12 @@ test("neither ended jobs nor those behind the next one are read to add, claim, g
   if (held === undefined) throw new Error("no job to claim");
   await jobs.waiting(request);
   await jobs.claimCancelled(request);
-  await jobs.renew(held, { lease_us: 9n, progress: held.progress });
+  await jobs.renew(held, held.progress);
   await jobs.giveBack(held, { delay_us: 0n, counted: false });
   const again = await jobs.claim(request);
   await jobs.finish(again ?? held, "succeeded");
   await jobs.cancel("acme/demo", ["other"]);
-  await jobs.nextDue(["evaluate"]);
+  await jobs.msToNextDue(request);
   await jobs.active();
   const statements = await recorded.plans();
   const plans = statements.flat();
@@ -39,7 +40,7 @@ test("neither ended jobs nor those behind the next one are read to add, claim, g
 });
 
 test("a claim is as fast behind 100,000 jobs of one key in 10,000 projects, and another key is next", async () => {
-  const recorded = await openRecorded([foundation, jobsMigration, jobTurns]);
+  const recorded = await openRecorded([foundation, jobsMigration, jobTurns, jobBeats]);
   const { database } = recorded;
   await database.run(
     `WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99999)
@@ -55,7 +56,7 @@ test("a claim is as fast behind 100,000 jobs of one key in 10,000 projects, and 
           1, 1 FROM jobs`,
   );
   let now = 1n;
-  const jobs = openJobs(database, () => now++);
+  const jobs = openJobs(database, { now: () => now++ });
   await jobs.add({ ...job, id: "few", project_id: "acme/few", added_by: { key_id: "bob", entity: "acme" } });
   await jobs.add({ ...job, id: "same", project_id: "acme/p5" });
   const order: string[] = [];

@@ -18,7 +18,8 @@ const longestDelayMs = 60_000;
 /** Codes of errors that do not last. The attempt is repeated and does not count. */
 const transient: ReadonlySet<ErrorCode> = new Set(["busy", "denied", "rate_limited", "aborted"]);
 
-const continued: AttemptEnd = { delayMs: 0, counted: false };
+/** The job goes on at once. */
+export const continued: AttemptEnd = { delayMs: 0, counted: false };
 
 /** Makes one attempt at a job and returns how it goes on. Never throws. */
 export async function attemptJob(kind: JobKind, held: HeldJob, onError: (error: unknown) => void): Promise<AttemptEnd> {

@@ -108,8 +108,7 @@ export class HeldJob implements JobAttempt {
   async #renew(): Promise<void> {
     const sent = momentAt();
     try {
-      const request = { lease_us: BigInt(this.#leaseMs) * 1000n, progress: this.#progress };
-      const state = await this.#queue.renew(this.job, request);
+      const state = await this.#queue.renew(this.job, this.#progress);
       if (state === "held") this.#confirmed = sent;
       else this.interrupt(state);
     } catch {

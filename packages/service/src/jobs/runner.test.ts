@@ -226,14 +226,36 @@ test("a process that lost its claim is told so before it writes", async () => {
   await runner.add(newJob("job"));
   await arrived;
   // Another process takes the job over, as after a pause of this one.
-  const database = await openControlPlane({ url, now: () => BigInt(Date.now() + 60_000) * 1000n });
-  const taken = await database.jobs.claim({ kinds: ["work"], lease_us: 60_000_000n });
+  const database = await openControlPlane({ url });
+  const taken = await database.jobs.claim({ kinds: ["work"], lease_us: 0n });
   expect(taken?.id).toBe("job");
   await vi.waitFor(() => expect(checks).toEqual(["aborted"]), { timeout: 3000 });
   open();
   expect(await control.jobs.get(project, "job")).toMatchObject({ state: "running", attempts: 2 });
   expect(await database.jobs.finish(taken ?? newHold, "succeeded")).toBe(true);
   await database.close();
+});
+
+test("an attempt that a clock set forward interrupts is given back at once, and is not counted", async () => {
+  const { arrived, open, pass } = gate();
+  const counted: number[] = [];
+  const { runner } = start(async (attempt, payload) => {
+    counted.push(counted.length);
+    if (counted.length > 1) return;
+    await pass(attempt).catch(() => undefined);
+    vi.setSystemTime(Date.now() + 3_600_000);
+    attempt.checkHeld();
+    throw new Error(payload);
+  });
+  await runner.add(newJob("job"));
+  await arrived;
+  open();
+  try {
+    expect(await reached("job", "succeeded")).toMatchObject({ attempts: 1 });
+  } finally {
+    vi.useRealTimers();
+  }
+  expect(errors).toEqual([]);
 });
 
 test("a job that ends its process every time fails in the end", async () => {

@@ -1,5 +1,5 @@
 import type { ClaimedJob, JobOutcome, Jobs } from "@heddle/control-plane";
-import { attemptJob, outageDelayMs } from "./attempt-job.js";
+import { attemptJob, continued, outageDelayMs } from "./attempt-job.js";
 import type { AttemptEnd } from "./attempt-job.js";
 import { HeldJob } from "./held-job.js";
 import type { JobKind, JobPool } from "./job-kind.js";
@@ -105,6 +105,10 @@ export class JobRunner {
     }
   }
 
+  get #leaseUs(): bigint {
+    return BigInt(this.#options.leaseMs) * 1000n;
+  }
+
   /** Claims jobs until none is left or all slots are taken; returns how long to wait for the next one. */
   async #claimAll(): Promise<number> {
     this.#claimAgain = false;
@@ -114,9 +118,9 @@ export class JobRunner {
       await this.#claimIn(pool);
       waitMs = Math.min(waitMs, await this.#endSlices(pool));
     }
-    const due = await this.#queue.nextDue([...this.#kinds.keys()]);
-    const dueMs = due === undefined ? longestWaitMs : Number(due / 1000n) - Date.now() + 1;
-    return Math.max(Math.min(waitMs, dueMs), 1);
+    const kinds = [...this.#kinds.keys()];
+    const dueMs = (await this.#queue.msToNextDue({ kinds, lease_us: this.#leaseUs })) ?? longestWaitMs;
+    return Math.max(Math.min(waitMs, Math.ceil(dueMs)), 1);
   }
 
   async #claimCancelled(): Promise<void> {
@@ -146,7 +150,7 @@ export class JobRunner {
   async #claim(claim: (lease: { lease_us: bigint }) => Promise<ClaimedJob | undefined>): Promise<boolean> {
     const { leaseMs } = this.#options;
     const claimedAt = performance.now();
-    const job = await claim({ lease_us: BigInt(leaseMs) * 1000n });
+    const job = await claim({ lease_us: this.#leaseUs });
     if (job !== undefined) this.#begin(new HeldJob(this.#queue, job, { leaseMs, claimedAt }));
     return job !== undefined;
   }
@@ -213,7 +217,8 @@ export class JobRunner {
       ended = { delayMs: outageDelayMs, counted: false };
     }
     await held.release();
-    if (held.interruption() === "lost") return;
+    // A claim that was lost names nothing; one that only seemed lost, as when the clock was set, is for another attempt.
+    if (held.interruption() === "lost") ended = continued;
     if ("state" in ended) {
       if (await this.#queue.finish(job, ended.state, ended.error)) this.#options.onEnded?.(job.kind, ended.state);
     } else await this.#queue.giveBack(job, { delay_us: BigInt(ended.delayMs) * 1000n, counted: ended.counted });

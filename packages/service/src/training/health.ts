@@ -28,7 +28,7 @@ export function healthHandlers(services: Services): TrainingHandlers<Caller>["he
       timed(() => control.projects.get(checkedProject.entity, checkedProject.name)),
       timed(() => readsAndWrites(store)),
       timed(() => blobs.check()),
-      timed(() => control.jobs.nextDue(Object.values(trainingKinds))),
+      timed(() => control.jobs.msToNextDue({ kinds: Object.values(trainingKinds), lease_us: 0n })),
       timed(() => engineState(training)),
       whatIsLost(services),
     ]);

@@ -215,7 +215,7 @@ async function claims(): Promise<object[]> {
   const database = openDatabase(pathToFileURL(join(heddle.data, "control.db")).href);
   try {
     return await database.rows(
-      `SELECT id, state FROM jobs WHERE lease_token IS NOT NULL OR lease_until IS NOT NULL OR ended_at IS NULL
+      `SELECT id, state FROM jobs WHERE lease_token IS NOT NULL OR ended_at IS NULL
           OR state NOT IN ('succeeded', 'failed', 'cancelled')`,
     );
   } finally {

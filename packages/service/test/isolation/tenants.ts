@@ -97,13 +97,8 @@ export async function seededTenant(
   // What runs in the background must not change the project while it is compared.
   await vi.waitFor(
     async () => {
-      const due = await service.services.control.jobs.nextDue([
-        "evaluate",
-        "rescore",
-        "score-calls",
-        "train-rl",
-        "train-sft",
-      ]);
+      const kinds = ["evaluate", "rescore", "score-calls", "train-rl", "train-sft"];
+      const due = await service.services.control.jobs.msToNextDue({ kinds, lease_us: 0n });
       expect(due).toBeUndefined();
     },
     { timeout: 20_000, interval: 50 },

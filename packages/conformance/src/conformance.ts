@@ -6,6 +6,8 @@ import { requestExcerpt, responseExcerpt } from "./excerpt.js";
 import type { Case, Check } from "./checks/check.js";
 import { accessCases } from "./checks/access.js";
 import { bodyCases } from "./checks/bodies.js";
+import { completionCases } from "./checks/completions.js";
+import { exactReadCases } from "./checks/exact-reads.js";
 import { exampleCases } from "./checks/examples.js";
 import { freeJsonCases } from "./checks/free-json.js";
 import { isolationCases } from "./checks/isolation.js";
@@ -13,6 +15,7 @@ import { methodCases } from "./checks/methods.js";
 import { otlpCases } from "./checks/otlp.js";
 import { pagingCases } from "./checks/paging.js";
 import { retryCases } from "./checks/retries.js";
+import { selectionCases } from "./checks/selections.js";
 import { validationCases } from "./checks/validation.js";
 import { prepare } from "./prepare.js";
 import { summaryOf } from "./report.js";
@@ -55,6 +58,9 @@ const checks: readonly Check[] = [
   methodCases,
   isolationCases,
   pagingCases,
+  selectionCases,
+  exactReadCases,
+  completionCases,
   exampleCases,
   otlpCases,
   freeJsonCases,

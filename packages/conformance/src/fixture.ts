@@ -2,6 +2,8 @@ import { randomUUID } from "node:crypto";
 import type { Contract, Operation } from "./contract.js";
 import { exchange } from "./exchange.js";
 import type { Exchange, Target } from "./exchange.js";
+import { exactJson } from "./exact-values.js";
+import type { StoredExactly } from "./exact-values.js";
 import { createTenant, withSecret } from "./tenant.js";
 import type { Tenant } from "./tenant.js";
 import { toHttp } from "./requests.js";
@@ -23,6 +25,8 @@ export interface Fixture {
   empty: { reads: string; writes: string };
   /** For the stories. */
   storyProject: string;
+  /** What is read exactly. */
+  stored: StoredExactly;
   /** Operations that responded with 501 while the projects were filled. */
   unserved: Set<string>;
   operation(id: string): Operation;
@@ -66,6 +70,7 @@ export function createWorld({ target, contract, apiKey, otherApiKey, entity }: W
     missing: createTenant({ projectId: project("m"), isMissing: true }),
     empty: { reads: project("c"), writes: project("d") },
     storyProject: project("s"),
+    stored: { json: exactJson(run) },
     unserved: new Set(),
     operation(id) {
       const found = byId.get(id);

@@ -1,6 +1,7 @@
 import { writes } from "./contract.js";
 import type { Operation } from "./contract.js";
 import { CheckFailure } from "./exchange.js";
+import { storeExactly } from "./store-exactly.js";
 import { storeMore, storeRatedCall, storeRunnable } from "./prerequisites.js";
 import { createTenant } from "./tenant.js";
 import type { Tenant } from "./tenant.js";
@@ -20,6 +21,7 @@ export async function prepare(fixture: Fixture, judged: readonly Operation[]): P
   };
   await Promise.all([fill(fixture.own), fill(fixture.neighbour)]);
   await attempt(() => storeMore(fixture, groups));
+  await attempt(() => storeExactly(fixture, groups));
   // A project comes into being with the first write to it.
   await Promise.all(
     Object.values(fixture.empty).flatMap((projectId) =>

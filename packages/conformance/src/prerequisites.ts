@@ -65,35 +65,51 @@ export async function storeRatedCall(sender: Sender, projectId: string): Promise
   await send(sender, "feedbackCreate", rating);
 }
 
-/** Lists of which the examples make one item, and how a further one is made. */
-const variants: readonly { operationId: string; pointer: string; values: readonly unknown[] }[] = [
+const named = (operationId: string) => ({ operationId, changes: [{ "/name": "second" }, { "/name": "third" }] });
+/** Lists of which the examples make one item, and how further ones differ from it. */
+const variants: readonly { operationId: string; changes: readonly Readonly<Record<string, unknown>>[] }[] = [
   ...["opCreate", "datasetCreate", "scorerCreate", "modelCreate", "evaluationCreate", "annotationQueueCreate"].map(
-    (operationId) => ({ operationId, pointer: "/name", values: ["second", "third"] }),
+    named,
   ),
-  { operationId: "createModel", pointer: "/name", values: ["second", "third"] },
-  { operationId: "commitArtifact", pointer: "/name", values: ["second", "third"] },
-  { operationId: "commitArtifact", pointer: "/files/0/path", values: ["a.jsonl", "b.jsonl"] },
-  { operationId: "predictionCreate", pointer: "/inputs/question", values: ["3+3?", "4+4?"] },
+  {
+    operationId: "costCreate",
+    changes: [{ "/costs": { "loom-8b": { prompt_token_cost: 1e-7, completion_token_cost: 4e-7 } } }],
+  },
+  named("createModel"),
+  {
+    operationId: "commitArtifact",
+    changes: [
+      { "/name": "second" },
+      { "/name": "third", "/type": "report" },
+      { "/files/0/path": "a.jsonl" },
+      { "/files/0/path": "b.jsonl" },
+    ],
+  },
+  { operationId: "predictionCreate", changes: [{ "/inputs/question": "3+3?" }, { "/inputs/question": "4+4?" }] },
 ];
 /** Groups that list calls, or what is about calls. */
 const aboutCalls = ["calls", "threads", "annotationQueues"];
 
 /** Stores further items of lists in the project that most checks use, so that they have several pages. */
 export async function storeMore(fixture: Fixture, groups: ReadonlySet<string>): Promise<void> {
-  for (const { operationId, pointer, values } of variants) {
+  for (const { operationId, changes } of variants) {
     const operation = fixture.operation(operationId);
     if (!groups.has(operation.group)) continue;
     const { params = {}, body } = fixture.own.request(operation);
-    for (const value of values) await fixture.send(operation, { params, body: withValueAt(body, pointer, value) });
+    for (const change of changes) {
+      const changed = Object.entries(change).reduce((made, [at, value]) => withValueAt(made, at, value), body);
+      await fixture.send(operation, { params, body: changed });
+    }
   }
   if (!aboutCalls.some((group) => groups.has(group))) return;
   const [ids, queues] = [[randomUUID(), randomUUID()], fixture.operation("annotationQueueAddCalls")];
-  for (const id of ids) {
+  for (const [index, id] of ids.entries()) {
+    const started_at = `2026-04-10T09:00:0${index}Z`;
     const call = { project_id: fixture.own.projectId, id, trace_id: id, thread_id: id, turn_id: id };
-    const start = { ...call, op_name: "turn", started_at: "2026-04-10T09:00:00Z", attributes: {}, inputs: {} };
+    const start = { ...call, op_name: "turn", started_at, attributes: {}, inputs: {} };
     await send(fixture, "callStart", { start });
     // A thread is listed once a turn has ended.
-    const end = { project_id: fixture.own.projectId, id, ended_at: "2026-04-10T09:00:01Z", summary: {} };
+    const end = { project_id: fixture.own.projectId, id, ended_at: "2026-04-10T09:00:09Z", summary: {} };
     await send(fixture, "callEnd", { end });
   }
   const { params = {}, body } = fixture.own.request(queues);

@@ -1,9 +1,10 @@
-import { CheckSkipped } from "../exchange.js";
+import { CheckFailure, CheckSkipped } from "../exchange.js";
 import type { Exchange } from "../exchange.js";
 import type { Operation } from "../contract.js";
 import { judgeable } from "../judgeable.js";
 import { checkResponse } from "../response-check.js";
 import type { Fixture } from "../fixture.js";
+import { namesOne, readersOf } from "../readers.js";
 import type { Case } from "./check.js";
 
 /** The examples of an operation have the success response that is described, under every path and as a stream. */
@@ -16,8 +17,11 @@ export function exampleCases(operation: Operation, fixture: Fixture): Case[] {
     {
       name: "example",
       run: async () => {
+        const there =
+          operation.method === "DELETE" ? await readable(readersOfDeleted(operation, fixture), fixture) : [];
         const exchange = judgeable(await fixture.send(operation, request()), operation, fixture);
         checkResponse(operation, exchange, schemas, [operation.success]);
+        await expectGone(there, fixture);
       },
     },
   ];
@@ -44,4 +48,30 @@ export function exampleCases(operation: Operation, fixture: Fixture): Case[] {
     cases.push({ name: "example as a stream", run });
   }
   return cases;
+}
+
+/** Operations that read the thing that another one deletes: their paths name at least as much. */
+function readersOfDeleted(operation: Operation, fixture: Fixture): Operation[] {
+  const named = ({ params }: Operation) => params.filter((param) => param.in === "path").map(({ name }) => name);
+  return readersOf(operation, fixture).filter(
+    (reader) => namesOne(reader) && named(operation).every((name) => named(reader).includes(name)),
+  );
+}
+
+/** Those of the operations whose example has a success response. */
+async function readable(readers: readonly Operation[], fixture: Fixture): Promise<Operation[]> {
+  const statuses = await Promise.all(
+    readers.map(async (reader) => (await fixture.send(reader, fixture.own.request(reader))).status),
+  );
+  return readers.filter(({ success }, index) => statuses[index] === success);
+}
+
+/** What was deleted cannot be read: the examples of a group are about the same thing. */
+async function expectGone(readers: readonly Operation[], fixture: Fixture): Promise<void> {
+  if (readers.length === 0) return;
+  const exchanges = await Promise.all(readers.map(async (reader) => fixture.send(reader, fixture.own.request(reader))));
+  const stillThere = exchanges.filter(({ status }, index) => status === readers[index]?.success);
+  if (stillThere.length < readers.length) return;
+  const expected = "another response to those who read it than before";
+  throw new CheckFailure("what was deleted can still be read", { expected, exchange: stillThere[0] });
 }

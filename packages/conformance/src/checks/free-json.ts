@@ -1,14 +1,12 @@
 import { randomUUID } from "node:crypto";
+import { exactJson, exactTimes } from "../exact-values.js";
 import { CheckFailure, CheckSkipped } from "../exchange.js";
+import type { Exchange } from "../exchange.js";
 import type { Operation } from "../contract.js";
 import { evaluate, valueAt, withValueAt } from "../expressions.js";
 import { checkError, checkResponse } from "../response-check.js";
 import type { Fixture } from "../fixture.js";
 import type { Case } from "./check.js";
-
-/** What `JSON.parse` and `JSON.stringify` would change. */
-const exact =
-  '{"float": 1.0, "big": 12345678901234567890, "small": 1e-7, "twice": 1, "twice": 2, "10": "b", "2": "a", "text": "\\u00e9\\/"}';
 
 /** Deeper than free JSON may nest. */
 const tooDeep = `{"a": ${"[".repeat(300)}${"]".repeat(300)}}`;
@@ -22,23 +20,32 @@ const changes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 /** Free JSON is read as the text that was written. */
 export function freeJsonCases(operation: Operation, fixture: Fixture): Case[] {
-  const { readBack, body } = operation;
-  if (readBack === undefined || body?.kind !== "json") return [];
-  return readBack["x-heddle-shows"]
-    .filter((shown) => shown.startsWith("$request.body#"))
-    .flatMap((shown) => {
-      const pointer = (shown.split("#")[1] ?? "").replaceAll("/*", "/0");
-      const name = pointer.slice(1);
-      const exactText = { name: `exact text of ${name}`, run: async () => readExact(operation, fixture, pointer) };
-      // An item of a batch is refused on its own, each batch with an error of its own form.
-      if (shown.includes("/*")) return [exactText];
-      const nested = {
-        name: `${name} that nests too deeply`,
-        run: async () => refuseNested(operation, fixture, pointer),
-      };
-      return [exactText, nested];
-    });
+  const { readBack: link, body } = operation;
+  if (link === undefined || body?.kind !== "json") return [];
+  const times = timesBeside(operation, fixture).map((pointer) => ({
+    name: `exact time of ${pointer.slice(1)}`,
+    run: async () => readTime(operation, fixture, pointer),
+  }));
+  const texts = shownBy(operation).flatMap((shown) => {
+    const pointer = pointerOf(shown);
+    const name = pointer.slice(1);
+    const exactText = { name: `exact text of ${name}`, run: async () => readExact(operation, fixture, pointer) };
+    // An item of a batch is refused on its own, each batch with an error of its own form.
+    if (shown.includes("/*")) return [exactText];
+    const nested = {
+      name: `${name} that nests too deeply`,
+      run: async () => refuseNested(operation, fixture, pointer),
+    };
+    return [exactText, nested];
+  });
+  return [...texts, ...times];
 }
+
+/** Where the first of what a body has is shown. */
+const pointerOf = (shown: string): string => (shown.split("#")[1] ?? "").replaceAll("/*", "/0");
+
+const shownBy = ({ readBack: link }: Operation): string[] =>
+  (link?.["x-heddle-shows"] ?? []).filter((shown) => shown.startsWith("$request.body#"));
 
 async function refuseNested(operation: Operation, fixture: Fixture, pointer: string): Promise<void> {
   const { text } = written(operation, fixture, pointer, tooDeep);
@@ -56,18 +63,30 @@ function written({ id }: Operation, fixture: Fixture, pointer: string, json: str
 }
 
 async function readExact(operation: Operation, fixture: Fixture, pointer: string): Promise<void> {
-  const { readBack, schemas } = operation;
   const request = fixture.own.request(operation);
   if (valueAt(request.body, pointer) === undefined) throw new CheckSkipped("the example has no such value");
   // Different each time, so that what an earlier run stored is not found.
-  const json = exact.replace("{", `{"run": "${randomUUID()}", `);
-  const { body, text } = written(operation, fixture, pointer, json);
+  const json = exactJson(randomUUID());
+  const exchange = await readBack(operation, fixture, written(operation, fixture, pointer, json));
+  if (!exchange.text.includes(json)) {
+    throw new CheckFailure("another text than was written", { expected: `exactly ${json}`, exchange });
+  }
+}
+
+/** Sends a body and reads what it made, as the link of the operation says. */
+async function readBack(
+  operation: Operation,
+  fixture: Fixture,
+  { body, text }: { body: unknown; text: string },
+): Promise<Exchange> {
+  const { readBack: link, schemas } = operation;
+  const request = fixture.own.request(operation);
   const response = checkResponse(operation, await fixture.send(operation, { ...request, body: text }), schemas, [
     operation.success,
   ]);
   const scope = { params: request.params ?? {}, body, response };
-  const reader = fixture.operation(readBack?.operationId ?? "");
-  const entries = Object.entries(readBack?.requestBody ?? {}).map(([name, expression]) => {
+  const reader = fixture.operation(link?.operationId ?? "");
+  const entries = Object.entries(link?.requestBody ?? {}).map(([name, expression]) => {
     const first = expression.replaceAll("/*", "/0");
     const value = first.includes("{")
       ? first.replace(/\{([^{}]*)\}/g, (_, inner: string) => String(evaluate(inner, scope)))
@@ -76,9 +95,22 @@ async function readExact(operation: Operation, fixture: Fixture, pointer: string
   });
   const exchange = await fixture.send(reader, { body: Object.fromEntries(entries) });
   checkResponse(reader, exchange, reader.schemas, [reader.success]);
-  if (!exchange.text.includes(json)) {
-    throw new CheckFailure("another text than was written", { expected: `exactly ${json}`, exchange });
-  }
+  return exchange;
+}
+
+/** Times beside free JSON are read to the microsecond. */
+async function readTime(operation: Operation, fixture: Fixture, pointer: string): Promise<void> {
+  const body = withValueAt(withFreshIds(fixture.own.request(operation).body), pointer, `${exactTimes.started_at}Z`);
+  const exchange = await readBack(operation, fixture, { body, text: JSON.stringify(body) });
+  if (exchange.text.includes(exactTimes.started_at)) return;
+  throw new CheckFailure("another time than was written", { expected: exactTimes.started_at, exchange });
+}
+
+/** Pointers to the start of a call whose inputs are shown. */
+function timesBeside(operation: Operation, fixture: Fixture): string[] {
+  const { body } = fixture.own.request(operation);
+  const pointers = shownBy(operation).map((shown) => pointerOf(shown).replace(/\/[^/]+$/, "/started_at"));
+  return [...new Set(pointers)].filter((pointer) => typeof valueAt(body, pointer) === "string");
 }
 
 /** Ids of records that the body makes, replaced: what exists is not overwritten. */

@@ -5,6 +5,7 @@ import type { Operation } from "../contract.js";
 import { checkError, checkResponse } from "../response-check.js";
 import { secret, withoutNames } from "../tenant.js";
 import type { Fixture } from "../fixture.js";
+import { namesOne, readersOf } from "../readers.js";
 import type { Case } from "./check.js";
 
 /** In one project the ids of another look like ids that nothing has. */
@@ -53,26 +54,12 @@ export function isolationCases(operation: Operation, fixture: Fixture): Case[] {
   return writes(operation) ? [foreign] : [unknown, foreign];
 }
 
-/** Operations that read one thing of the same group. */
-function readersOf({ group, plan }: Operation, { contract }: Fixture): Operation[] {
-  return contract.operations.filter((other) => other.plan === plan && other.group === group && readsOne(other));
-}
-
-function readsOne(operation: Operation): boolean {
-  return !writes(operation) && (namesOne(operation) || operation.id.endsWith("Read"));
-}
-
 /** What the neighbour's project has. */
 async function contentOf(fixture: Fixture, readers: readonly Operation[]): Promise<string> {
   const responses = await Promise.all(
     readers.map(async (reader) => fixture.send(reader, fixture.neighbour.request(reader))),
   );
   return JSON.stringify(responses.map(({ status, text }) => [status, text]));
-}
-
-/** Whether the response is one thing that the path names, so that there is nothing to respond with without it. */
-function namesOne({ method, path, responses }: Operation): boolean {
-  return method === "GET" && path.endsWith("}") && "404" in responses;
 }
 
 function expectNothingOf(exchange: Exchange): void {

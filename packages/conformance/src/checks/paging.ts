@@ -2,9 +2,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { CheckFailure, CheckSkipped } from "../exchange.js";
 import type { Exchange } from "../exchange.js";
 import type { Operation } from "../contract.js";
-import type { RequestParts } from "../requests.js";
-import { checkResponse } from "../response-check.js";
 import type { Fixture } from "../fixture.js";
+import { readList } from "../lists.js";
+import type { ListPlace } from "../lists.js";
 import type { Case } from "./check.js";
 
 interface Page {
@@ -21,8 +21,6 @@ const growthMs = 15_000;
 const growthPollMs = 250;
 /** Pages that a list is read in, but for one that may be empty at the end. */
 const pages = 4;
-/** Members of an example that say which list it is about. */
-const keptFilters = new Set(["evaluation_call_ids", "evaluation_run_ids"]);
 
 /** Pages hold all items of a list exactly once, in its order. */
 export function pagingCases(operation: Operation, fixture: Fixture): Case[] {
@@ -42,7 +40,10 @@ export function pagingCases(operation: Operation, fixture: Fixture): Case[] {
   return [{ name: "pages", run }];
 }
 
-type Style = { kind: "offset" | "after"; in: "body" | "query" };
+interface Style {
+  kind: "offset" | "after";
+  in: ListPlace;
+}
 
 function styleOf({ params, body, schemas, public: isPublic }: Operation): Style | undefined {
   if (isPublic) return undefined;
@@ -122,27 +123,13 @@ async function readPage(
   style: Style,
   position: Record<string, unknown>,
 ): Promise<Page> {
-  const example = fixture.own.request(operation);
-  // Without filters, so that the list is long.
-  const required =
-    operation.body?.schema === undefined ? [] : operation.schemas.resolved(operation.body.schema).required;
-  const body = Object.fromEntries(
-    Object.entries(example.body ?? {}).filter(([name]) => required?.includes(name) || keptFilters.has(name)),
-  );
-  const request: RequestParts =
-    style.in === "query"
-      ? { ...example, params: { ...example.params, ...position } }
-      : { ...example, body: { ...body, ...position } };
-  const exchange = await fixture.send(operation, request);
-  if (exchange.status === 404 && fixture.unserved.size > 0) throw new CheckSkipped("what it lists could not be stored");
-  const value = checkResponse(operation, exchange, operation.schemas, [operation.success]);
-  if (Array.isArray(value)) return { items: value as unknown[], exchange };
+  const { items, value, exchange } = await readList(operation, fixture, style.in, position);
+  if (Array.isArray(value)) return { items, exchange };
   const record = value as Record<string, unknown>;
-  const list = Object.values(record).find((member) => Array.isArray(member)) as unknown[] | undefined;
-  const last = (list?.at(-1) as { id?: unknown } | undefined)?.id;
+  const last = (items.at(-1) as { id?: unknown } | undefined)?.id;
   const next =
     record["has_more"] === false ? undefined : (record["last_id"] ?? record["next"] ?? (record["has_more"] && last));
-  return { items: list ?? [], exchange, ...(typeof next === "string" && { next }) };
+  return { items, exchange, ...(typeof next === "string" && { next }) };
 }
 
 function same(a: unknown, b: unknown): boolean {

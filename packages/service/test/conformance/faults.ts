@@ -297,3 +297,144 @@ export function plantedFaults(apiKey: string, otherApiKey: string): Fault[] {
     },
   ];
 }
+
+/** Changes every call, object or other item of a success response, be it a body, a list in it, or lines. */
+const rewritten = (pattern: RegExp, to: string) => text((body) => body.replaceAll(pattern, to));
+const withoutMicroseconds = rewritten(/(\.\d{3})\d{3}(Z|\+00:00)/g, "$1000$2");
+const roundedIntegers = rewritten(/12345678901234567890/g, "12345678901234567000");
+/** Takes a member out of a request. */
+const ignoring = (name: string) =>
+  sent((body) => JSON.stringify({ ...(JSON.parse(body) as object), [name]: undefined }));
+const ignoringParameter =
+  (name: string): Fault["respond"] =>
+  ({ url, init, next }) =>
+    next(url.replace(new RegExp(`([?&])${name}=[^&]*`), "$1"), init);
+/** Deletes something that nothing has instead, and says that it is gone. */
+const deletingNothing =
+  (name: RegExp): Fault["respond"] =>
+  async ({ url, init, next }) => {
+    const response = await next(init.method === "DELETE" ? url.replace(name, "$1nothing") : url, init);
+    if (init.method !== "DELETE" || response.status !== 404) return response;
+    return Response.json({ num_deleted: 1 });
+  };
+
+/** Faults of what is read, selected, sorted, streamed and deleted, again one in each of many operations. */
+export function faultsOfReading(): Fault[] {
+  return [
+    {
+      operation: "callRead",
+      what: "microseconds are cut",
+      check: "exact times of what is stored",
+      respond: withoutMicroseconds,
+    },
+    {
+      operation: "callStart",
+      what: "microseconds are cut",
+      check: "exact time of start/started_at",
+      respond: sent((body) => body.replaceAll(/(\.\d{3})\d{3}Z/g, "$1Z")),
+    },
+    {
+      operation: "callsComplete",
+      what: "microseconds are cut",
+      check: "exact time of batch/0/started_at",
+      respond: sent((body) => body.replaceAll(/(\.\d{3})\d{3}Z/g, "$1Z")),
+    },
+    {
+      operation: "callsQueryStream",
+      what: "large integers are rounded when they are read",
+      check: "exact text of what is stored",
+      respond: roundedIntegers,
+    },
+    {
+      operation: "annotationQueueItemsQuery",
+      what: "the order is ignored",
+      check: "sorted by call_started_at",
+      respond: ignoring("sort_by"),
+    },
+    {
+      operation: "feedbackQuery",
+      what: "1.0 becomes 1 when it is read",
+      check: "exact text of what is stored",
+      respond: rewritten(/("float": ?)1\.0/g, "$11"),
+    },
+    {
+      operation: "callsQuery",
+      what: "the filter is ignored",
+      check: "filter call_ids of id",
+      respond: ignoring("filter"),
+    },
+    { operation: "callsPage", what: "the query is ignored", check: "query $eq of id", respond: ignoring("query") },
+    {
+      operation: "callsQueryStats",
+      what: "the filter is ignored",
+      check: "filter call_ids of id",
+      respond: ignoring("filter"),
+    },
+    {
+      operation: "objsQuery",
+      what: "the order is ignored",
+      check: "sorted by object_id",
+      respond: ignoring("sort_by"),
+    },
+    {
+      operation: "costQuery",
+      what: "the direction is ignored",
+      check: "sorted by llm_id",
+      respond: sent((body) => body.replace('"desc"', '"asc"')),
+    },
+    {
+      operation: "tableQueryStream",
+      what: "rows of other digests",
+      check: "filter row_digests of digest",
+      respond: ignoring("filter"),
+    },
+    {
+      operation: "threadsQueryStream",
+      what: "the direction is turned round",
+      check: "sorted by thread_id",
+      respond: sent((body) => body.replace(/"(asc|desc)"/, (_, found) => (found === "asc" ? '"desc"' : '"asc"'))),
+    },
+    {
+      operation: "annotationQueuesQueryStream",
+      what: "the name is ignored",
+      check: "name of name",
+      respond: ignoring("name"),
+    },
+    {
+      operation: "tableQuery",
+      what: "large integers are rounded when they are read",
+      check: "exact text of what is stored",
+      respond: roundedIntegers,
+    },
+    {
+      operation: "listArtifacts",
+      what: "the type is ignored",
+      check: "type of type",
+      respond: ignoringParameter("type"),
+    },
+    {
+      operation: "evaluationRunList",
+      what: "the ids are ignored",
+      check: "evaluation_run_ids of evaluation_run_id",
+      respond: ignoringParameter("evaluation_run_ids"),
+    },
+    {
+      operation: "createChatCompletion",
+      what: "no chunk says how a choice ended",
+      check: "end of each streamed choice",
+      respond: rewritten(/"finish_reason":"\w+"/g, '"finish_reason":null'),
+    },
+    {
+      operation: "datasetDelete",
+      what: "nothing is deleted",
+      check: "example",
+      respond: deletingNothing(/(\/datasets\/)[^/?]+/),
+    },
+    {
+      operation: "scoreDelete",
+      what: "nothing is deleted",
+      check: "example",
+      respond: deletingNothing(/(score_ids=)[^&]+/),
+    },
+  ];
+}

@@ -104,9 +104,9 @@ export async function storeMore(fixture: Fixture, groups: ReadonlySet<string>): 
   if (!aboutCalls.some((group) => groups.has(group))) return;
   const [ids, queues] = [[randomUUID(), randomUUID()], fixture.operation("annotationQueueAddCalls")];
   for (const [index, id] of ids.entries()) {
-    const started_at = `2026-04-10T09:00:0${index}Z`;
+    const startedAt = `2026-04-10T09:00:0${index}Z`;
     const call = { project_id: fixture.own.projectId, id, trace_id: id, thread_id: id, turn_id: id };
-    const start = { ...call, op_name: "turn", started_at, attributes: {}, inputs: {} };
+    const start = { ...call, op_name: "turn", started_at: startedAt, attributes: {}, inputs: {} };
     await send(fixture, "callStart", { start });
     // A thread is listed once a turn has ended.
     const end = { project_id: fixture.own.projectId, id, ended_at: "2026-04-10T09:00:09Z", summary: {} };

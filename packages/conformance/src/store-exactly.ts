@@ -4,8 +4,8 @@ import type { Fixture } from "./fixture.js";
 
 /** Stores, for the groups that read it, free JSON and times of which only an exact reader keeps everything. */
 export async function storeExactly(fixture: Fixture, groups: ReadonlySet<string>): Promise<void> {
-  const { stored, own } = fixture;
-  const project_id = own.projectId;
+  const { stored } = fixture;
+  const { projectId } = fixture.own;
   /** A body with the free JSON where it has `hole`; what it made, where it was stored. */
   const hole = randomUUID();
   const send = async (operationId: string, body: unknown): Promise<Record<string, unknown> | undefined> => {
@@ -16,22 +16,36 @@ export async function storeExactly(fixture: Fixture, groups: ReadonlySet<string>
   };
   if (groups.has("calls") || groups.has("feedback")) {
     const id = randomUUID();
-    const [started_at, ended_at] = [`${exactTimes.started_at}Z`, `${exactTimes.ended_at}Z`];
-    const start = { project_id, id, trace_id: id, op_name: "exact", started_at, attributes: {}, inputs: hole };
+    const [startedAt, endedAt] = [`${exactTimes.started_at}Z`, `${exactTimes.ended_at}Z`];
+    const start = {
+      project_id: projectId,
+      id,
+      trace_id: id,
+      op_name: "exact",
+      started_at: startedAt,
+      attributes: {},
+      inputs: hole,
+    };
     await send("callStart", { start });
-    if (await send("callEnd", { end: { project_id, id, ended_at, output: hole, summary: {} } })) stored.callId = id;
+    if (await send("callEnd", { end: { project_id: projectId, id, ended_at: endedAt, output: hole, summary: {} } }))
+      stored.callId = id;
   }
   if (groups.has("feedback") && stored.callId !== undefined) {
-    const weave_ref = `weave:///${project_id}/call/${stored.callId}`;
-    const made = await send("feedbackCreate", { project_id, weave_ref, feedback_type: "exact", payload: hole });
+    const weaveRef = `weave:///${projectId}/call/${stored.callId}`;
+    const made = await send("feedbackCreate", {
+      project_id: projectId,
+      weave_ref: weaveRef,
+      feedback_type: "exact",
+      payload: hole,
+    });
     if (typeof made?.["id"] === "string") stored.feedbackId = made["id"];
   }
   if (groups.has("objects")) {
-    const made = await send("objCreate", { obj: { project_id, object_id: "exact", val: hole } });
+    const made = await send("objCreate", { obj: { project_id: projectId, object_id: "exact", val: hole } });
     if (typeof made?.["digest"] === "string") stored.object = { object_id: "exact", digest: made["digest"] };
   }
   if (groups.has("tables")) {
-    const made = await send("tableCreate", { table: { project_id, rows: [hole] } });
+    const made = await send("tableCreate", { table: { project_id: projectId, rows: [hole] } });
     if (typeof made?.["digest"] === "string") stored.table = made["digest"];
   }
 }

@@ -10,30 +10,31 @@ import type { Case } from "./check.js";
 /** How an operation reads what the run has stored to be read exactly; undefined where that could not be stored. */
 type Reading = (stored: StoredExactly, projectId: string) => RequestParts | undefined;
 
-const oneCall: Reading = ({ callId }, project_id) =>
-  callId === undefined ? undefined : { body: { project_id, id: callId } };
-const calls: Reading = ({ callId }, project_id) =>
-  callId === undefined ? undefined : { body: { project_id, filter: { call_ids: [callId] } } };
-const table: Reading = ({ table: digest }, project_id) =>
-  digest === undefined ? undefined : { body: { project_id, digest } };
+const oneCall: Reading = ({ callId }, projectId) =>
+  callId === undefined ? undefined : { body: { project_id: projectId, id: callId } };
+const calls: Reading = ({ callId }, projectId) =>
+  callId === undefined ? undefined : { body: { project_id: projectId, filter: { call_ids: [callId] } } };
+const table: Reading = ({ table: digest }, projectId) =>
+  digest === undefined ? undefined : { body: { project_id: projectId, digest } };
 
 const readings: Readonly<Record<string, { reading: Reading; hasTimes: boolean }>> = {
   callRead: { reading: oneCall, hasTimes: true },
   callsQuery: { reading: calls, hasTimes: true },
   callsQueryStream: { reading: calls, hasTimes: true },
   objRead: {
-    reading: ({ object }, project_id) => object && { body: { project_id, ...object } },
+    reading: ({ object }, projectId) => object && { body: { project_id: projectId, ...object } },
     hasTimes: false,
   },
   objsQuery: {
-    reading: ({ object }, project_id) =>
-      object && { body: { project_id, filter: { object_ids: [object.object_id], latest_only: true } } },
+    reading: ({ object }, projectId) =>
+      object && { body: { project_id: projectId, filter: { object_ids: [object.object_id], latest_only: true } } },
     hasTimes: false,
   },
   tableQuery: { reading: table, hasTimes: false },
   tableQueryStream: { reading: table, hasTimes: false },
   feedbackQuery: {
-    reading: ({ feedbackId }, project_id) => (feedbackId === undefined ? undefined : { body: { project_id } }),
+    reading: ({ feedbackId }, projectId) =>
+      feedbackId === undefined ? undefined : { body: { project_id: projectId } },
     hasTimes: false,
   },
 };

@@ -158,6 +158,8 @@ function compare(a: unknown, b: unknown): number {
   return left < right ? -1 : 1;
 }
 
-/** A time without its zone and the zeros at its end, so that texts are sorted as times are. */
-const comparable = (text: string): string =>
-  /^\d{4}-\d\d-\d\dT/.test(text) ? text.replace(/(?:\.0*)?(?:Z|\+00:00)$/, "").replace(/(\.\d*?)0+$/, "$1") : text;
+/** A time as digits to the microsecond, so that texts are sorted as times are. */
+function comparable(text: string): string {
+  const [, seconds, fraction = ""] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(?:Z|\+00:00)$/.exec(text) ?? [];
+  return seconds === undefined ? text : `${seconds}.${fraction.padEnd(9, "0")}`;
+}

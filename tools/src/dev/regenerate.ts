@@ -3,6 +3,7 @@ import { generateClient } from "../client/generate-client.js";
 import { generatePlans } from "../conformance/generate-plan.js";
 import type { Finding } from "../contract/finding.js";
 import { generateContract } from "../contract/generate-contract.js";
+import { generateTools } from "../mcp/generate-tools.js";
 import { generateServerStub } from "../server-stub/generate-server-stub.js";
 import type { CompiledChecks } from "../server-stub/validators.js";
 
@@ -18,5 +19,6 @@ export async function regenerate(repository: string, compiled: CompiledChecks): 
   generateClient(join(spec, "dist"), generated("client"));
   await generateServerStub(join(spec, "dist"), generated("server-stub"), compiled);
   generatePlans(spec, generated("conformance"));
+  generateTools(join(spec, "dist"), generated("service"));
   return [];
 }

@@ -1,6 +1,6 @@
 import { HeddleApiError } from "@heddle/client";
 import { connectTracing, meRead, projectsQuery } from "@heddle/client/tracing";
-import type { Connection } from "@heddle/client/tracing";
+import type { ClientOptions, Connection } from "@heddle/client/tracing";
 import { visibleLine } from "@heddle/exact-json";
 import { ConfigError } from "../config/config-error.js";
 import { readConfig } from "../config/config.js";
@@ -13,7 +13,11 @@ export const remoteUsage = `  --url URL         the service; default: HEDDLE_URL
 The key is HEDDLE_API_KEY. Without it, the owner key of the data directory is used for the service of this machine.`;
 
 /** A connection to the service that the option or the environment names, with the key for it. */
-export function connectRemote(url: string | undefined, env: NodeJS.ProcessEnv): Connection<"tracing"> {
+export const connectRemote = (url: string | undefined, env: NodeJS.ProcessEnv): Connection<"tracing"> =>
+  connectTracing(remoteOf(url, env));
+
+/** Where that service is, and the key for it. */
+export function remoteOf(url: string | undefined, env: NodeJS.ProcessEnv): ClientOptions {
   const named = url ?? (env["HEDDLE_URL"] || undefined);
   if (named !== undefined && !isHttp(named))
     throw new UsageError(
@@ -21,13 +25,13 @@ export function connectRemote(url: string | undefined, env: NodeJS.ProcessEnv): 
       remoteUsage,
     );
   const apiKey = env["HEDDLE_API_KEY"];
-  if (named !== undefined && apiKey) return connectTracing({ baseUrl: named, apiKey });
+  if (named !== undefined && apiKey) return { baseUrl: named, apiKey };
   const config = readConfig(env);
   const local = addressOf(config);
   // The owner key of this machine is never sent to another one.
   if (named !== undefined && !isSamePlace(named, local))
     throw new ConfigError(`A key is needed for ${named}: set HEDDLE_API_KEY. It is made there by heddle keys create.`);
-  return connectTracing({ baseUrl: named ?? local, apiKey: apiKey || keyOf(() => ownerKeyOf(config)) });
+  return { baseUrl: named ?? local, apiKey: apiKey || keyOf(() => ownerKeyOf(config)) };
 }
 
 const isHttp = (text: string): boolean => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
@@ -71,7 +75,8 @@ export async function asking<Result>(
   }
 }
 
-function explain(error: HeddleApiError, baseUrl: string): string {
+/** What failed and what to do about it, in one sentence or two. */
+export function explain(error: HeddleApiError, baseUrl: string): string {
   const { message, reason, status } = error;
   if (status === 0)
     return `No service answers at ${baseUrl}: ${reason}. Start it with heddle serve, or set HEDDLE_URL or --url.`;

@@ -20,6 +20,7 @@ const commands: readonly ListedCommand[] = [
   { name: "calls", summary: "list calls, or follow them as they happen", load: () => import("./calls.js") },
   { name: "trace", summary: "show a trace as a tree", load: () => import("./trace.js") },
   { name: "export", summary: "write calls as JSON Lines, CSV or chats", load: () => import("./export.js") },
+  { name: "mcp", summary: "let agents read a service over the Model Context Protocol", load: () => import("./mcp.js") },
   {
     name: "backup",
     summary: "copy everything in the data directory, also while the service runs",

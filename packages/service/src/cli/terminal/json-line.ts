@@ -1,11 +1,14 @@
 import type { RawJson } from "@heddle/client";
 import { visibleJson } from "@heddle/exact-json";
 
-/** One line of JSON: free JSON of a response that was asked for with `raw: true` keeps every digit. */
-export const jsonLine = (value: unknown): string => `${visibleJson(exact(value))}\n`;
+/** JSON in which free JSON of a response that was asked for with `raw: true` keeps every digit. */
+export const exactJson = (value: unknown): string => visibleJson(exact(value));
+
+/** One line of it. */
+export const jsonLine = (value: unknown): string => `${exactJson(value)}\n`;
 
 function exact(value: unknown): string {
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
   if (isRaw(value)) return value.text;
   if (Array.isArray(value)) return `[${value.map(exact).join(",")}]`;
   const members = Object.entries(value).filter(([, member]) => member !== undefined);

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { createTracingClient } from "@heddle/client";
+import { parquetReadObjects } from "hyparquet";
 import { afterAll, beforeAll, expect, inject, test, vi } from "vitest";
 import { finished, heddle, openHeddle, ownerKey } from "./faults/heddle-process.js";
 import type { HeddleProcess } from "./faults/heddle-process.js";
@@ -116,18 +117,24 @@ test("a trace is shown by its id or by that of a call", async () => {
 
 test("an export goes to stdout or a file, whole", async () => {
   const file = join(directory, "calls.csv");
-  const [lines, csv, wrong] = await Promise.all([
+  const table = join(directory, "calls.parquet");
+  const [lines, csv, parquet, wrong] = await Promise.all([
     run(["export", "--roots"]),
     run(["export", "--format", "csv", "--select", "id", "--select", "inputs.n", "-o", file]),
-    run(["export", "--format", "parquet"]),
+    run(["export", "--format", "parquet", "--roots", "--output", table]),
+    run(["export", "--format", "xlsx"]),
   ]);
   expect(lines.out).toContain(exact);
   expect(lines.err).toMatch(/ exported\n$/);
   expect(csv).toMatchObject({ code: 0, out: "" });
   expect(readFileSync(file, "utf8").trim().split(/\r?\n/)).toEqual(["id,inputs.n", `root,${big}`, "chat,", "tool,"]);
+  expect(parquet).toMatchObject({ code: 0, out: "" });
+  expect(await parquetReadObjects({ file: new Uint8Array(readFileSync(table)).buffer })).toMatchObject([
+    { id: "root", inputs: exact, started_at: new Date("2026-03-01T09:00:01.000Z") },
+  ]);
   expect(wrong).toMatchObject({
     code: 2,
-    err: expect.stringContaining('--format must be one of jsonl, csv, chat_jsonl, not "parquet"') as string,
+    err: expect.stringContaining('--format must be one of jsonl, csv, chat_jsonl, parquet, not "xlsx"') as string,
   });
 });
 

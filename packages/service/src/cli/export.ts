@@ -14,7 +14,7 @@ import { bytes } from "./terminal/format.js";
 import { standardOutput } from "./terminal/output.js";
 import type { Output } from "./terminal/output.js";
 
-const formats = ["jsonl", "csv", "chat_jsonl"] as const;
+const formats = ["jsonl", "csv", "chat_jsonl", "parquet"] as const;
 
 const usage = `heddle export [OPTION]...
 
@@ -22,7 +22,7 @@ Writes calls, the oldest first, with what went in and came out. Rows are written
 does not matter.
 
 ${selectionUsage}
-  --format FORMAT   jsonl (default), csv, or chat_jsonl: the messages of recorded chat completions
+  --format FORMAT   jsonl (default), csv, parquet, or chat_jsonl: the messages of recorded chat completions
   --select NAME     a property, or a path as inputs.question; may be repeated; default: whole calls
   -o, --output FILE write to this file, which is there only when it is whole; default: stdout
 ${remoteUsage}`;
@@ -38,6 +38,8 @@ export async function exportCommand(args: string[], env: NodeJS.ProcessEnv, outp
   const format = formats.find((each) => each === values.format);
   if (format === undefined)
     throw new UsageError(`--format must be one of ${formats.join(", ")}, not "${values.format}"`, usage);
+  if (format === "parquet" && values.output === undefined && output.width !== undefined)
+    throw new UsageError("--format parquet is no text for a terminal: name a file with --output", usage);
   const selection = selectionOf(values, usage);
   const connection = connectRemote(values.url, env);
   await asking(connection, async () => {

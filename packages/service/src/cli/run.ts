@@ -19,7 +19,7 @@ const commands: readonly ListedCommand[] = [
   { name: "projects", summary: "list the projects of a service", load: () => import("./projects.js") },
   { name: "calls", summary: "list calls, or follow them as they happen", load: () => import("./calls.js") },
   { name: "trace", summary: "show a trace as a tree", load: () => import("./trace.js") },
-  { name: "export", summary: "write calls as JSON Lines, CSV or chats", load: () => import("./export.js") },
+  { name: "export", summary: "write calls as JSON Lines, CSV, Parquet or chats", load: () => import("./export.js") },
   { name: "mcp", summary: "let agents read a service over the Model Context Protocol", load: () => import("./mcp.js") },
   {
     name: "backup",

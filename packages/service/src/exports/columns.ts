@@ -4,8 +4,12 @@ import { formatTime, leavesAt, parseCallField, traceNameOf, wholeMilliseconds } 
 import type { JsonColumn } from "@heddle/trace-model";
 import type { StoredCall } from "@heddle/trace-store";
 
+/** What a column holds where columns have types. */
+export type ColumnType = "text" | "time" | "integer";
+
 /** A property of a call as a JSON value, and the stored columns that it is read from besides those that always come. */
 interface Property {
+  type?: ColumnType;
   from: readonly string[];
   of: (call: StoredCall, userName: string | undefined) => string | number | null;
 }
@@ -21,9 +25,13 @@ const properties: Readonly<Record<string, Property>> = {
   op_name: { from: [], of: ({ op_name }) => op_name },
   name: { from: ["display_name"], of: traceNameOf },
   status: { from: [], of: ({ status }) => status },
-  started_at: { from: [], of: ({ started_at }) => time(started_at) },
-  ended_at: { from: ["ended_at"], of: ({ ended_at }) => time(ended_at) },
-  latency_ms: { from: [], of: ({ latency_us }) => (latency_us === null ? null : wholeMilliseconds(latency_us)) },
+  started_at: { type: "time", from: [], of: ({ started_at }) => time(started_at) },
+  ended_at: { type: "time", from: ["ended_at"], of: ({ ended_at }) => time(ended_at) },
+  latency_ms: {
+    type: "integer",
+    from: [],
+    of: ({ latency_us }) => (latency_us === null ? null : wholeMilliseconds(latency_us)),
+  },
   exception: { from: ["exception"], of: ({ exception }) => exception },
   user: { from: ["wb_user_id"], of: ({ wb_user_id }, name) => name ?? wb_user_id },
 };
@@ -55,6 +63,11 @@ export class Columns {
 
   get hasUser(): boolean {
     return this.names.includes("user");
+  }
+
+  /** In the order of the names; a value in a document can be anything. */
+  get types(): readonly ColumnType[] {
+    return this.names.map((name) => (Object.hasOwn(properties, name) ? properties[name]?.type : undefined) ?? "text");
   }
 
   /** JSON texts in the order of the names; undefined for what a call does not have. */

@@ -5,9 +5,12 @@ import { leafAt } from "@heddle/trace-model";
 import type { StoredCall } from "@heddle/trace-store";
 import { readCompletionCall } from "../trace-to-training/recorded-completion.js";
 import { wireCall } from "../wire/call.js";
+import { LineEncoder } from "./call-encoder.js";
+import type { CallEncoder } from "./call-encoder.js";
 import { Columns } from "./columns.js";
 import { csvLine, csvRow } from "./csv.js";
 import type { ExportRequest } from "./export-request.js";
+import { checkNames, ParquetEncoder } from "./parquet.js";
 
 /** How calls are written. */
 export interface CallWriter {
@@ -15,22 +18,20 @@ export interface CallWriter {
   extension: string;
   /** What to read of each call; undefined for everything. */
   columns: readonly string[] | undefined;
-  /** Whether lines have names of users. */
+  /** Whether rows have names of users. */
   hasUser: boolean;
-  head: string;
-  /** Undefined for a call that is left out. */
-  line(call: StoredCall, userName: string | undefined): string | undefined;
+  encoder: () => CallEncoder;
 }
 
 /** Throws `unprocessable` for a selection that calls do not have. */
 export function callWriter({ format, select }: Extract<ExportRequest, { format: string }>): CallWriter {
-  const jsonl = { mediaType: "application/jsonl", extension: "jsonl", head: "" };
+  const jsonl = { mediaType: "application/jsonl", extension: "jsonl" };
   if (format === "chat_jsonl") {
     const columns = ["inputs", "output", "attributes", "exception", "ended_at"];
-    return { ...jsonl, columns, hasUser: false, line: chatLine };
+    return { ...jsonl, columns, hasUser: false, encoder: () => new LineEncoder("", chatLine) };
   }
   if (format === "jsonl" && select === undefined) {
-    return { ...jsonl, columns: undefined, hasUser: false, line: (call) => `${oneLine(writeJson(wireCall(call)))}\n` };
+    return { ...jsonl, columns: undefined, hasUser: false, encoder: () => new LineEncoder("", wholeLine) };
   }
   const columns = new Columns(select);
   const { names, stored, hasUser } = columns;
@@ -40,20 +41,27 @@ export function callWriter({ format, select }: Extract<ExportRequest, { format: 
       ...read,
       mediaType: "text/csv; charset=utf-8",
       extension: "csv",
-      head: csvLine(names),
-      line: (call, user) => csvRow(columns.valuesOf(call, user)),
+      encoder: () => new LineEncoder(csvLine(names), (call, user) => csvRow(columns.valuesOf(call, user))),
     };
   }
-  return {
-    ...read,
-    ...jsonl,
-    line(call, user) {
-      const values = columns.valuesOf(call, user);
-      const members = names.flatMap((name, at) => (values[at] === undefined ? [] : [[name, values[at]] as const]));
-      return `${oneLine(objectText(members))}\n`;
-    },
+  if (format === "parquet") {
+    checkNames(names);
+    return {
+      ...read,
+      mediaType: "application/vnd.apache.parquet",
+      extension: "parquet",
+      encoder: () => new ParquetEncoder(columns),
+    };
+  }
+  const line = (call: StoredCall, user: string | undefined) => {
+    const values = columns.valuesOf(call, user);
+    const members = names.flatMap((name, at) => (values[at] === undefined ? [] : [[name, values[at]] as const]));
+    return `${oneLine(objectText(members))}\n`;
   };
+  return { ...read, ...jsonl, encoder: () => new LineEncoder("", line) };
 }
+
+const wholeLine = (call: StoredCall): string => `${oneLine(writeJson(wireCall(call)))}\n`;
 
 /** Line breaks between the tokens of JSON become spaces; in strings there are none. */
 const oneLine = (json: string): string => (/[\n\r]/.test(json) ? json.replaceAll(/[\n\r]/g, " ") : json);
@@ -66,27 +74,24 @@ function chatLine(call: StoredCall): string | undefined {
   return `${oneLine(`{"messages":[${list}]${tools === undefined ? "" : `,"tools":${tools}`}}`)}\n`;
 }
 
-const chunkLength = 65_536;
-/** Lines are made this long before others get to run. */
+/** Rows are made this long before others get to run. */
 const sliceMs = 4;
 
-/** The text of an export, in chunks; what is not read is not made. */
+/** The bytes of an export, in chunks; what is not read is not made. */
 export async function* writeCalls(
   calls: AsyncIterable<StoredCall>,
   writer: CallWriter,
   nameOf: (userId: string | null) => Promise<string | undefined>,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  let text = writer.head;
+  const encoder = writer.encoder();
   let since = performance.now();
   for await (const call of calls) {
-    text += writer.line(call, writer.hasUser ? await nameOf(call.wb_user_id) : undefined) ?? "";
-    if (text.length >= chunkLength) {
-      yield Buffer.from(text);
-      text = "";
-    }
+    const ready = encoder.add(call, writer.hasUser ? await nameOf(call.wb_user_id) : undefined);
+    if (ready !== undefined) yield ready;
     if (performance.now() - since < sliceMs) continue;
     await mainThread.giveWay();
     since = performance.now();
   }
-  if (text !== "") yield Buffer.from(text);
+  const rest = encoder.end();
+  if (rest.length > 0) yield rest;
 }

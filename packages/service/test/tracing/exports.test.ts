@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { parquetReadObjects } from "hyparquet";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { ExportCreateInput } from "@heddle/client/tracing";
 import { newProject, openTestService } from "../test-service.js";
@@ -87,6 +88,22 @@ test("what is selected comes under its names, in the order that was asked for", 
   expect(await textOf({ search: { text: "hello" }, select: ["id"] })).toBe('{"id":"chat"}\n');
 });
 
+test("a table has the types of what it holds, and each name once", async () => {
+  const select = ["id", "started_at", "latency_ms", "inputs.n", "output"];
+  const response = await open((await link({ ...answers, format: "parquet", select })).url);
+  expect(response.headers.get("content-type")).toBe("application/vnd.apache.parquet");
+  expect(response.headers.get("content-disposition")).toMatch(/-calls\.parquet"$/);
+  const rows = await parquetReadObjects({ file: await response.arrayBuffer() });
+  expect(rows[1]).toEqual({
+    id: "c1",
+    started_at: new Date("2026-04-10T09:00:01Z"),
+    latency_ms: 10_000n,
+    "inputs.n": "107505301260286111",
+    output: '{"n":1.50}',
+  });
+  expect(rows).toHaveLength(3);
+});
+
 test("recorded completions come as chats, other calls do not", async () => {
   expect(await textOf({ format: "chat_jsonl" })).toBe(
     '{"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"hello"}],"tools":[{"type":"function"}]}\n',
@@ -132,6 +149,7 @@ describe("what cannot be exported is refused when the link is made", () => {
   test.each([
     [{ select: ["id", "secret"] }, ["select", 1]],
     [{ select: ["__proto__"], format: "csv" as const }, ["select", 0]],
+    [{ select: ["id", "name", "id"], format: "parquet" as const }, ["select", 2]],
     [{ sort_by: [{ field: "nothing", direction: "asc" as const }] }, undefined],
     [{ query: { $expr: { $eq: [{ $getField: "nothing" }, { $literal: 1 }] } } }, undefined],
   ])("%j", async (request, loc) => {

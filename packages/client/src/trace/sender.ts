@@ -1,18 +1,20 @@
 import { logOnce, platform, settings } from "./settings.js";
 
-/** Characters and records that wait at most; twice as much for the ends of calls that have started. */
-const maxWaiting = { characters: 16_000_000, records: 50_000 };
-/** Of one request; its bytes stay below the limit of the service whatever the script. */
-const maxBatch = { characters: 4_000_000, records: 1_000 };
+/** What waits at most; twice as much for the ends of calls that have started. */
+const maxWaiting = { bytes: 16_000_000, records: 50_000 };
+/** Of one request. */
+const maxBatch = { bytes: 4_000_000, records: 1_000 };
 const collecting = 200;
 const attemptTimeout = 10_000;
 const exitTimeout = 3_000;
 const firstDelay = 500;
 const maxDelay = 30_000;
 
-let waiting: string[] = [];
-let characters = 0;
+/** As it is sent, so that bytes of any script are counted as what they are. */
+let waiting: Uint8Array<ArrayBuffer>[] = [];
+let bytes = 0;
 let dropped = 0;
+const encoder = new TextEncoder();
 let sending: Promise<void> | undefined;
 let timer: ReturnType<typeof setTimeout> | undefined;
 let wake: () => void = () => undefined;
@@ -38,14 +40,15 @@ function tellDropped(): void {
 /** Takes an item of `POST /call/upsert_batch`; false if too much waits for a service that is slow or away. */
 export function send(item: string, isEnd: boolean): boolean {
   const room = isEnd ? 2 : 1;
-  if (characters + item.length > maxWaiting.characters * room || waiting.length >= maxWaiting.records * room) {
+  const record = encoder.encode(item);
+  if (bytes + record.length > maxWaiting.bytes * room || waiting.length >= maxWaiting.records * room) {
     drop(1);
     return false;
   }
-  waiting.push(item);
-  characters += item.length;
+  waiting.push(record);
+  bytes += record.length;
   exitHook();
-  if (characters > maxBatch.characters || waiting.length > maxBatch.records) begin();
+  if (bytes > maxBatch.bytes || waiting.length > maxBatch.records) begin();
   else timer ??= later(begin, collecting);
   return true;
 }
@@ -62,12 +65,10 @@ async function sendAll(): Promise<void> {
   while (waiting.length > 0) {
     let size = 0;
     let count = 0;
-    while (
-      count < Math.min(most, waiting.length) &&
-      (count === 0 || size + waiting[count]!.length < maxBatch.characters)
-    )
+    while (count < Math.min(most, waiting.length) && (count === 0 || size + waiting[count]!.length < maxBatch.bytes))
       size += waiting[count++]!.length;
-    const outcome = await post(`{"batch":[${waiting.slice(0, count).join()}]}`, count);
+    const items = waiting.slice(0, count).flatMap((record, index) => (index > 0 ? [",", record] : [record]));
+    const outcome = await post(new Blob(['{"batch":[', ...items, "]}"]), count);
     if (typeof outcome === "number") {
       const delay = Math.max(outcome, Math.min(maxDelay, firstDelay * 2 ** failures++) * (1 - Math.random() / 2));
       await new Promise<void>((resolve) => {
@@ -77,7 +78,7 @@ async function sendAll(): Promise<void> {
     } else if (outcome === "too large") {
       most = count >> 1;
     } else {
-      for (const { length } of waiting.splice(0, count)) characters -= length;
+      for (const { length } of waiting.splice(0, count)) bytes -= length;
       failures = 0;
       most = maxBatch.records;
       if (outcome === "stored") tellDropped();
@@ -86,7 +87,7 @@ async function sendAll(): Promise<void> {
 }
 
 /** What became of it: milliseconds to wait at least if it is to be sent again. Does not throw. */
-async function post(body: string, count: number): Promise<"stored" | "refused" | "too large" | number> {
+async function post(body: Blob, count: number): Promise<"stored" | "refused" | "too large" | number> {
   const { baseUrl, apiKey } = settings();
   attempt = new AbortController();
   const limit = setTimeout(() => attempt?.abort(new Error("it does not answer")), attemptTimeout);
@@ -111,9 +112,8 @@ async function post(body: string, count: number): Promise<"stored" | "refused" |
     const passes = status === 408 || status === 429 || status >= 500;
     if (passes) {
       logOnce(`${baseUrl} answers ${status}, calls are sent again later.`);
-      return Math.min(60, Number(response.headers.get("retry-after")) || 0) * 1_000;
+      return Math.min(60_000, Math.max(0, wanted(response.headers.get("retry-after") ?? "")));
     }
-
     const remedy =
       status === 401 || status === 403 ? " Set HEDDLE_API_KEY to a key that may write to the project." : "";
     logOnce(`${baseUrl} refused calls with ${status}: ${text.slice(0, 300)}${remedy}`);
@@ -128,6 +128,9 @@ async function post(body: string, count: number): Promise<"stored" | "refused" |
     clearTimeout(limit);
   }
 }
+
+/** Milliseconds: `Retry-After` is a number of seconds, or a date. */
+const wanted = (after: string): number => Number(after) * 1_000 || Date.parse(after) - Date.now() || 0;
 
 /**
  * Sends what waits; true when all of it has been sent, false when the time was over. Keeps the process alive until then.
@@ -156,7 +159,7 @@ async function atExit(): Promise<void> {
   if (await flush(exitTimeout)) return;
   logOnce(`the process ends, ${waiting.length + dropped} records of calls were not sent.`);
   waiting = [];
-  characters = 0;
+  bytes = 0;
   attempt?.abort();
   wake();
 }

@@ -18,14 +18,18 @@ export interface Recorded {
   summary?: Record<string, unknown>;
 }
 
-/** A server that keeps the calls of `/call/upsert_batch`; it answers with the statuses given first, then with 200. */
-export async function startTraceServer(...statuses: number[]) {
+/**
+ * A server that keeps the calls of `/call/upsert_batch`; it answers with the statuses given first, an object being the headers
+ * of a 503, then with 200.
+ */
+export async function startTraceServer(...statuses: (number | Record<string, string>)[]) {
   const calls = new Map<string, Recorded>();
   const requests: IncomingMessage[] = [];
   const server = await startServer(async (request, response) => {
     requests.push(request);
     const body = await readBody(request);
-    const status = statuses.shift() ?? 200;
+    const next = statuses.shift() ?? 200;
+    const [status, headers] = typeof next === "number" ? [next, {}] : [503, next];
     if (status === 200) {
       const { batch } = JSON.parse(String(body)) as { batch: { req: { start?: Recorded; end?: Recorded } }[] };
       for (const { req } of batch) {
@@ -33,7 +37,7 @@ export async function startTraceServer(...statuses: number[]) {
         calls.set(part.id, { ...calls.get(part.id), ...part });
       }
     }
-    response.writeHead(status, { "content-type": "application/json" }).end('{"res":[]}');
+    response.writeHead(status, { "content-type": "application/json", ...headers }).end('{"res":[]}');
   });
   const all = () => [...calls.values()];
   const named = (name: string): Recorded => {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { flush, init, trace } from "@heddle/client/trace";
 import { startTraceServer } from "./trace-server.js";
 
-async function start(...statuses: number[]) {
+async function start(...statuses: (number | Record<string, string>)[]) {
   const server = await startTraceServer(...statuses);
   const log: string[] = [];
   init({ baseUrl: server.baseUrl, apiKey: "k", project: "acme/demo", log: (message) => log.push(message) });
@@ -140,6 +140,17 @@ test("what the service cannot take now is sent again", async () => {
   expect(requests.length).toBe(3);
   expect(named("later").output).toBe(1);
   expect(log.filter((message) => message.includes("503"))).toHaveLength(1);
+});
+
+test("the service says as a date from when on it can take calls", async () => {
+  const date = new Date(Math.ceil(Date.now() / 1000) * 1000 + 2000);
+  const { requests, named } = await start({ "retry-after": date.toUTCString() });
+  trace("dated", () => 1)();
+  expect(await flush(30_000)).toBe(true);
+  expect(requests).toHaveLength(2);
+  // Timers may be early by less than a tick.
+  expect(Date.now()).toBeGreaterThan(date.getTime() - 50);
+  expect(named("dated").output).toBe(1);
 });
 
 test("a batch that is too large is halved, and what is refused is said once", async () => {

@@ -5,7 +5,7 @@ import * as nextRoute from "../../examples/next-route.js";
 import worker from "../../examples/worker.js";
 import { runProgram } from "./run-program.js";
 import type { ProgramOptions, Running } from "./run-program.js";
-import type { Runtime } from "./runtimes.js";
+import type { Runtime } from "@heddle/tools/runtimes";
 
 // The examples of README.md, literally, in the runtimes and frameworks that they are for.
 

@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { build } from "esbuild";
 import type { Plugin } from "esbuild";
-import { runtimes } from "./runtimes.js";
-import type { Runtime } from "./runtimes.js";
+import { runtimes } from "@heddle/tools/runtimes";
+import type { Runtime } from "@heddle/tools/runtimes";
 
 const stub = join(import.meta.dirname, "../..");
 

@@ -5,7 +5,7 @@ import { deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { runProgram } from "./run-program.js";
 import type { Running } from "./run-program.js";
-import type { Runtime } from "./runtimes.js";
+import type { Runtime } from "@heddle/tools/runtimes";
 
 // Streams in the runtimes whose streams and signals are not those of Node.
 

@@ -12,11 +12,13 @@ afterAll(() => service.close());
 afterEach(() => expect(service.unexpected.splice(0)).toEqual([]));
 
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+const responseUsage = { input_tokens: 4, output_tokens: 1, total_tokens: 5 };
 const model = "small-1";
 
 /** A model server of canned answers. */
-async function answer(_url: unknown, request?: { body?: unknown }): Promise<Response> {
+async function answer(url: unknown, request?: { body?: unknown }): Promise<Response> {
   const body = JSON.parse(String(request?.body)) as { stream?: boolean; stream_options?: object; input?: string };
+  if (String(url).endsWith("/responses")) return respond(body.stream === true);
   if (body.input !== undefined) {
     return Response.json({ object: "list", model, usage, data: [{ index: 0, embedding: [0.1, 0.2] }] });
   }
@@ -30,6 +32,44 @@ async function answer(_url: unknown, request?: { body?: unknown }): Promise<Resp
   const text = chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join("");
   return new Response(`${text}data: [DONE]\n\n`, { headers: { "content-type": "text/event-stream" } });
 }
+
+/** Of the API of responses, whose events end with the whole response. */
+function respond(streams: boolean): Response {
+  const output = [
+    { type: "message", id: "m", role: "assistant", content: [{ type: "output_text", text: "warp", annotations: [] }] },
+  ];
+  const whole = { id: "r", object: "response", model, status: "completed", output, usage: responseUsage };
+  if (!streams) return Response.json(whole);
+  const events = [
+    { type: "response.created", response: { ...whole, status: "in_progress", output: [], usage: null } },
+    { type: "response.output_text.delta", item_id: "m", output_index: 0, content_index: 0, delta: "warp" },
+    { type: "response.completed", response: whole },
+  ];
+  const text = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("");
+  return new Response(text, { headers: { "content-type": "text/event-stream" } });
+}
+
+test("responses of the client of OpenAI are recorded whole, streamed or not", async () => {
+  const projectId = newProject();
+  init({ baseUrl: await service.listen(), apiKey: ownerKey, project: projectId, log: () => undefined });
+  const openai = wrapOpenAI(new OpenAI({ apiKey: "k", baseURL: "http://models", fetch: answer }));
+  const input = "What holds the warp?";
+  expect((await openai.responses.create({ model, input })).output_text).toBe("warp");
+  const types: string[] = [];
+  for await (const event of await openai.responses.create({ model, input, stream: true })) types.push(event.type);
+  expect(types).toEqual(["response.created", "response.output_text.delta", "response.completed"]);
+  expect(await flush(30_000)).toBe(true);
+  const { calls } = await service.tracing().callsQuery({ project_id: projectId });
+  expect(calls).toHaveLength(2);
+  for (const call of calls) {
+    expect(call).toMatchObject({
+      op_name: "openai.responses.create",
+      inputs: { model, input },
+      output: { id: "r", status: "completed", output: [{ content: [{ text: "warp" }] }], usage: responseUsage },
+      summary: { usage: { [model]: { input_tokens: 4, output_tokens: 1, requests: 1 } } },
+    });
+  }
+});
 
 test("a program that traces functions and a client of OpenAI is read back as one tree", async () => {
   const projectId = newProject();

@@ -26,6 +26,8 @@ export interface Program {
   code: string;
   path: string;
   port: number;
+  /** Of workerd: with what Workers have of Node.js. */
+  nodejs?: boolean;
 }
 
 export interface Command {
@@ -45,24 +47,27 @@ export const runtimes = {
     command: executable("deno", "deno"),
     args: ["run", "--no-remote", "--allow-net", path],
   }),
-  workerd: ({ path, port }: Program): Command => ({
+  workerd: ({ path, port, nodejs = false }: Program): Command => ({
     command: executable("workerd", "bin/workerd"),
     args: ["serve", `${path}.capnp`],
-    files: { [`${path}.capnp`]: workerdConfig(path, port) },
+    files: { [`${path}.capnp`]: workerdConfig(path, port, nodejs) },
   }),
 };
 
 export type Runtime = keyof typeof runtimes;
 
-function workerdConfig(path: string, port: number): string {
+function workerdConfig(path: string, port: number, nodejs: boolean): string {
   return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
-  services = [(name = "main", worker = .program)],
+  services = [(name = "main", worker = .program), (name = "network", network = (allow = ["private"]))],
   sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")],
 );
 const program :Workerd.Worker = (
   modules = [(name = "program", esModule = embed "${path.split("/").at(-1)}")],
   compatibilityDate = "2026-01-01",
+  # What Workers have once they ask for it: AsyncLocalStorage by name.
+  compatibilityFlags = [${nodejs ? '"nodejs_compat"' : ""}],
+  globalOutbound = "network",
 );
 `;
 }

@@ -54,7 +54,10 @@ test("times keep microseconds, numbers their digits, and what is missing is null
 
 test("many calls are sent in groups while they are read, and none are a table, too", async () => {
   const long = { ...call, output: JSON.stringify("ü".repeat(10_000)) };
-  const { file, parts } = encoded(["id", "output"], Array.from({ length: 250 }, () => long));
+  const { file, parts } = encoded(
+    ["id", "output"],
+    Array.from({ length: 250 }, () => long),
+  );
   expect(parts).toBe(3);
   const rows = await parquetReadObjects({ file });
   expect([rows.length, rows[249]]).toEqual([250, { id: "a", output: "ü".repeat(10_000) }]);

@@ -10,6 +10,10 @@ test.each([
   ["gpt-35-turbo-0125", "gpt-3.5-turbo-0125"],
   ["heddle/starter", "starter"],
   ["starter", "starter"],
+  ["heddle-starter", "starter"],
+  ["openai/heddle-starter", "starter"],
+  ["openai-responses:gpt-4o", "gpt-4o"],
+  ["openai/responses/gpt-4o", "gpt-4o"],
   ["models/gemini-2.5-pro", "gemini-2.5-pro"],
   ["gemini/gemini-2.5-pro", "gemini-2.5-pro"],
   ["google-gla:gemini-2.5-pro", "gemini-2.5-pro"],
@@ -34,6 +38,7 @@ test.each([
   ["ollama/mistral-large", "ollama/mistral-large"],
   ["llama3.1:8b", "llama3.1:8b"],
   ["ft:gpt-4o-mini-2024-07-18:acme::abc", "ft:gpt-4o-mini-2024-07-18:acme::abc"],
+  ["heddle-9000", "heddle-9000"],
   // Nothing is left of these.
   ["openai/", "openai/"],
   ["openai", "openai"],

@@ -4,7 +4,8 @@
  * and neither are programs that run models locally.
  */
 const providers = new Set(
-  `openai azure azure_ai azure-ai azure_openai azure-openai text-completion-openai anthropic claude
+  `openai openai-chat openai-responses responses azure azure_ai azure-ai azure_openai azure-openai azureopenai
+  text-completion-openai anthropic claude
   google gemini vertex_ai vertex-ai vertexai vertex_ai_beta google-gla google-vertex google_genai
   google_vertexai google_ai_studio google-ai-studio models bedrock bedrock_converse amazon-bedrock
   amazon_bedrock aws-bedrock converse invoke groq mistral cohere deepseek xai x-ai grok
@@ -39,11 +40,13 @@ export function modelName(model: string): string {
     .replace(geography, "")
     .replace(/@(\d{6,8})$/, "-$1")
     .replace(/@(?:default|latest)$/, "")
-    .replace(/^gpt-35-/, "gpt-3.5-");
+    .replace(/^gpt-35-/, "gpt-3.5-")
+    // As it is served to clients that split names at a slash.
+    .replace(/^heddle-(?=starter$)/, "");
   return name === "" ? model : name;
 }
 
-const special = /[/:@\s]|^gpt-35-|^(?:us-gov|us|eu|apac|jp|au|ca|sa)\./;
+const special = /[/:@\s]|^gpt-35-|^heddle-|^(?:us-gov|us|eu|apac|jp|au|ca|sa)\./;
 
 /**
  * Names under which the price of a model is looked for, the best first: its name, and that of the model without the version: a

@@ -73,12 +73,11 @@ test.each(cases)("every sum has the same cost for $name", async ({ tree, tokens,
   const root = batch[0]?.id ?? "";
   expect(await tracing.callsComplete({ entity, project, batch: batch.toReversed() as never })).toEqual({});
 
-  const include_costs = true;
-  const ofCall = await tracing.callsUsage({ project_id: projectId, call_ids: [root], include_costs });
-  const ofTrace = await tracing.traceUsage({ project_id: projectId, include_costs });
-  const usage_metrics = [{ metric: "total_tokens" as const }, { metric: "total_cost" as const }];
+  const ofCall = await tracing.callsUsage({ project_id: projectId, call_ids: [root], include_costs: true });
+  const ofTrace = await tracing.traceUsage({ project_id: projectId, include_costs: true });
+  const metrics = [{ metric: "total_tokens" as const }, { metric: "total_cost" as const }];
   const times = { start: at(0), end: at(60) };
-  const { usage_buckets = [] } = await tracing.callStats({ project_id: projectId, ...times, usage_metrics });
+  const { usage_buckets = [] } = await tracing.callStats({ project_id: projectId, ...times, usage_metrics: metrics });
   const aggregate = await tracing.callsAggregate({ project_id: projectId, metrics: ["tokens_total", "cost"] });
   const outline = await tracing.traceOutline({ project_id: projectId, trace_id: root, include: ["costs"] });
   expect({
@@ -99,7 +98,7 @@ test.each(cases)("every sum has the same cost for $name", async ({ tree, tokens,
   });
 
   const filter = adding === "roots" ? { trace_roots_only: true } : {};
-  const shown = await tracing.callsQuery({ project_id: projectId, filter, include_costs });
+  const shown = await tracing.callsQuery({ project_id: projectId, filter, include_costs: true });
   expect(sum((shown.calls ?? []).map(({ summary }) => summary?.weave?.costs?.["m"]?.prompt_tokens_total_cost))).toBe(
     2 * tokens,
   );

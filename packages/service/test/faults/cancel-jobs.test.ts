@@ -7,10 +7,12 @@ import type { ControlPlane } from "@heddle/control-plane";
 import { openDatabase } from "@heddle/control-plane/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startChatServer } from "../chat-server.js";
+import { startUpstream } from "../upstream.js";
 import { choice, trajectory } from "../training/trajectories.js";
-import { openHeddle } from "./heddle-process.js";
+import { openHeddle, ownerKey } from "./heddle-process.js";
 import type { HeddleProcess } from "./heddle-process.js";
 import { publishEvaluation } from "./publish-evaluation.js";
+import { heldByRequests, leaveRequest, longRequests } from "./left-requests.js";
 import { random } from "./random.js";
 import { wire } from "./wire.js";
 import type { Wire } from "./wire.js";
@@ -23,14 +25,21 @@ const entities = ["chaos", "rival"];
 const expected = new Set([0, 200, 401, 403, 404, 409, 429, 503]);
 
 let chat: Awaited<ReturnType<typeof startChatServer>>;
+let receiver: Awaited<ReturnType<typeof startUpstream>>;
 let heddle: HeddleProcess;
 let control: ControlPlane;
 let client: Wire;
 beforeAll(async () => {
   chat = await startChatServer();
+  receiver = await startUpstream({ "POST /hook": (response) => response.writeHead(204).end() });
   const acme = { baseUrl: `${chat.url}/v1`, allowPrivate: true, kinds: ["chat-completions"], models: ["loom-*"] };
-  const env = { HEDDLE_PROVIDERS: JSON.stringify({ acme }), HEDDLE_JOB_SLICE: "1" };
-  heddle = await openHeddle({ env, jobLeaseMs: 1000 });
+  const env = {
+    HEDDLE_PROVIDERS: JSON.stringify({ acme }),
+    HEDDLE_JOB_SLICE: "1",
+    HEDDLE_METRICS: "on",
+    HEDDLE_WEBHOOKS_PRIVATE: "on",
+  };
+  heddle = await openHeddle({ env, jobLeaseMs: 3000 });
   client = wire(heddle.url);
   control = await openControlPlane({ url: pathToFileURL(join(heddle.data, "control.db")).href });
 }, 60_000);
@@ -38,6 +47,7 @@ afterAll(async () => {
   await control.close();
   await heddle.remove();
   await chat.close();
+  await receiver.close();
 });
 
 interface Key {
@@ -53,7 +63,7 @@ interface Asked {
 }
 
 test(
-  "jobs that are cancelled, deleted, revoked and killed at random each end once, and leave no slot, claim, thread or file",
+  "jobs that are cancelled, deleted, revoked and killed at random, and requests that are left, each end once, and leave no slot, claim, thread or file",
   async () => {
     const next = random(seed);
     const pick = <T>(items: readonly T[]): T => items[Math.floor(next() * items.length)] as T;
@@ -65,6 +75,11 @@ test(
     const asked: Asked[] = [];
     const counts: Record<string, number> = {};
     const count = (name: string) => void (counts[name] = (counts[name] ?? 0) + 1);
+    const left = new Set<Promise<void>>();
+    for (const project of projects) {
+      const events = ["evaluation_run.finished", "training_job.ended"];
+      await client.ask("/webhooks", { project_id: project, url: `${receiver.url}/hook`, events });
+    }
 
     // What a service that has worked needs.
     await client.ask("/evaluations/evaluate_model", { project_id: "chaos/a", ...published.get("chaos/a")?.run });
@@ -75,7 +90,9 @@ test(
     const send = async (path: string, body: object, headers: Record<string, string>) => {
       const reply = await client.post(path, body, headers);
       expect(expected, `${path}: ${reply.status} ${reply.text}`).toContain(reply.status);
-      return reply.status === 200 ? (JSON.parse(reply.text) as { id?: string; call_id?: string }) : undefined;
+      return reply.status === 200
+        ? (JSON.parse(reply.text) as { id?: string; call_id?: string; url?: string })
+        : undefined;
     };
     const headersOf = ({ secret }: Key) => ({ authorization: `Bearer ${secret}` });
     const projectOf = ({ entity }: Key) => pick(projects.filter((project) => project.startsWith(`${entity}/`)));
@@ -109,6 +126,35 @@ test(
           const scorers = [published.get(run.project)?.scorer ?? ""];
           const body = { project_id: run.project, call_ids: [run.id], scorer_refs: scorers };
           await send("/calls/score", body, headersOf(key));
+        },
+      ],
+      "leave a request": [
+        12,
+        async () => {
+          if (left.size >= 20) return;
+          const key = pick(keys);
+          const project = projectOf(key);
+          const [name, [path, body]] = pick(Object.entries(longRequests(project, modelIds.get(project))));
+          const headers = { ...headersOf(key), "content-type": "application/json" };
+          const init = { method: "POST", headers, body: JSON.stringify(body) };
+          const leave = async () => {
+            const status = await leaveRequest(heddle.url + path, init, next() * 2000);
+            if (status === 200) count(name);
+            // Of templates, constraints and queries that are refused.
+            expect([...expected, 400, 413], `${name}: ${status}`).toContain(status);
+          };
+          const sent = leave();
+          left.add(sent);
+          void sent.finally(() => left.delete(sent)).catch(() => undefined);
+        },
+      ],
+      "leave an export": [
+        3,
+        async () => {
+          const key = pick(keys);
+          const body = { project_id: projectOf(key), format: pick(["jsonl", "csv"]) };
+          const made = await send("/exports", body, headersOf(key));
+          if (made?.url !== undefined) await leaveRequest(made.url, {}, next() * 100);
         },
       ],
       "delete a run": [
@@ -169,6 +215,7 @@ test(
       }
       await delay(next() * 150);
     }
+    await Promise.all(left);
     for (const name of ["revoke a key", "kill the service", "delete a run", "cancel a training job"]) {
       if (counts[name] === undefined) await actions[name]?.[1]();
     }
@@ -187,6 +234,8 @@ test(
       } else await checkEvents(id);
     }
     expect(await claims()).toEqual([]);
+    await expect.poll(async () => await heldByRequests(heddle.url, ownerKey), { timeout: 30_000 }).toEqual({});
+    await checkTold(asked);
     expect(readdirSync(join(heddle.data, "training", "jobs"))).toEqual([]);
     // Each slot can be used again, by somebody else.
     const late = await newKey("late");
@@ -197,13 +246,16 @@ test(
     expect(threadsOf(heddle.pid())).toBeLessThanOrEqual(threads + 8);
     console.log(`${seconds} s, seed ${seed}, ${asked.length} jobs: ${JSON.stringify(counts)}`);
   },
-  180_000 + seconds * 1000,
+  600_000 + seconds * 1000,
 );
 
 const publish = async (projectId: string, rows: number) =>
   await publishEvaluation(client, { projectId, rows, trials: 8 });
 
-const ownerHeaders = { authorization: `Bearer ${"f".repeat(40)}`, "content-type": "application/json" };
+/** By project, of one model that was made there. */
+const modelIds = new Map<string, string>();
+
+const ownerHeaders = { authorization: `Bearer ${ownerKey}`, "content-type": "application/json" };
 
 async function newKey(entity: string): Promise<Key> {
   const { key, secret } = await control.keys.create({ user_name: "ann", entity, role: "write" });
@@ -223,9 +275,25 @@ async function claims(): Promise<object[]> {
   }
 }
 
-/** Resolves when no job waits or runs. */
+/** Resolves when no job waits or runs. Throws when nothing has become of those that do for two minutes. */
 async function idle(): Promise<void> {
-  await expect.poll(async () => await control.jobs.active(), { timeout: 120_000, interval: 100 }).toEqual([]);
+  for (let before = "", same = 0; same < 1200; await delay(100)) {
+    const left = JSON.stringify(await unended("state, attempts, progress_completed"));
+    if (left === "[]") return;
+    same = left === before ? same + 1 : 0;
+    before = left;
+  }
+  throw new Error(`jobs do not go on: ${JSON.stringify(await unended("*"))}`);
+}
+
+async function unended(columns: string): Promise<unknown[]> {
+  const database = openDatabase(pathToFileURL(join(heddle.data, "control.db")).href);
+  try {
+    const rows = await database.rows(`SELECT ${columns} FROM jobs WHERE ended_at IS NULL ORDER BY sequence`);
+    return rows.map((row) => Object.values(row).map(String));
+  } finally {
+    await database.close();
+  }
 }
 
 /** Returns the id of a new training job; undefined if the request was refused. */
@@ -236,6 +304,7 @@ async function train(headers: Record<string, string>, projectId: string, name: s
   expect(expected, found.text).toContain(found.status);
   if (found.status !== 200) return undefined;
   const { id } = JSON.parse(found.text) as { id: string };
+  modelIds.set(projectId, id);
   const trajectories = Array.from({ length: steps }, (_, n) => trajectory(n * n + Math.random(), choice("yes")));
   const body = {
     model_id: id,
@@ -264,6 +333,20 @@ async function checkEvents(id: string): Promise<void> {
   expect(types.filter((type) => type === "training_started").length).toBeLessThanOrEqual(1);
   const steps = events.flatMap(({ type, data }) => (type === "gradient_step" ? [data.gradient_step] : []));
   expect(steps).toEqual(steps.map((_, n) => n));
+}
+
+/** Each end is told to the webhook of its project, under one id however often it is sent. */
+async function checkTold(asked: readonly Asked[]): Promise<void> {
+  const ids = (id: string) => {
+    const about = receiver.received.filter(({ body }) => body.includes(`"${id}"`));
+    return new Set(about.map(({ headers }) => headers["webhook-id"])).size;
+  };
+  for (const { kind, id } of asked) {
+    // What is deleted need not be told.
+    const isKept = kind === "training" && (await client.get(`/v1/preview/training-jobs/${id}`)).status === 200;
+    if (isKept) await expect.poll(() => ids(id), { timeout: 30_000, message: `training ${id}` }).toBe(1);
+    else expect(ids(id), `${kind} ${id}`).toBeLessThanOrEqual(1);
+  }
 }
 
 function threadsOf(pid: number): number {

@@ -29,6 +29,7 @@ import { repeatableRequests } from "./migrations/0015-repeatable-requests.js";
 import { links } from "./migrations/0016-links.js";
 import { leaseAddresses } from "./migrations/0019-lease-addresses.js";
 import { jobBeats } from "./migrations/0020-job-beats.js";
+import { boundedTexts } from "./migrations/0021-bounded-texts.js";
 import { webhookPositions } from "./migrations/0018-webhook-positions.js";
 import { webhookThresholds } from "./migrations/0017-webhook-thresholds.js";
 import { checkPathName, isStorable } from "./database/names.js";
@@ -152,6 +153,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
         webhookPositions,
         leaseAddresses,
         jobBeats,
+        boundedTexts,
       ],
       now,
     );

@@ -292,6 +292,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         { version: 18n, name: "webhook-positions" },
         { version: 19n, name: "lease-addresses" },
         { version: 20n, name: "job-beats" },
+        { version: 21n, name: "bounded-texts" },
       ]);
     });
 
@@ -309,7 +310,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         code: "incompatible",
         message: expect.stringContaining("version 1000"),
       });
-      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 21n }]);
+      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 22n }]);
     });
 
     test("a migration that fails leaves nothing", async () => {

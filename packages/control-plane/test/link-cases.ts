@@ -40,6 +40,22 @@ export function linkCases(backEnd: string, make: () => Promise<string>): void {
       expect(await exportLinks.find(late.token)).toBeUndefined();
     });
 
+    test("the oldest exports of a key end where its newest ones describe too much", async () => {
+      const { plane, clock, caller } = await clocked();
+      const { exportLinks } = plane;
+      const make = async (text: string) => {
+        clock.time += 1n;
+        return (await exportLinks.create(caller, "acme/demo", text)).token;
+      };
+      const short = await make("{}");
+      const long: string[] = [];
+      for (let n = 0; n < 17; n++) long.push(await make("x".repeat(1_000_000)));
+      expect(await exportLinks.find(short)).toBeUndefined();
+      const found = await Promise.all(long.map(async (token) => (await exportLinks.find(token)) !== undefined));
+      expect(found.filter((each) => each)).toHaveLength(16);
+      expect(found.at(-1)).toBe(true);
+    });
+
     test("secrets are stored nowhere", async () => {
       const { url, plane, caller } = await clocked();
       const tokens = [

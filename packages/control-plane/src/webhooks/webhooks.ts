@@ -61,12 +61,12 @@ export interface Webhooks {
    */
   recordEvents(projectId: string, upTo: bigint, events: readonly WebhookEvent[]): Promise<void>;
   /** Those with a threshold, of all projects, the one that was looked at longest ago first. */
-  withThreshold(): Promise<Webhook[]>;
+  withThreshold(): Promise<Array<Pick<Webhook, "id" | "project_id">>>;
   /**
    * Records what was found of a threshold, together with the event that it is passed now, or not any more. What could not be
    * found changes nothing else.
    */
-  recordThreshold(webhook: Webhook, found: ThresholdFinding): Promise<void>;
+  recordThreshold(webhook: Pick<Webhook, "id" | "project_id">, found: ThresholdFinding): Promise<void>;
   /** The first delivery that is due of each webhook but those given, earliest first. */
   due(webhooksInUse: readonly string[], limit: number): Promise<DueDelivery[]>;
   /** When the next delivery is due, in microseconds since 1970; undefined if none waits. */
@@ -178,9 +178,12 @@ export function openWebhooks(database: Database, now: () => bigint): Webhooks {
       if (events.length > 0) added.emit("added");
     },
     async withThreshold() {
-      const sql = `SELECT ${webhookColumns} FROM webhooks WHERE threshold IS NOT NULL
+      const sql = `SELECT id, project_id FROM webhooks WHERE threshold IS NOT NULL
         ORDER BY COALESCE(threshold_checked_at, 0), sequence`;
-      return (await database.rows(sql)).map(webhookOf);
+      return (await database.rows(sql)).map((row) => ({
+        id: textOf(row, "id"),
+        project_id: textOf(row, "project_id"),
+      }));
     },
     async recordThreshold({ id, project_id }, found) {
       const isChanged = await database.transaction(async (statements) => {

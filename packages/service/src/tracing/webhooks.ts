@@ -20,13 +20,13 @@ export function webhookHandlers({ config, control, store }: Services): TracingHa
     async webhookCreate({ body: { threshold, ...body }, signal }, caller) {
       checkWebhookUrl(body.url, config.webhooksPrivate);
       checkThresholdEvent(body.events, threshold);
+      const condition = threshold && { threshold: keptText(threshold) };
       // What cannot be computed is refused now, not a minute later in a log.
       if (threshold !== undefined)
         await withLoc(
           ["threshold"],
           async () => await checkThreshold({ control, store }, body.project_id, threshold, signal),
         );
-      const condition = threshold && { threshold: writeJson(threshold) };
       const position = store.projectEvents.settled();
       const { webhook, secret } = await webhooks.create({
         ...body,
@@ -54,6 +54,16 @@ export function webhookHandlers({ config, control, store }: Services): TracingHa
 }
 
 const unknown = (id: string) => new HeddleError("not_found", `no webhook ${id}`, { loc: ["webhook_id"] });
+
+/** Of the text that is kept, and read once a minute. */
+const mostCharacters = 65_536;
+
+/** Throws `too_large` for a threshold that is too long to be kept. */
+function keptText(threshold: Threshold): string {
+  const text = writeJson(threshold);
+  if (text.length <= mostCharacters) return text;
+  throw new HeddleError("too_large", `a threshold has at most ${mostCharacters} characters`, { loc: ["threshold"] });
+}
 
 function checkThresholdEvent(events: readonly string[], threshold: Threshold | undefined): void {
   if (events.includes("threshold.passed") === (threshold !== undefined)) return;

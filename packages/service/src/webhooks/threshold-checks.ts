@@ -8,9 +8,14 @@ import type { Threshold } from "./threshold.js";
 interface Options {
   control: ControlPlane;
   store: Pick<TraceStore, "aggregates">;
-  /** Between two looks at a threshold; longer where there are more than can be computed meanwhile. */
+  /**
+   * Between two looks at a threshold; longer for those of an entity that has more than can be computed meanwhile, which go
+   * on in the next round where this one has ended.
+   */
   everyMs?: number;
 }
+
+type Listed = Pick<Webhook, "id" | "project_id">;
 
 const defaultEveryMs = 60_000;
 /** One takes some seconds at most, as `callsAggregate` does; a store that does not respond ends it. */
@@ -42,20 +47,23 @@ export class ThresholdChecks {
   async #look(signal: AbortSignal): Promise<number> {
     const { everyMs = defaultEveryMs } = this.#options;
     const began = performance.now();
-    await this.#checkAll(signal).catch(this.#onError);
+    await this.#checkAll(signal, began + everyMs).catch(this.#onError);
     return Math.max(0, everyMs - (performance.now() - began));
   }
 
-  async #checkAll(stopping: AbortSignal): Promise<void> {
-    for (const webhook of inTurns(await this.#options.control.webhooks.withThreshold())) {
-      if (stopping.aborted) return;
+  async #checkAll(stopping: AbortSignal, end: number): Promise<void> {
+    for (const { webhook, place } of inTurns(await this.#options.control.webhooks.withThreshold())) {
+      // The first one of each entity has a turn in every round.
+      if (stopping.aborted || (place > 0 && performance.now() > end)) return;
       await this.#check(webhook, stopping);
     }
   }
 
-  async #check(webhook: Webhook, stopping: AbortSignal): Promise<void> {
+  async #check(webhook: Listed, stopping: AbortSignal): Promise<void> {
     const { control } = this.#options;
-    const condition = JSON.parse(webhook.threshold?.condition ?? "null") as Threshold;
+    const { threshold } = (await control.webhooks.get(webhook.project_id, webhook.id)) ?? {};
+    if (!threshold) return;
+    const condition = JSON.parse(threshold.condition) as Threshold;
     const signal = AbortSignal.any([stopping, AbortSignal.timeout(timeoutMs)]);
     try {
       const found = await checkThreshold(this.#options, webhook.project_id, condition, signal);
@@ -76,7 +84,7 @@ export class ThresholdChecks {
 }
 
 /** The first of each entity, then the second of each, and so on. */
-function inTurns(webhooks: readonly Webhook[]): Webhook[] {
+function inTurns(webhooks: readonly Listed[]): Array<{ webhook: Listed; place: number }> {
   const places = new Map<string, number>();
   const placed = webhooks.map((webhook) => {
     const [entity = ""] = webhook.project_id.split("/");
@@ -84,5 +92,5 @@ function inTurns(webhooks: readonly Webhook[]): Webhook[] {
     places.set(entity, place + 1);
     return { webhook, place };
   });
-  return placed.toSorted((a, b) => a.place - b.place).map(({ webhook }) => webhook);
+  return placed.toSorted((a, b) => a.place - b.place);
 }

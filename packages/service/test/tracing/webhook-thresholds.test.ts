@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { HeddleError } from "@heddle/errors";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { ThresholdChecks } from "../../src/webhooks/threshold-checks.js";
@@ -185,4 +186,36 @@ test("a project has so many thresholds, and one that is deleted is not looked at
   await record(projectId, 2, "boom");
   await expect.poll(() => eventsAt("/a").length, { timeout: 20_000 }).toBe(19);
   expect(eventsAt("/a").map(({ webhook_id }) => webhook_id)).not.toContain(made[0]!.id);
+});
+
+test("one entity with more thresholds than fit into a round keeps nobody else's waiting", async () => {
+  await checks.stop();
+  const run = newProject().split("/")[1] ?? "";
+  const [few, ...many] = ["few", "many", "many", "many"].map((entity, at) => `${entity}-${run}/p${at}`);
+  await create(few ?? "");
+  for (const projectId of many) for (let n = 0; n < 8; n++) await create(projectId);
+  const looks: string[] = [];
+  const { store } = service.services;
+  checks = startChecks({
+    aggregates: {
+      ...store.aggregates,
+      async aggregate(request, options) {
+        if (request.project_id.includes(run)) {
+          looks.push(request.project_id === few ? "few" : "many");
+          await delay(20);
+        }
+        return await store.aggregates.aggregate(request, options);
+      },
+    },
+  });
+  await expect.poll(() => looks.filter((each) => each === "many").length, { timeout: 30_000 }).toBeGreaterThan(24);
+  const between = looks.join(" ").split("few");
+  for (const some of between) expect(some.match(/many/g)?.length ?? 0).toBeLessThan(24);
+  // Each of the many is looked at, too.
+  for (const projectId of many) await expect.poll(() => stateOf(projectId)).toMatchObject({ current: null });
+});
+
+test("a threshold that is too long to be looked at again and again is refused", async () => {
+  const filter = { op_names: Array.from({ length: 3000 }, (_, n) => `an operation with a long name ${n}`) };
+  await expect(create(newProject(), { ...share, filter })).rejects.toMatchObject({ status: 413 });
 });

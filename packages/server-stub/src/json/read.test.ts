@@ -82,6 +82,13 @@ describe("free JSON keeps its text", () => {
     expect(rawText("\n\t [1 ] \r\n")).toBe("[1 ]");
   });
 
+  test("without the space around it, however much there is", () => {
+    const space = " \n\t\r".repeat(1000);
+    expect(rawText(`${space}[${space}1]${space}`)).toBe(`[${space}1]`);
+    expect(readJson(`${space}1${space}`, undefined)).toBe(1);
+    expect(() => readJson(space, undefined)).toThrow(Malformed);
+  });
+
   test("whatever JSON it is", () => {
     fc.assert(
       fc.property(fc.json(), fc.constantFrom(undefined, 1, "\t"), (json, indent) => {

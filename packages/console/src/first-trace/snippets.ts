@@ -22,18 +22,14 @@ export function firstTraceSnippets(url: string, projectId: string): Snippet[] {
       steps: [
         {
           title: "In a shell",
-          code: `npm install weave\nexport WF_TRACE_SERVER_URL=${address} WANDB_API_KEY=$HEDDLE_API_KEY`,
+          code: `npm install ${shellWord(`${url}/packages/client.tgz`)}\nexport HEDDLE_URL=${address} HEDDLE_PROJECT=${shellWord(projectId)}`,
         },
         {
           title: "first.mjs",
-          code: `import * as weave from "weave";
+          code: `import { trace } from "@heddle/client/trace";
 
-const client = await weave.init(${quoted(projectId)});
-const greet = weave.op(async function greet(name) {
-  return \`Hello, \${name}\`;
-});
-console.log(await greet("Ada"));
-await client.waitForBatchProcessing();`,
+const greet = trace("greet", async (name) => \`Hello, \${name}\`);
+console.log(await greet("Ada"));`,
         },
       ],
     },

@@ -15,10 +15,12 @@ import { traceLines } from "./terminal/trace-lines.js";
 import { wholeCalls } from "./whole-calls.js";
 
 const usage = `heddle trace ID [OPTION]...
+heddle trace --last [OPTION]...
 
 Shows a trace as a tree: of each call when it began after the first, how long it took, its tokens, cost and error. ID is
 that of the trace, or of a call, which is shown with what is below it.
 
+  --last            the trace that began last, in place of an ID
   -p, --project [ENTITY/]NAME
                     the project; not needed where the key can read one only
   --depth N         only so many levels
@@ -39,7 +41,7 @@ export async function traceCommand(args: string[], env: NodeJS.ProcessEnv, outpu
   const connection = connectRemote(values.url, env);
   await asking(connection, async () => {
     const projectId = await projectOf(connection, values.project);
-    const place = await placeOf(connection, projectId, id);
+    const place = id === undefined ? await lastOf(connection, projectId) : await placeOf(connection, projectId, id);
     const trace = await traceOutline(connection, {
       project_id: projectId,
       ...place,
@@ -66,6 +68,14 @@ async function placeOf(connection: Connection<"tracing">, projectId: string, id:
   for await (const call of callsQueryStream(connection, { project_id: projectId, query, columns, limit: 1 }))
     return call.trace_id === id ? { trace_id: id } : { trace_id: call.trace_id, root_id: call.id };
   throw new ConfigError(`${projectId} has no trace and no call ${id}. heddle calls lists the calls of a project.`);
+}
+
+async function lastOf(connection: Connection<"tracing">, projectId: string): Promise<{ trace_id: string }> {
+  const request = { project_id: projectId, filter: { trace_roots_only: true }, columns: ["trace_id"], limit: 1 };
+  const newestFirst = [{ field: "started_at", direction: "desc" as const }];
+  for await (const { trace_id } of callsQueryStream(connection, { ...request, sort_by: newestFirst }))
+    return { trace_id };
+  throw new ConfigError(`${projectId} has no trace yet.`);
 }
 
 const isEqual = (field: string, value: string): { $eq: [{ $getField: string }, { $literal: string }] } => ({
@@ -115,6 +125,7 @@ function readArguments(args: string[]) {
       allowPositionals: true,
       options: {
         project: { type: "string", short: "p" },
+        last: { type: "boolean", default: false },
         depth: { type: "string" },
         limit: { type: "string", short: "n", default: "1000" },
         json: { type: "boolean", default: false },
@@ -122,7 +133,8 @@ function readArguments(args: string[]) {
       },
     });
     const [id, ...more] = positionals;
-    if (!id || more.length > 0) throw new TypeError("the id of one trace or call is needed (heddle calls)");
+    if (values.last ? id !== undefined : !id || more.length > 0)
+      throw new TypeError("the id of one trace or call is needed (heddle calls), or --last");
     return { id, values };
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error), usage);

@@ -4,10 +4,9 @@ import { createServer, request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import { newProject, openTestService, ownerKey } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 import { axeFindings, chromiumPath, launch, visit } from "./browser.js";
@@ -193,7 +192,7 @@ describe.skipIf(chromiumPath === undefined)("the console", () => {
     };
     const [shell = "", program = ""] = await codes("TypeScript");
     const [curl = ""] = await codes("curl");
-    symlinkSync(fileURLToPath(new URL("../../node_modules", import.meta.url)), join(directory, "node_modules"));
+    symlinkSync(inject("compiled"), join(directory, "node_modules"));
     writeFileSync(join(directory, "first.mjs"), program);
     const run = async (script: string) =>
       await promisify(execFile)("bash", ["-euc", script], {

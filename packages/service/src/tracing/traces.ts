@@ -1,3 +1,4 @@
+import { HeddleError } from "@heddle/errors";
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
 import { listInPieces } from "../http/in-pieces.js";
 import { checkSharedTrace } from "../shares/shared-trace.js";
@@ -8,6 +9,8 @@ export function traceHandlers({ store }: Services): TracingHandlers<Caller>["tra
   return {
     async traceOutline({ body, signal }, caller) {
       checkSharedTrace(caller, body.trace_id);
+      if (caller.share !== undefined && body.include?.includes("digests") === true)
+        throw new HeddleError("forbidden", "a share has no digests of what it may hide", { loc: ["include"] });
       const outline = await store.traces.outline(body, { signal, reserve: reserveForResponse(["limit"]) });
       return {
         ...outline,
@@ -23,6 +26,8 @@ export function traceHandlers({ store }: Services): TracingHandlers<Caller>["tra
         children: listInPieces(outline.children),
         ...(outline.cost && { cost: listInPieces(outline.cost) }),
         ...(outline.size && { size: listInPieces(outline.size) }),
+        ...(outline.input_digest && { input_digest: listInPieces(outline.input_digest) }),
+        ...(outline.output_digest && { output_digest: listInPieces(outline.output_digest) }),
       };
     },
   };

@@ -77,6 +77,10 @@ function shared(key = token) {
 test("a share shows its trace, without what is hidden", async () => {
   const [status, outline] = await shared().json("/trace/outline", { trace_id: traceId });
   expect([status, outline]).toMatchObject([200, { ids: ["root", "child"] }]);
+  // A digest of a short text tells what the text is.
+  const digests = { trace_id: traceId, include: ["digests"] };
+  expect(await shared().json("/trace/outline", digests)).toMatchObject([403, {}]);
+  expect((await shared().json("/trace/outline", digests))[1]).not.toHaveProperty("input_digest");
   const [, read] = await shared().json("/call/read", { id: "root", include_feedback: true });
   expect(read).toMatchObject({
     call: {

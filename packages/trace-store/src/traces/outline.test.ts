@@ -84,6 +84,34 @@ test("a trace comes as a tree, with what a row of it shows", async () => {
   }
 });
 
+test("digests tell calls apart by what was sent to them and what they returned, and by nothing else", async () => {
+  const projectId = newProject();
+  const span = (id: string, ms: number, inputs: string, output: string, exception?: string) =>
+    completePart(
+      { project_id: projectId, trace_id: traceId, id, started_at: at(ms), inputs, attributes: `{"ms":${ms}}` },
+      { ended_at: at(ms + 5), output, ...(exception !== undefined && { exception }), summary: `{"ms":${ms}}` },
+    );
+  // Texts that the engine cannot read are told apart, too: to it these are one and the same.
+  const deep = (within: string) => "[".repeat(2000) + within + "]".repeat(2000);
+  await store.ingest([
+    span("a", 0, '{"n":1.0}', '"yes"'),
+    span("same", 1, '{"n":1.0}', '"yes"'),
+    span("other output", 2, '{"n":1.0}', '"nay"'),
+    span("other inputs", 3, '{"n":1}', '"yes"'),
+    span("failed", 4, '{"n":1.0}', '"yes"', "boom"),
+    span("deep", 5, '{"n":1.0}', deep("1")),
+    span("other deep", 6, '{"n":1.0}', deep("2")),
+    startPart({ project_id: projectId, trace_id: traceId, id: "running", started_at: at(7), inputs: '{"n":1.0}' }),
+  ]);
+  const { ids, input_digest: inputs = [], output_digest: outputs = [] } = await outline(projectId, { include: ["digests"] });
+  const alike = (digests: string[]) => ids.filter((_, place) => digests[place] === digests[0]);
+  expect(alike(inputs)).toEqual(ids.filter((id) => id !== "other inputs"));
+  expect(alike(outputs)).toEqual(["a", "same", "other inputs"]);
+  expect(new Set(outputs).size).toBe(6);
+  for (const digest of [...inputs, ...outputs]) expect(digest).toMatch(/^[0-9a-f]{8}$/);
+  expect(await outline(projectId)).not.toHaveProperty("input_digest");
+});
+
 test("deleted calls, those of other projects with the same trace id, and replaced versions are not there", async () => {
   const [projectId, other] = [newProject(), newProject()];
   const span = (id: string, parentId: string, ms: number, project = projectId) =>

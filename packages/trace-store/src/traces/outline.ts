@@ -27,6 +27,8 @@ export interface TraceOutline {
   tokens: number[];
   cost?: Array<number | null>;
   size?: number[];
+  input_digest?: string[];
+  output_digest?: string[];
   children: number[];
   missing_parents: TraceOrder["missing"];
   cycles: number;
@@ -52,6 +54,7 @@ export async function traceOutline(
   const reading: ReadTraceOptions = {
     book: include.includes("costs") ? await readBook() : undefined,
     sizes: include.includes("sizes"),
+    digests: include.includes("digests"),
     most,
   };
   let trace = await readTrace(source, reading);
@@ -79,7 +82,7 @@ async function unreadParents(source: TraceSource, { ids, parentIds }: TraceColum
 async function inOrder(
   trace: TraceColumns,
   { calls, parent, children, missing, cycles }: TraceOrder,
-  { book, sizes }: ReadTraceOptions,
+  { book, sizes, digests }: ReadTraceOptions,
 ): Promise<Omit<TraceOutline, "total" | "complete">> {
   async function picked<T>(list: readonly T[]): Promise<T[]> {
     const values: T[] = [];
@@ -101,6 +104,10 @@ async function inOrder(
     tokens: await picked(trace.tokens),
     ...(book && { cost: await picked(trace.cost) }),
     ...(sizes && { size: await picked(trace.size) }),
+    ...(digests && {
+      input_digest: await picked(trace.inputDigest),
+      output_digest: await picked(trace.outputDigest),
+    }),
     children,
     missing_parents: missing,
     cycles,

@@ -22,6 +22,7 @@ export interface ReadTraceOptions {
   /** Prices, where costs are asked for. */
   book: PriceBook | undefined;
   sizes: boolean;
+  digests: boolean;
   /** Calls at most, the ones that started first. */
   most: number;
   /** Only calls that started at this time or later. Microseconds since 1970. */
@@ -43,6 +44,8 @@ export class TraceColumns {
   readonly tokens: number[] = [];
   readonly cost: Array<number | null> = [];
   readonly size: number[] = [];
+  readonly inputDigest: string[] = [];
+  readonly outputDigest: string[] = [];
   readonly names: string[] = [];
   /** More calls than were to be read. */
   isCut = false;
@@ -67,6 +70,8 @@ export class TraceColumns {
     this.tokens.push(Number(row.tokens));
     if (cost !== undefined) this.cost.push(cost);
     if (row.size !== undefined) this.size.push(Number(row.size));
+    if (row.input_digest !== undefined) this.inputDigest.push(row.input_digest);
+    if (row.output_digest !== undefined) this.outputDigest.push(row.output_digest);
     return bytes;
   }
 }
@@ -87,16 +92,24 @@ interface TraceRow {
   ended_us: string | null;
   tokens: string;
   size?: string;
+  input_digest?: string;
+  output_digest?: string;
   models?: string[];
   counts?: string[][];
 }
 
 const traceName = fieldValue({ kind: "weave", name: "trace_name", text: "", type: "text" });
+/** Of the texts that were sent; the columns have others where the engine cannot read those. */
+const digestOf = (...texts: string[]) => `lower(leftPad(hex(toUInt32(sipHash64(${texts.join(", ")}))), 8, '0'))`;
+const digestColumns = [
+  `${digestOf("inputs", "exact['inputs']")} AS input_digest`,
+  `${digestOf("output", "exact['output']", "ifNull(exception, '')")} AS output_digest`,
+];
 const callKind = fieldValue({ kind: "weave", name: "kind", text: "", type: "text" });
 
 export async function readTrace(
   { engine, scope, traceId, signal, reserve }: TraceSource,
-  { book, sizes, most, from }: ReadTraceOptions,
+  { book, sizes, digests, most, from }: ReadTraceOptions,
 ): Promise<TraceColumns> {
   const statement = () => {
     const p = new Parameters();
@@ -111,6 +124,7 @@ export async function readTrace(
       "toUnixTimestamp64Micro(ended_at) AS ended_us",
       "arraySum(`usage.total_tokens`) AS tokens",
       ...(sizes ? ["size_bytes AS size"] : []),
+      ...(digests ? digestColumns : []),
       ...(book === undefined
         ? []
         : ["`usage.model` AS models", `[${usageCounts.map((name) => `\`usage.${name}\``).join(", ")}] AS counts`]),

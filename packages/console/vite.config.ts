@@ -56,6 +56,22 @@ export default defineConfig({
     // `data:` URLs of fonts and workers are not allowed by the policy.
     assetsInlineLimit: 0,
     reportCompressedSize: false,
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          // What several screens have is in one of two files: many small ones compress badly. The first page needs `base`.
+          groups: [
+            {
+              name: "base",
+              test: /console[\\/]src[\\/](?:call-parts|commands|data|project|session|ui)[\\/]|search(?:-params)?\.ts$|packages[\\/](?:client|exact-json)[\\/]|node_modules/,
+              minShareCount: 2,
+              priority: 1,
+            },
+            { name: "values", test: /console[\\/]src[\\/](?:diff|grid|json|call)[\\/](?!shown)/, minShareCount: 2 },
+          ],
+        },
+      },
+    },
   },
   server: { proxy: { "^/(?!console/|@|src/|node_modules/)": service } },
 });

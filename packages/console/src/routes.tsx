@@ -5,6 +5,7 @@ import { readCallsSearch } from "./calls/calls-search.js";
 import type { CallsSearch } from "./calls/calls-search.js";
 import { readCallsView } from "./calls/calls-view.js";
 import type { CallsView } from "./calls/calls-view.js";
+import { readComparisonSearch } from "./comparison/comparison-search.js";
 import { readEvaluationsSearch } from "./evaluations/evaluations-search.js";
 import { readHomeSearch } from "./home/home-search.js";
 import { HomeScreen } from "./home/home-screen.js";
@@ -72,6 +73,13 @@ const call = createRoute({
     ...readCallsView({ act: given["act"] }),
   }),
   component: lazyRouteComponent(() => import("./call/call-screen.js"), "CallScreen"),
+});
+
+const comparison = createRoute({
+  getParentRoute: () => root,
+  path: "/$entity/$project/compare",
+  validateSearch: readComparisonSearch,
+  component: lazyRouteComponent(() => import("./comparison/comparison-screen.js"), "ComparisonScreen"),
 });
 
 const library = createRoute({
@@ -160,6 +168,7 @@ export const router = createRouter({
     project,
     calls,
     call,
+    comparison,
     library,
     threads,
     thread,

@@ -6,6 +6,7 @@ export const callCommands = {
   queue: { title: "Put the call into a queue", keys: ["q"] },
   delete: { title: "Delete the call, once confirmed", keys: ["Delete"] },
   curl: { title: "Copy the request for the call as curl", keys: ["Y"] },
+  compare: { title: "Compare with another call", keys: ["="] },
   share: { title: "Share the trace by a link", keys: ["S"] },
   back: { title: "Back to the table", keys: ["Escape"] },
 };

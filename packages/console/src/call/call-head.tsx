@@ -17,6 +17,8 @@ interface Props {
   /** Leads to the table. */
   back: ReactNode;
   onAct: (action: Action) => void;
+  /** Absent until the call was read. */
+  onCompare: (() => void) | undefined;
   /** Absent where the reader may not. */
   onShare: (() => void) | undefined;
 }
@@ -28,7 +30,7 @@ const actions = [
 ] as const;
 
 /** What the call was, and how it went. */
-export function CallHead({ call, place, total, back, onAct, onShare }: Props) {
+export function CallHead({ call, place, total, back, onAct, onCompare, onShare }: Props) {
   const now = useNow();
   const readOnly = useReadOnlyReason();
   const status = statusOf(call);
@@ -64,6 +66,11 @@ export function CallHead({ call, place, total, back, onAct, onShare }: Props) {
           </button>
         ))}
       </span>
+      {onCompare !== undefined && (
+        <button className="plain call-share" onClick={onCompare}>
+          Compare <kbd>=</kbd>
+        </button>
+      )}
       {onShare !== undefined && (
         <button className="plain call-share" onClick={onShare}>
           Share <kbd>S</kbd>

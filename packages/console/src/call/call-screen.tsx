@@ -14,6 +14,7 @@ import type { Action } from "../calls/actions/chosen.js";
 import { columnPaths } from "../calls/calls-search.js";
 import { useQueryClient } from "@tanstack/react-query";
 import { CallHead } from "./call-head.js";
+import { CompareWithDialog } from "./compare-with/compare-with-dialog.js";
 import { ShareDialog } from "./share/share-dialog.js";
 import { Trace } from "./trace.js";
 import { callKey, outlineKey, useCall } from "./use-call.js";
@@ -32,6 +33,10 @@ export function CallScreen() {
   const call = useCall(projectId, callId);
   const readOnly = useReadOnlyReason();
   const [sharing, setSharing] = useState(false);
+  const [comparing, setComparing] = useState(false);
+  // The call under the cursor of the tree, as what is shown next to it.
+  const selected = useCall(projectId, span ?? callId).data ?? undefined;
+  const compare = selected === undefined ? undefined : () => setComparing(true);
   // From the table its trace is known before the call was read.
   const traceId = call.data?.trace_id ?? pages.row(index)?.trace_id;
   const share = traceId === undefined || readOnly !== undefined ? undefined : () => setSharing(true);
@@ -59,6 +64,7 @@ export function CallScreen() {
         asCurl(serviceUrl(), "/call/read", { project_id: projectId, id: span ?? callId }),
         "the request as curl",
       ),
+    compare,
     share,
     back: () =>
       void navigate({ to: "/$entity/$project/calls", params: { entity, project }, search: { ...search, at: callId } }),
@@ -79,6 +85,7 @@ export function CallScreen() {
         <CallHead
           call={known}
           onAct={begin}
+          onCompare={compare}
           onShare={share}
           place={index < 0 ? undefined : index}
           total={state.total}
@@ -132,6 +139,21 @@ export function CallScreen() {
             void client.invalidateQueries({ queryKey: callKey(projectId, span ?? callId) });
           }}
           onClose={end}
+        />
+      )}
+      {comparing && selected !== undefined && (
+        <CompareWithDialog
+          key={selected.id}
+          projectId={projectId}
+          call={selected}
+          onChoose={(b) =>
+            void navigate({
+              to: "/$entity/$project/compare",
+              params: { entity, project },
+              search: { a: selected.id, b },
+            })
+          }
+          onClose={() => setComparing(false)}
         />
       )}
       {sharing && traceId !== undefined && (

@@ -92,6 +92,16 @@ export function CallsScreen() {
     const now = hasChosen ? chosen : [id ?? ""];
     void navigate({ search: (given) => ({ ...given, chosen: writeChosen(now), act: action }) });
   };
+  const [first, second] = chosen === "all" ? [] : chosen;
+  const compare =
+    first === undefined || second === undefined || chosen.length !== 2
+      ? undefined
+      : () =>
+          void navigate({
+            to: "/$entity/$project/compare",
+            params: { entity, project },
+            search: { a: first, b: second },
+          });
   const close = () =>
     void navigate({ search: (given) => ({ ...given, act: undefined, dialog: undefined }), replace: true });
   const jump = (to: "first" | "last") => {
@@ -121,6 +131,7 @@ export function CallsScreen() {
     dataset: canAct ? () => begin("dataset") : undefined,
     queue: canAct ? () => begin("queue") : undefined,
     feedback: canAct ? () => begin("feedback") : undefined,
+    compare,
     delete: canAct ? () => begin("delete") : undefined,
     curl: () =>
       copyText(asCurl(serviceUrl(), "/calls/page", tableRequest(projectId, search, openedAt)), "the request as curl"),
@@ -173,7 +184,15 @@ export function CallsScreen() {
         isOn={hasRows || !state.loading}
         onChange={change}
       />
-      {hasChosen && <ChosenBar chosen={chosen} onAct={begin} onAll={() => choose("all")} onClear={() => choose([])} />}
+      {hasChosen && (
+        <ChosenBar
+          chosen={chosen}
+          onAct={begin}
+          onCompare={compare}
+          onAll={() => choose("all")}
+          onClear={() => choose([])}
+        />
+      )}
       {state.newer > 0 && (
         <button className="calls-newer" onClick={() => jump("first")}>
           {formatCount(state.newer)}

@@ -2,6 +2,8 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { callCommands } from "../call/call-commands.js";
+import { compareWithCommands } from "../call/compare-with/compare-with-commands.js";
+import { comparisonCommands } from "../comparison/comparison-commands.js";
 import { evaluationsCommands } from "../evaluations/evaluations-commands.js";
 import { feedbackCommands } from "../call/feedback/feedback-commands.js";
 import { replayCommands, spanCommands } from "../call/span-commands.js";
@@ -29,6 +31,8 @@ const scopes: Record<string, Commands> = {
   Span: spanCommands,
   Replay: replayCommands,
   Feedback: feedbackCommands,
+  "Compare with": compareWithCommands,
+  Comparison: comparisonCommands,
   Threads: threadsCommands,
   Thread: threadCommands,
   Training: trainingCommands,
@@ -51,6 +55,8 @@ const screens = [
   ["Calls"],
   ["Histogram"],
   ["Call", "Trace", "Span", "Replay", "Feedback"],
+  ["Compare with"],
+  ["Comparison"],
   ["Threads"],
   ["Thread"],
   ["Training"],

@@ -5,11 +5,25 @@ export interface DiffLine {
 
 const lineOf = (kind: DiffLine["kind"]) => (text: string) => ({ kind, text });
 
+/** What is done to each line of one list, and which of another come between, to make that of it. */
+type Edits = (left: readonly string[], right: readonly string[]) => DiffLine["kind"][];
+
+const replaceAll: Edits = (left, right) => [
+  ...left.map((): "removed" => "removed"),
+  ...right.map((): "added" => "added"),
+];
+
 /**
  * The fewest lines to remove and add that make one list of the other (Myers). Where they differ by more than `most` lines,
- * all between their common beginning and end is replaced: a shortest difference of much would take long and help nobody.
+ * `otherwise` says what is done between their common beginning and end, by default to replace it: a shortest difference of much
+ * would take long and help nobody.
  */
-export function lineDiff(before: readonly string[], after: readonly string[], most = 1000): DiffLine[] {
+export function lineDiff(
+  before: readonly string[],
+  after: readonly string[],
+  most = 1000,
+  otherwise = replaceAll,
+): DiffLine[] {
   let begin = 0;
   while (begin < before.length && begin < after.length && before[begin] === after[begin]) begin++;
   let [endBefore, endAfter] = [before.length, after.length];
@@ -20,9 +34,19 @@ export function lineDiff(before: readonly string[], after: readonly string[], mo
   const [left, right] = [before.slice(begin, endBefore), after.slice(begin, endAfter)];
   return [
     ...before.slice(0, begin).map(lineOf("same")),
-    ...(shortest(left, right, most) ?? [...left.map(lineOf("removed")), ...right.map(lineOf("added"))]),
+    ...(shortest(left, right, most) ?? linesOf(otherwise(left, right), left, right)),
     ...before.slice(endBefore).map(lineOf("same")),
   ];
+}
+
+function linesOf(kinds: DiffLine["kind"][], left: readonly string[], right: readonly string[]): DiffLine[] {
+  let [x, y] = [0, 0];
+  return kinds.map((kind): DiffLine => {
+    const text = (kind === "added" ? right[y] : left[x]) ?? "";
+    if (kind !== "added") x++;
+    if (kind !== "removed") y++;
+    return { kind, text };
+  });
 }
 
 /** Undefined where it has more than `most` changes. */

@@ -103,7 +103,11 @@ test("digests tell calls apart by what was sent to them and what they returned, 
     span("other deep", 6, '{"n":1.0}', deep("2")),
     startPart({ project_id: projectId, trace_id: traceId, id: "running", started_at: at(7), inputs: '{"n":1.0}' }),
   ]);
-  const { ids, input_digest: inputs = [], output_digest: outputs = [] } = await outline(projectId, { include: ["digests"] });
+  const {
+    ids,
+    input_digest: inputs = [],
+    output_digest: outputs = [],
+  } = await outline(projectId, { include: ["digests"] });
   const alike = (digests: string[]) => ids.filter((_, place) => digests[place] === digests[0]);
   expect(alike(inputs)).toEqual(ids.filter((id) => id !== "other inputs"));
   expect(alike(outputs)).toEqual(["a", "same", "other inputs"]);

@@ -5,6 +5,8 @@ import type { Action, Chosen } from "./chosen.js";
 interface Props {
   chosen: Chosen;
   onAct: (action: Action) => void;
+  /** Absent where not two are chosen. */
+  onCompare: (() => void) | undefined;
   onAll: () => void;
   onClear: () => void;
 }
@@ -17,7 +19,7 @@ const buttons = [
 ] as const;
 
 /** How many calls are chosen, and what can be done with them. */
-export function ChosenBar({ chosen, onAct, onAll, onClear }: Props) {
+export function ChosenBar({ chosen, onAct, onCompare, onAll, onClear }: Props) {
   const readOnly = useReadOnlyReason();
   return (
     <div className="chosen-bar" role="group" aria-label="Chosen calls">
@@ -27,6 +29,11 @@ export function ChosenBar({ chosen, onAct, onAll, onClear }: Props) {
           {title} <kbd>{key}</kbd>
         </button>
       ))}
+      {onCompare !== undefined && (
+        <button onClick={onCompare}>
+          Compare <kbd>=</kbd>
+        </button>
+      )}
       {chosen !== "all" && (
         <button className="plain" onClick={onAll}>
           All that match <kbd>*</kbd>

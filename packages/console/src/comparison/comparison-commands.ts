@@ -1,0 +1,20 @@
+/** On two traces that are compared. */
+export const comparisonCommands = {
+  down: { title: "Next row", keys: ["j", "ArrowDown"] },
+  up: { title: "Previous row", keys: ["k", "ArrowUp"] },
+  pageDown: { title: "A page down", keys: ["PageDown"] },
+  pageUp: { title: "A page up", keys: ["PageUp"] },
+  first: { title: "First row", keys: ["g g", "Home"] },
+  last: { title: "Last row", keys: ["G", "End"] },
+  nextDifference: { title: "Next difference", keys: ["n"] },
+  previousDifference: { title: "Previous difference", keys: ["N"] },
+  closeOrParent: { title: "Close the row, or go to its parent", keys: ["h", "ArrowLeft"] },
+  open: { title: "Open the row, or go to its first child", keys: ["l", "ArrowRight"] },
+  toggle: { title: "Open or close the row", keys: ["Enter", "Space"] },
+  only: { title: "Only rows that differ, or all", keys: ["o"] },
+  swap: { title: "Exchange A and B", keys: ["w"] },
+  openA: { title: "Open the call of A in its trace", keys: ["a"] },
+  openB: { title: "Open the call of B in its trace", keys: ["b"] },
+  curl: { title: "Copy the requests for both traces as curl", keys: ["Y"] },
+  back: { title: "Back to the calls", keys: ["Escape"] },
+};

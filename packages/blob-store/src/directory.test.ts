@@ -7,14 +7,14 @@ import { afterAll, describe, expect, test } from "vitest";
 import { blobStoreCases } from "../test/cases.js";
 import { openBlobStore } from "./open.js";
 
-const made: string[] = [];
+const directories: string[] = [];
 afterAll(async () => {
-  await Promise.all(made.map(async (path) => await rm(path, { recursive: true })));
+  await Promise.all(directories.map(async (path) => await rm(path, { recursive: true })));
 });
 
 async function directory(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), "heddle-blobs-"));
-  made.push(path);
+  directories.push(path);
   return path;
 }
 

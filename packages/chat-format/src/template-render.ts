@@ -33,10 +33,10 @@ export function renderTemplate(
 function program(source: string): Statement[] {
   const known = parsed.get(source);
   if (known) return known;
-  const made = parseTemplate(source);
+  const statements = parseTemplate(source);
   if (parsed.size >= 16) parsed.clear();
-  parsed.set(source, made);
-  return made;
+  parsed.set(source, statements);
+  return statements;
 }
 
 /** Converts an error of the JavaScript engine. */

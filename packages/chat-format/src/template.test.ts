@@ -188,7 +188,7 @@ describe("what a conversation may be", () => {
     ["empty, as in vLLM", `{{ ${given} | tojson }}`, "{}"],
     ["text for a template that tests for it", `{{ ${given} if ${given} is string else ${given} | tojson }}`, '{"a": '],
     ["text for a template that only appends text", `{{ "" + ${given} }}`, '{"a": '],
-  ])("arguments that are no JSON object are %s", async (_, template, text) => {
+  ])("arguments that are not a JSON object are %s", async (_, template, text) => {
     expect(await render(template, { messages: call('{"a": ') })).toBe(text);
   });
 
@@ -242,8 +242,8 @@ describe("what a conversation may be", () => {
       "messages.0.tool_calls.0.function.name",
     ],
     ["a tool without name", { tools: [{ type: "function", function: {} }] }, "invalid", "tools.0.function.name"],
-    ["tools that are no list", { tools: "add" }, "invalid", "tools"],
-    ["documents that are no list", { documents: {} }, "invalid", "documents"],
+    ["tools that are not a list", { tools: "add" }, "invalid", "tools"],
+    ["documents that are not a list", { documents: {} }, "invalid", "documents"],
     ["variables that are none", { kwargs: [] }, "invalid", "kwargs"],
     ["a reserved variable", { kwargs: { messages: [] } }, "invalid", "kwargs.messages"],
     ["both ends", { addGenerationPrompt: true, continueFinalMessage: true }, "invalid", "continueFinalMessage"],

@@ -105,7 +105,7 @@ export const chatMerges = [
   "Ġ yes",
 ].toSorted((a, b) => Number(a === "us er") - Number(b === "us er"));
 
-/** As Llama 2 has it: `▁` is a space, bytes that are no token are `<0xNN>`, the text begins with an added space. */
+/** As Llama 2 has it: `▁` is a space, bytes that are not a token are `<0xNN>`, the text begins with an added space. */
 export function sentencePieceTokenizer(): Record<string, unknown> {
   const bytes = Array.from({ length: 256 }, (_, byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`);
   const letters = "▁abcdefghijklmnopqrstuvwxyzé".split("");

@@ -21,7 +21,7 @@ import { prepare } from "./prepare.js";
 import { summaryOf } from "./report.js";
 import type { CheckReport, ConformanceReport, OperationReport } from "./report.js";
 import { runStory } from "./run-story.js";
-import { createWorld } from "./fixture.js";
+import { createFixture } from "./fixture.js";
 import type { Fixture } from "./fixture.js";
 
 export interface ConformanceOptions {
@@ -70,7 +70,7 @@ const checks: readonly Check[] = [
 /** Operations that are judged at once, and refused requests of one operation that are sent at once. */
 const concurrency = 4;
 
-/** Thrown by `runConformance` for names that are no operation, group or interface. */
+/** Thrown by `runConformance` for names that are not an operation, group or interface. */
 export class UnknownOperation extends Error {
   override readonly name = "UnknownOperation";
 }
@@ -92,7 +92,7 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
   const baseUrl = options.baseUrl.replace(/(?<!\/)\/+$/, "");
   const target = { baseUrl, fetch, timeoutMs: options.timeoutMs ?? 30_000 };
   const { apiKey, otherApiKey, entity } = options;
-  const fixture = createWorld({ target, contract, apiKey, otherApiKey, entity });
+  const fixture = createFixture({ target, contract, apiKey, otherApiKey, entity });
   options.onProgress?.({ done: 0, total: judged.length });
   await probe(fixture, baseUrl, entity);
   await prepare(fixture, judged);

@@ -41,7 +41,7 @@ interface SendOptions {
   headers?: Readonly<Record<string, string>>;
 }
 
-export interface WorldOptions {
+export interface FixtureOptions {
   target: Target;
   contract: Contract;
   apiKey: string;
@@ -50,7 +50,7 @@ export interface WorldOptions {
 }
 
 /** Names for all that a run makes; nothing is sent. */
-export function createWorld({ target, contract, apiKey, otherApiKey, entity }: WorldOptions): Fixture {
+export function createFixture({ target, contract, apiKey, otherApiKey, entity }: FixtureOptions): Fixture {
   const run = randomUUID().slice(0, 8);
   const project = (name: string) => `${entity}/conformance-${run}${name}`;
   const byId = new Map(contract.operations.map((operation) => [operation.id, operation]));

@@ -27,9 +27,9 @@ export async function storeRunnable(sender: Sender, tenant: Tenant): Promise<voi
     });
   const store = async (operationId: string, member: string, val: unknown, builtin?: string) => {
     const { name, digest } = named(operationId, member);
-    const made = await create(name, val, builtin);
-    if (made !== undefined) tenant.learnDigest(digest, made);
-    return `weave:///${projectId}/object/${name}:${made ?? digest}`;
+    const createdDigest = await create(name, val, builtin);
+    if (createdDigest !== undefined) tenant.learnDigest(digest, createdDigest);
+    return `weave:///${projectId}/object/${name}:${createdDigest ?? digest}`;
   };
   const classOf = (name: string) => ({ _type: name, _class_name: name, _bases: ["Object", "BaseModel"] });
 

@@ -54,10 +54,10 @@ export class Schemas {
     if (known !== undefined) return known;
     // Hundreds of operations refer to the same few schemas of errors.
     const text = JSON.stringify(schema);
-    const made = this.#byText.get(text) ?? this.#ajv.compile(absolute(schema) as object);
-    this.#byText.set(text, made);
-    this.#compiled.set(schema, made);
-    return made;
+    const validator = this.#byText.get(text) ?? this.#ajv.compile(absolute(schema) as object);
+    this.#byText.set(text, validator);
+    this.#compiled.set(schema, validator);
+    return validator;
   }
 }
 

@@ -1,6 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
-import { shown } from "./call/shown.js";
-import type { Shown } from "./call/shown.js";
+import { detailViews } from "./call/detail-view.js";
+import type { DetailView } from "./call/detail-view.js";
 import { readCallsSearch } from "./calls/calls-search.js";
 import type { CallsSearch } from "./calls/calls-search.js";
 import { readCallsView } from "./calls/calls-view.js";
@@ -56,8 +56,8 @@ const calls = createRoute({
   component: lazyRouteComponent(() => import("./calls/calls-screen.js"), "CallsScreen"),
 });
 
-function showOf(given: unknown): { show?: Shown; find?: string } {
-  const show = shown.find((known) => known === given);
+function showOf(given: unknown): { show?: DetailView; find?: string } {
+  const show = detailViews.find((known) => known === given);
   return show === undefined ? {} : { show };
 }
 const call = createRoute({
@@ -65,7 +65,7 @@ const call = createRoute({
   path: "/$entity/$project/calls/$callId",
   validateSearch: (
     given: Record<string, unknown>,
-  ): CallsSearch & { span?: string; show?: Shown; find?: string } & Pick<CallsView, "act"> => ({
+  ): CallsSearch & { span?: string; show?: DetailView; find?: string } & Pick<CallsView, "act"> => ({
     ...readCallsSearch(given),
     ...(typeof given["span"] === "string" && { span: given["span"] }),
     ...showOf(given["show"]),

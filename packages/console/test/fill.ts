@@ -26,9 +26,9 @@ type Client = ReturnType<typeof createTracingClient>;
 /** Writes about `count` calls into a project, newest last: traces of agents, some that failed, one that runs. */
 export async function fill(client: Client, projectId: string, count = 600, now = Date.now()): Promise<void> {
   const batch: Parameters<Client["callStartBatch"]>[0]["batch"] = [];
-  let made = 0;
+  let createdCalls = 0;
   const add = (call: NewCall): string => {
-    const id = `call-${String(made++).padStart(6, "0")}`;
+    const id = `call-${String(createdCalls++).padStart(6, "0")}`;
     const { name, parent, trace, start, ms, inputs, output, exception, kind, usage } = call;
     const at = (time: number) => new Date(time).toISOString();
     const attributes = { weave: { kind }, deployment: "eu-1" };

@@ -72,9 +72,9 @@ export function openProjects(database: Database, now: () => bigint): Projects {
         "INSERT INTO projects (id, entity, name, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (entity, name) DO NOTHING",
         [randomUUID(), entity, name, now()],
       );
-      const made = await get(entity, name);
-      if (made === undefined) throw new Error(`the project ${entity}/${name} vanished while it was made`);
-      return made;
+      const created = await get(entity, name);
+      if (created === undefined) throw new Error(`the project ${entity}/${name} vanished while it was made`);
+      return created;
     },
     get,
     async byId(id) {

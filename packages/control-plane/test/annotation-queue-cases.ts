@@ -59,7 +59,7 @@ export function annotationQueueCases(backEnd: string, make: () => Promise<string
     test("a queue is read, changed and deleted in its own project, and is in no other", async () => {
       const { first, clock } = await open();
       const queues = first.annotationQueues;
-      const made = {
+      const created = {
         id: randomUUID(),
         project_id: project,
         name: "Zoë's % answers",
@@ -67,23 +67,23 @@ export function annotationQueueCases(backEnd: string, make: () => Promise<string
         scorer_refs: ["weave:///acme/demo/object/spec:latest", "nul\0"],
         created_by: "ann",
       };
-      await queues.create(made);
-      const queue = { ...made, created_at: clock.now, updated_at: clock.now, deleted_at: null };
-      expect(await queues.get(project, made.id)).toEqual(queue);
-      expect(await queues.isLive(project, made.id)).toBe(true);
-      await queues.create({ ...made, name: "made again" });
+      await queues.create(created);
+      const queue = { ...created, created_at: clock.now, updated_at: clock.now, deleted_at: null };
+      expect(await queues.get(project, created.id)).toEqual(queue);
+      expect(await queues.isLive(project, created.id)).toBe(true);
+      await queues.create({ ...created, name: "made again" });
       expect(await queues.query({ project_id: project })).toEqual([queue]);
 
       clock.now += 5n;
-      expect(await queues.update(project, made.id, {})).toEqual({ ...queue, updated_at: clock.now });
+      expect(await queues.update(project, created.id, {})).toEqual({ ...queue, updated_at: clock.now });
       const changed = { name: "other", description: "", scorer_refs: [] };
-      expect(await queues.update(project, made.id, changed)).toMatchObject(changed);
+      expect(await queues.update(project, created.id, changed)).toMatchObject(changed);
 
-      expect(await queues.isLive(rival, made.id)).toBe(false);
+      expect(await queues.isLive(rival, created.id)).toBe(false);
       expect(await queues.query({ project_id: rival })).toEqual([]);
       const missing = { code: "not_found" };
       for (const [projectId, id] of [
-        [rival, made.id],
+        [rival, created.id],
         [project, "no such queue"],
         [project, "nul\0"],
       ] as const) {
@@ -99,12 +99,12 @@ export function annotationQueueCases(backEnd: string, make: () => Promise<string
       }
 
       clock.now += 5n;
-      expect(await queues.delete(project, made.id)).toMatchObject({ deleted_at: clock.now, updated_at: clock.now });
-      expect(await queues.isLive(project, made.id)).toBe(false);
+      expect(await queues.delete(project, created.id)).toMatchObject({ deleted_at: clock.now, updated_at: clock.now });
+      expect(await queues.isLive(project, created.id)).toBe(false);
       expect(await queues.query({ project_id: project })).toEqual([]);
       const deleted = { code: "not_found", details: { deleted_at: "2026-04-10T09:00:00.000Z" } };
-      await expect(queues.get(project, made.id)).rejects.toMatchObject(deleted);
-      await expect(queues.delete(project, made.id)).rejects.toMatchObject(deleted);
+      await expect(queues.get(project, created.id)).rejects.toMatchObject(deleted);
+      await expect(queues.delete(project, created.id)).rejects.toMatchObject(deleted);
     });
 
     test("queues are found by a part of their name, in the order asked for, in pages", async () => {

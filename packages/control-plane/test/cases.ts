@@ -102,9 +102,9 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
     test("secrets differ, and keys of one name belong to one user", async () => {
       const plane = await fresh();
       const request = { user_name: "ana", entity: "acme", role: "write" } as const;
-      const made = await Promise.all(Array.from({ length: 5 }, async () => await plane.keys.create(request)));
-      expect(new Set(made.map(({ secret }) => secret)).size).toBe(5);
-      expect(new Set(made.map(({ key }) => key.user_id)).size).toBe(1);
+      const created = await Promise.all(Array.from({ length: 5 }, async () => await plane.keys.create(request)));
+      expect(new Set(created.map(({ secret }) => secret)).size).toBe(5);
+      expect(new Set(created.map(({ key }) => key.user_id)).size).toBe(1);
       expect(await plane.users.list()).toMatchObject([{ name: "ana" }]);
     });
 
@@ -244,10 +244,10 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
     test("a project is made once, however many writers come first", async () => {
       const url = await make();
       const planes = await Promise.all([open({ url }), open({ url })]);
-      const made = await Promise.all(
+      const created = await Promise.all(
         Array.from({ length: 20 }, async (_, i) => await planes[i % 2]?.projects.ensure("acme", "demo")),
       );
-      expect(new Set(made.map((project) => project?.id)).size).toBe(1);
+      expect(new Set(created.map((project) => project?.id)).size).toBe(1);
       expect(await planes[0].projects.list()).toHaveLength(1);
     });
 

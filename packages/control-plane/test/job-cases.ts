@@ -200,8 +200,8 @@ export function jobCases(backEnd: string, make: () => Promise<string>): void {
     test("jobs of a key that is revoked are ended with the reason, and it adds no more", async () => {
       const { jobs, planes, clock } = await open();
       const keys = planes[0]?.keys;
-      const made = await keys?.create({ user_name: "ann", entity: "acme", role: "write" });
-      const key = made?.key.id ?? "";
+      const created = await keys?.create({ user_name: "ann", entity: "acme", role: "write" });
+      const key = created?.key.id ?? "";
       await addOf(jobs, key, "p", 2);
       await jobs.add({ id: "serial", project_id: project, kind: "evaluate", payload: "{}", serial_key: "m" });
       const addedBy = { key_id: key, entity: "acme" };

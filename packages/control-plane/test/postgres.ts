@@ -6,7 +6,7 @@ export const postgresUrl = process.env["HEDDLE_TEST_POSTGRES_URL"];
 
 /** Makes empty databases on a server and drops them in the end. */
 export function postgresDatabases(server: string) {
-  const made: string[] = [];
+  const databases: string[] = [];
   const admin = async (sql: string) => {
     const client = new Client({ connectionString: server });
     await client.connect();
@@ -18,13 +18,13 @@ export function postgresDatabases(server: string) {
     async make(): Promise<string> {
       const name = `heddle_${randomUUID().replaceAll("-", "")}`;
       await admin(`CREATE DATABASE ${name}`);
-      made.push(name);
+      databases.push(name);
       const url = new URL(server);
       url.pathname = `/${name}`;
       return url.href;
     },
     async drop(): Promise<void> {
-      for (const name of made.splice(0)) await admin(`DROP DATABASE ${name} WITH (FORCE)`);
+      for (const name of databases.splice(0)) await admin(`DROP DATABASE ${name} WITH (FORCE)`);
     },
   };
 }

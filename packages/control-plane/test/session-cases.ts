@@ -74,12 +74,12 @@ export function sessionCases(backEnd: string, make: () => Promise<string>): void
 
     test("are a hundred of a key, of which the oldest end", async () => {
       const { clock, plane, caller } = await clocked();
-      const made = [];
+      const created = [];
       for (let index = 0; index < 102; index++) {
         clock.time += 1n;
-        made.push(await plane.sessions.create(caller));
+        created.push(await plane.sessions.create(caller));
       }
-      const statuses = await Promise.all(made.map(async (session) => await statusOf(plane, session)));
+      const statuses = await Promise.all(created.map(async (session) => await statusOf(plane, session)));
       expect(statuses.map((status) => status === "valid").lastIndexOf(false)).toBe(1);
       expect(await plane.sessions.endAll(caller.key_id)).toBe(100);
     });

@@ -75,15 +75,15 @@ export function trainingJobCases(backEnd: string, make: () => Promise<string>): 
     test("equal requests make one job while it waits or runs, also when they are sent at the same time", async () => {
       const { planes, plane, jobs, model } = await open(2);
       const request = { request_digest: "same" };
-      const made = await Promise.all(
+      const createdJobs = await Promise.all(
         Array.from(
           { length: 10 },
           async (_, n) => await (planes[n % 2] ?? plane).trainingJobs.create(newJob(model, request)),
         ),
       );
-      expect(new Set(made.map(({ job }) => job.id)).size).toBe(1);
-      expect(made.filter(({ created }) => created)).toHaveLength(1);
-      const [first] = made;
+      expect(new Set(createdJobs.map(({ job }) => job.id)).size).toBe(1);
+      expect(createdJobs.filter(({ created }) => created)).toHaveLength(1);
+      const [first] = createdJobs;
       if (first === undefined) throw new Error("no job");
       await jobs.start(first.job.id);
       expect((await jobs.create(newJob(model, request))).job.id).toBe(first.job.id);

@@ -74,8 +74,8 @@ export function trainingModelCases(backEnd: string, make: () => Promise<string>)
     test("a checkpoint is found by the artifact version with its weights", async () => {
       const { models } = await open();
       const { model } = await create(models);
-      const { artifact_version, ...made } = await add(models, model);
-      expect(await models.checkpoints.ofArtifact(model.id, artifact_version ?? "")).toMatchObject(made);
+      const { artifact_version, ...checkpoint } = await add(models, model);
+      expect(await models.checkpoints.ofArtifact(model.id, artifact_version ?? "")).toMatchObject(checkpoint);
       expect(await models.checkpoints.ofArtifact(missing, artifact_version ?? "")).toBeUndefined();
       expect(await models.checkpoints.ofArtifact(model.id, missing)).toBeUndefined();
     });
@@ -123,16 +123,16 @@ export function trainingModelCases(backEnd: string, make: () => Promise<string>)
 
     test("the models of a project are listed in pages, in the order of their creation", async () => {
       const { models } = await open();
-      const made: string[] = [];
-      for (const name of ["c", "a", "b"]) made.push((await create(models, name)).model.id);
+      const createdIds: string[] = [];
+      for (const name of ["c", "a", "b"]) createdIds.push((await create(models, name)).model.id);
       await create(models, "elsewhere", { project_id: "acme/other" });
       const first = await models.list(project, { limit: 2 });
       expect(first.models.map(({ name }) => name)).toEqual(["c", "a"]);
       expect(first.has_more).toBe(true);
-      const second = await models.list(project, { limit: 2, after: made[1] });
+      const second = await models.list(project, { limit: 2, after: createdIds[1] });
       expect([second.models.map(({ name }) => name), second.has_more]).toEqual([["b"], false]);
-      await models.delete(made[1] ?? "");
-      expect((await models.list(project, { limit: 2, after: made[1] })).models).toEqual(second.models);
+      await models.delete(createdIds[1] ?? "");
+      expect((await models.list(project, { limit: 2, after: createdIds[1] })).models).toEqual(second.models);
       const { model: elsewhere } = await create(models, "elsewhere", { project_id: "acme/third" });
       for (const after of [missing, "\0", elsewhere.id]) {
         const page = models.list(project, { limit: 2, after });

@@ -87,7 +87,7 @@ async function showLines(response: Response, output: Element, progress: (lines: 
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   if (reader === undefined) return "";
   let rest = "";
-  let shown = 0;
+  let shownBytes = 0;
   let count = 0;
   for (;;) {
     const { done, value = "" } = await reader.read();
@@ -98,11 +98,11 @@ async function showLines(response: Response, output: Element, progress: (lines: 
       count += complete.length;
       const text = `${complete.join("\n")}\n`;
       output.append(text);
-      shown += text.length;
+      shownBytes += text.length;
       progress(count);
     }
     if (done) return `${count} lines, `;
-    if (shown > maxShown) {
+    if (shownBytes > maxShown) {
       await reader.cancel();
       return `the first ${count} lines, `;
     }

@@ -64,7 +64,8 @@ export async function syncDirectory(path: string): Promise<void> {
 export async function makeDurableDirectory(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true });
   if (first === undefined) return;
-  for (let made = path; made.length >= first.length; made = dirname(made)) await syncDirectory(dirname(made));
+  for (let created = path; created.length >= first.length; created = dirname(created))
+    await syncDirectory(dirname(created));
 }
 
 /** Returns the size and SHA-256 of a file, which is read in chunks. */

@@ -188,9 +188,9 @@ describe("several at once", () => {
     expect(isRunning(pid)).toBe(false);
     await expect(second.logprobs(sequences(1, 8))).rejects.toMatchObject({ code: "aborted" });
     const third = new AbortController();
-    const opening = open.engine.openTrainer({ weights: tiny, seed: 1 }, third.signal);
+    const opened = open.engine.openTrainer({ weights: tiny, seed: 1 }, third.signal);
     third.abort();
-    await expect(opening).rejects.toMatchObject({ code: "aborted" });
+    await expect(opened).rejects.toMatchObject({ code: "aborted" });
   });
 
   it("requests that are made together are bitwise reproducible", async () => {

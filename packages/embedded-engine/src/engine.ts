@@ -115,14 +115,14 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
     const requested = { ...spec, adapter: spec.adapter ?? fallback };
     const adapter = described.adapter ?? requested.adapter;
     requireTrainingMemory(config, adapter, resources.trainerBytes);
-    const opening = {
+    const trainerOptions = {
       models: settings.models,
       spec: requested,
       memoryBytes: resources.trainerBytes,
       threads,
     };
-    const start = (signal: AbortSignal) => openTrainerProcess(processOptions(base.parameters), opening, signal);
-    return { opening, adapter, start };
+    const start = (signal: AbortSignal) => openTrainerProcess(processOptions(base.parameters), trainerOptions, signal);
+    return { trainerOptions, adapter, start };
   }
 
   async function usableModels(): Promise<{ models: BaseModelInfo[]; problems: BaseModelProblem[] }> {

@@ -9,11 +9,11 @@ export const fixtures = fileURLToPath(new URL("../fixtures/", import.meta.url));
 
 /** Returns a function that creates empty directories, which are removed after the tests of the file. */
 export function scratchDirectories(): () => Promise<string> {
-  const made: string[] = [];
-  afterAll(() => Promise.all(made.map((directory) => rm(directory, { recursive: true, force: true }))));
+  const directories: string[] = [];
+  afterAll(() => Promise.all(directories.map((directory) => rm(directory, { recursive: true, force: true }))));
   return async () => {
     const directory = await mkdtemp(join(tmpdir(), "heddle-weights-"));
-    made.push(directory);
+    directories.push(directory);
     return directory;
   };
 }

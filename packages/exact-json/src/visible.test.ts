@@ -10,7 +10,7 @@ test("what cannot be seen has its code, and other text is as it was", () => {
 
 test("JSON keeps its value and every digit, in one line without anything hidden", () => {
   const text = '{\n\t"a\u202E": "\u007F\u009B31m \u{E0041} \\u001b",\r\n "n": 107505301260286111.0 }';
-  const shown = visibleJson(text);
-  expect(shown).toBe('{ "a\\u202e": "\\u007f\\u009b31m \\udb40\\udc41 \\u001b",  "n": 107505301260286111.0 }');
-  expect(JSON.parse(shown)).toEqual(JSON.parse(text));
+  const escaped = visibleJson(text);
+  expect(escaped).toBe('{ "a\\u202e": "\\u007f\\u009b31m \\udb40\\udc41 \\u001b",  "n": 107505301260286111.0 }');
+  expect(JSON.parse(escaped)).toEqual(JSON.parse(text));
 });

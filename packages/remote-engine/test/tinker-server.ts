@@ -153,8 +153,8 @@ export class TinkerServer {
     const requestId = this.#accept(() => {
       if (this.models.size >= slots) throw new Refusal(400, `Maximum number of LoRA adapters (${slots + 1}) reached`);
       this.models.set(id, new BigramModel(this.#options.vocabulary, this.#options.gradientScale));
-      const made = { rank: lora.rank, alpha, train_attn: true, train_mlp: true, train_unembed: false };
-      return { model_id: id, base_model: base, lora_config: made };
+      const stored = { rank: lora.rank, alpha, train_attn: true, train_mlp: true, train_unembed: false };
+      return { model_id: id, base_model: base, lora_config: stored };
     });
     return { model_id: id, base_model: base, lora_config: lora, status: "created", request_id: requestId };
   }

@@ -27,9 +27,9 @@ for (let index = 0; index < rounds; index++) {
 const median = (list: number[] = []) => list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)] ?? NaN;
 const base = median(costs.get("bare"));
 for (const [kind, list] of costs) {
-  const shown = list.map((cost) => cost.toFixed(0)).join(" ");
+  const costs = list.map((cost) => cost.toFixed(0)).join(" ");
   console.log(
-    `${kind.padEnd(7)} ${median(list).toFixed(1)} µs CPU per request, ${(median(list) / base).toFixed(2)} of bare   (${shown})`,
+    `${kind.padEnd(7)} ${median(list).toFixed(1)} µs CPU per request, ${(median(list) / base).toFixed(2)} of bare   (${costs})`,
   );
 }
 for (const { child } of servers) child.disconnect();

@@ -3,15 +3,15 @@ import { expect, test } from "vitest";
 import { withSignal } from "./lazy-signal.js";
 
 test("the signal is created at its first access, and is copied when the request is spread", () => {
-  let made = 0;
+  let createdSignals = 0;
   const { signal } = new AbortController();
   const request = withSignal({ method: "GET" }, () => {
-    made++;
+    createdSignals++;
     return signal;
   });
-  expect(made).toBe(0);
+  expect(createdSignals).toBe(0);
   expect({ ...request, target: "/" }).toMatchObject({ method: "GET", target: "/", signal });
-  expect(made).toBe(1);
+  expect(createdSignals).toBe(1);
 });
 
 test("a request has no accessor of its own: with one it would outlive its response", () => {

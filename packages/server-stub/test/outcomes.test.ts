@@ -187,10 +187,10 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
 
   describe("credentials", () => {
     const asked = async (headers: Record<string, string>) => {
-      let shown: Credentials | undefined;
-      const authenticate = (credentials: Credentials) => void (shown = credentials);
+      let received: Credentials | undefined;
+      const authenticate = (credentials: Credentials) => void (received = credentials);
       await send(create, "/books", post(bookText, headers), { authenticate });
-      return shown;
+      return received;
     };
 
     test("are taken from Basic with any user, Bearer, or wandb-api-key", async () => {

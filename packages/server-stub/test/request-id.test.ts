@@ -32,9 +32,9 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
     await drive(libraryServer(handlers), async (send) => {
       const given = await send(path, { ...init, headers: { "X-Request-Id": "rollout-7/a:b" } });
       expect([given.status, given.headers.get("x-request-id")]).toEqual([status, "rollout-7/a:b"]);
-      const made = await send(path, init);
-      expect([made.status, made.headers.get("x-request-id")]).toEqual([status, expect.stringMatching(uuid)]);
-      await Promise.all([given.text(), made.text()]);
+      const answered = await send(path, init);
+      expect([answered.status, answered.headers.get("x-request-id")]).toEqual([status, expect.stringMatching(uuid)]);
+      await Promise.all([given.text(), answered.text()]);
     });
   });
 

@@ -178,19 +178,19 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
   });
 
   test("a slow reader holds the producer back", async () => {
-    let made = 0;
+    let produced = 0;
     async function* rows() {
-      for (; made < 800; made++) yield { ...row("a"), title: "x".repeat(25_000) };
+      for (; produced < 800; produced++) yield { ...row("a"), title: "x".repeat(25_000) };
     }
     await drive(stream(rows), async (send) => {
       const response = await send("/books/stream", post);
       const reader = response.body?.getReader();
       await reader?.read();
       await setTimeout(100);
-      expect(made).toBeLessThan(700);
+      expect(produced).toBeLessThan(700);
       let size = 0;
       for (let part = await reader?.read(); !part?.done; part = await reader?.read()) size += part?.value.length ?? 0;
-      expect(made).toBe(800);
+      expect(produced).toBe(800);
       expect(size).toBeGreaterThan(19_000_000);
     });
   });

@@ -38,14 +38,14 @@ process.exit(0);
 
 /** Some thousand calls by the API, which the engine multiplies, each a second before the other. */
 async function fill(): Promise<void> {
-  const made = Math.min(callCount, 5000);
-  await sendAll(service, completeRequests(project, Math.ceil(made / 50), 50), 4);
-  const copies = Math.floor(callCount / made) - 1;
+  const createdCalls = Math.min(callCount, 5000);
+  await sendAll(service, completeRequests(project, Math.ceil(createdCalls / 50), 50), 4);
+  const copies = Math.floor(callCount / createdCalls) - 1;
   for (let copy = 1; copy <= copies; copy++) {
-    const changed = `concat(id, '-${copy}') AS id, started_at - ${copy * made} AS started_at, version - ${copy} AS version,
+    const changed = `concat(id, '-${copy}') AS id, started_at - ${copy * createdCalls} AS started_at, version - ${copy} AS version,
       1000 * (cityHash64(id) % 5000000) AS latency_us`;
     await service.engine(`INSERT INTO trace.calls SELECT * REPLACE(${changed}) FROM
-      (SELECT * FROM trace.calls WHERE project_id = '${project}' AND length(id) = 36 LIMIT ${made})`);
+      (SELECT * FROM trace.calls WHERE project_id = '${project}' AND length(id) = 36 LIMIT ${createdCalls})`);
   }
 }
 
@@ -77,7 +77,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 async function measurePages(): Promise<void> {
   const { count } = await ask<{ count: number }>("/calls/query_stats", {});
   const select = ["inputs.model", "output.choices.0.message.content"];
-  const shown = { select, preview_chars: 200, limit: 100 };
+  const page = { select, preview_chars: 200, limit: 100 };
   const columns = ["inputs", "output"];
   const orders = {
     "newest first": [{ field: "started_at", direction: "desc" }],
@@ -88,14 +88,14 @@ async function measurePages(): Promise<void> {
     for (const depth of [0, Math.floor(count / 9), Math.floor(count * 0.9)]) {
       const after = depth === 0 ? undefined : await cursorAt(order, depth);
       table[`${name}, depth ${depth}`] = {
-        "by cursor, ms": await timed(() => ask("/calls/page", { ...shown, sort_by: order, after })),
+        "by cursor, ms": await timed(() => ask("/calls/page", { ...page, sort_by: order, after })),
         "by offset, ms": await timed(() => ask("/calls/query", { columns, sort_by: order, limit: 100, offset: depth })),
       };
     }
   }
   const newest = { sort_by: orders["newest first"] };
   table["total exact"] = {
-    "by cursor, ms": await timed(() => ask("/calls/page", { ...shown, ...newest, total: "exact" })),
+    "by cursor, ms": await timed(() => ask("/calls/page", { ...page, ...newest, total: "exact" })),
   };
   console.log(
     `\n${count} calls of about 2 KB; pages of 100 with two leaves, beside inputs and output of the same rows`,

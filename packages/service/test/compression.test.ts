@@ -66,16 +66,16 @@ test("the limit of responses is of what they hold, and not of what is sent", asy
 test("a response with a secret is not compressed", async () => {
   const projects = Array.from({ length: 90 }, (_, n) => `a-project-with-a-long-name-${n}`);
   const body = JSON.stringify({ user: "ann", role: "read", entity: "acme", projects });
-  const made = await send("/keys", { body, "content-type": "application/json" });
-  const { secret } = JSON.parse(made.sent) as { secret: string };
-  expect(made.sent.length).toBeGreaterThan(2048);
+  const created = await send("/keys", { body, "content-type": "application/json" });
+  const { secret } = JSON.parse(created.sent) as { secret: string };
+  expect(created.sent.length).toBeGreaterThan(2048);
   const logIn = await send("/sessions", {
     body: JSON.stringify({ api_key: secret }),
     "content-type": "application/json",
     authorization: "",
   });
   expect(logIn.sent.length).toBeGreaterThan(2048);
-  for (const { response } of [made, logIn]) {
+  for (const { response } of [created, logIn]) {
     expect(response.headers["content-encoding"]).toBeUndefined();
     expect(response.headers["cache-control"]).toBe("no-store, no-transform");
   }

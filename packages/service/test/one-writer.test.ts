@@ -13,7 +13,7 @@ import type { Child } from "./faults/heddle-process.js";
 
 /** Long enough for a process that waits for its turn on a busy machine, and much shorter than a service's 12 s. */
 const leaseMs = 3000;
-const patience = { timeout: 20_000, interval: 100 };
+const polling = { timeout: 20_000, interval: 100 };
 
 const root = mkdtempSync(join(tmpdir(), "heddle-writers-"));
 const databases = postgresUrl === undefined ? undefined : postgresDatabases(postgresUrl);
@@ -100,9 +100,9 @@ describe.each(ends)("services that share a control plane on %s", { timeout: 60_0
 
   test("a writer whose control plane does not respond rejects writes, and accepts them when it responds again", async () => {
     await whileUnreachable(async () => {
-      await expect.poll(() => write(writer.url, "two"), patience).toBe(503);
+      await expect.poll(() => write(writer.url, "two"), polling).toBe(503);
     });
-    await expect.poll(() => write(writer.url, "two"), patience).toBe(200);
+    await expect.poll(() => write(writer.url, "two"), polling).toBe(200);
     stored.push("two");
   });
 

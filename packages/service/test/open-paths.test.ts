@@ -67,8 +67,8 @@ test("the guide lists every path that needs no key: run with -u to write it", as
   const [from, to] = [guide.indexOf(begin) + begin.length, guide.indexOf(end)];
   expect(to).toBeGreaterThanOrEqual(from);
   const rows = openPaths.map(({ methods, paths, gives }) => {
-    const shown = paths.map((each) => `\`${each.replaceAll("*}", "}")}\``).join(", ");
-    return `| ${methods.join(", ")} ${shown} | ${gives} |`;
+    const cell = paths.map((each) => `\`${each.replaceAll("*}", "}")}\``).join(", ");
+    return `| ${methods.join(", ")} ${cell} | ${gives} |`;
   });
   const table = ["| Path | What it is for |", "| --- | --- |", ...rows].join("\n");
   await expect(`${guide.slice(0, from)}\n${table}\n\n${guide.slice(to)}`).toMatchFileSnapshot(path);

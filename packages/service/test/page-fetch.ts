@@ -32,10 +32,10 @@ export function pageFetch(origin: string): (request: Request) => Promise<Respons
     const response = await fetch(request);
     checkShared(response, origin);
     const exposed = listOf(response, "access-control-expose-headers");
-    const shown = [...response.headers].filter(
+    const readable = [...response.headers].filter(
       ([name]) => readableHeaders.has(name) || exposed.includes("*") || exposed.includes(name),
     );
-    return new Response(response.body, { status: response.status, headers: shown });
+    return new Response(response.body, { status: response.status, headers: readable });
   };
 }
 

@@ -110,9 +110,9 @@ test("keys are made, listed and revoked beside the running service", async () =>
     return lines.join("\n");
   };
   const url = /listening on\s+(\S+)/.exec(banner)?.[1] ?? "";
-  const made = await keys("create", "--user", "ann", "--entity", "team", "--role", "read", "--project", "p");
-  const secret = /secret {2}(\S{40})/.exec(made)?.[1] ?? "";
-  const id = /id {6}(\S+)/.exec(made)?.[1] ?? "";
+  const created = await keys("create", "--user", "ann", "--entity", "team", "--role", "read", "--project", "p");
+  const secret = /secret {2}(\S{40})/.exec(created)?.[1] ?? "";
+  const id = /id {6}(\S+)/.exec(created)?.[1] ?? "";
   const read = async (projectId: string) => {
     const body = JSON.stringify({ project_id: projectId, id: "x" });
     return (await fetch(`${url}/call/read`, { method: "POST", body, headers: { authorization: `Bearer ${secret}` } }))

@@ -93,7 +93,7 @@ export async function openTestService(
   });
   const store = cancelWithCalls(opened, jobs);
   const checkpointDirectories = openCheckpointDirectories({ config, control, blobs, training });
-  const opening = {
+  const parts = {
     config,
     control,
     store,
@@ -105,9 +105,9 @@ export async function openTestService(
     jobs,
     version: "1.2.3",
   };
-  const completions = openCompletions(opening);
-  const projectDeletion = new ProjectDeletion(opening, (error) => unexpected.push(error));
-  const services: Services = { ...opening, completions, projectDeletion };
+  const completions = openCompletions(parts);
+  const projectDeletion = new ProjectDeletion(parts, (error) => unexpected.push(error));
+  const services: Services = { ...parts, completions, projectDeletion };
   jobs.start(jobKinds(services, (error) => unexpected.push(error)));
   const webhooks = new WebhookSender(services, (error) => unexpected.push(error));
   const storeEvents = new StoreEvents({ ...services, everyMs: 20 }, (error) => unexpected.push(error));

@@ -35,7 +35,7 @@ const store = await openTraceStore({ client, database: databaseName, controlPlan
 const engine = connectEngine(client, databaseName);
 
 /** A call that was ingested; the others are made by the engine. */
-let made = 0;
+let written = 0;
 let remembered = "";
 await fill();
 const table: Record<string, Record<string, number | string>> = {};
@@ -244,9 +244,9 @@ function recorded(inner: Engine): Engine {
   const record = (kind: "rows" | "stream", source: StatementSource, options?: StatementOptions) => {
     const fresh = { ...options, settings: { ...options?.settings, ...freshCalls } };
     const statement = () => {
-      const made = typeof source === "function" ? source() : source;
-      sent.push({ statement: made, options: fresh, kind });
-      return made;
+      const resolved = typeof source === "function" ? source() : source;
+      sent.push({ statement: resolved, options: fresh, kind });
+      return resolved;
     };
     return [statement, fresh] as const;
   };
@@ -264,7 +264,7 @@ async function fill(): Promise<void> {
     await engine.command({ sql: rowsOf(from, Math.min(block, callCount - from)) });
   }
   const call = (id: string, note: string): CallPart[] => {
-    const startedAt = BigInt(Date.now()) * 1000n - BigInt(made++ % 301) * 1700n;
+    const startedAt = BigInt(Date.now()) * 1000n - BigInt(written++ % 301) * 1700n;
     const start = {
       project_id: benchProject,
       id,

@@ -8,7 +8,7 @@ import { watchDirectories } from "./watch-directories.js";
 
 const root = resolve(import.meta.dirname, "../../..");
 
-const patience = { timeout: 120_000, interval: 100 };
+const polling = { timeout: 120_000, interval: 100 };
 
 test("while the spec is watched, a new property is in types, validators and plan, and a mistake is named", async () => {
   const repository = mkdtempSync(join(tmpdir(), "heddle-dev-"));
@@ -31,7 +31,7 @@ test("while the spec is watched, a new property is in types, validators and plan
     await watching;
     rmSync(repository, { recursive: true });
   });
-  await vi.waitFor(() => expect(findings).toEqual([]), patience);
+  await vi.waitFor(() => expect(findings).toEqual([]), polling);
   const checksBefore = compiled.size;
 
   const file = join(repository, "spec/tracing/schemas/cost.yaml");
@@ -44,16 +44,16 @@ test("while the spec is watched, a new property is in types, validators and plan
     expect(generated("server-stub/src/generated/tracing.requests.ts")).toContain("new_property?: number;");
     expect(generated("server-stub/src/generated/validators/tracing/costs.js")).toContain("new_property");
     expect(generated("conformance/src/generated/tracing.js")).toContain("new_property");
-  }, patience);
+  }, polling);
   // The other groups were not compiled again.
-  await vi.waitFor(() => expect(compiled.size).toBeGreaterThan(checksBefore), patience);
+  await vi.waitFor(() => expect(compiled.size).toBeGreaterThan(checksBefore), polling);
   expect(compiled.size).toBeLessThan(checksBefore + 5);
 
   findings = undefined;
   writeFileSync(file, source.replace("type: object", "type: objekt"));
   await vi.waitFor(
     () => expect(findings).toEqual([expect.objectContaining({ file: "tracing/schemas/cost.yaml" })]),
-    patience,
+    polling,
   );
   expect(errors).toEqual([]);
 }, 240_000);

@@ -103,9 +103,9 @@ function menuHtml({ menu }: Section, path: string): string {
 
 /** The headings of a page as links: a list beside the text for wide windows, one that opens for others. */
 function contentsHtml(headings: readonly Heading[], tag: "nav" | "details"): string {
-  const shown = headings.filter(({ depth }) => depth === 2 || depth === 3);
-  if (shown.length < 2) return "";
-  const items = shown.map(
+  const listed = headings.filter(({ depth }) => depth === 2 || depth === 3);
+  if (listed.length < 2) return "";
+  const items = listed.map(
     ({ depth, id, text }) => `<li class="depth-${depth}"><a href="#${id}">${escapeHtml(text)}</a></li>`,
   );
   const list = `<ul>\n${items.join("\n")}\n</ul>`;

@@ -26,9 +26,9 @@ const models = new Map<string, Promise<ChatTemplate>>();
 for (const line of lines) {
   const expected = JSON.parse(line) as Line;
   const known = models.get(expected.file);
-  const opening = known ?? open(expected.file);
-  models.set(expected.file, opening);
-  const actual = await rendering(await opening, JSON.parse(expected.request));
+  const opened = known ?? open(expected.file);
+  models.set(expected.file, opened);
+  const actual = await rendering(await opened, JSON.parse(expected.request));
   const outcome = compare(expected, actual);
   counts[outcome]++;
   if (outcome === "same" || outcome === "bothRefuse") continue;

@@ -12,9 +12,9 @@ export function templateGlobals(budget: Budget, now: Date): [string, Value][] {
   const functions: Record<string, (args: Arguments) => Value> = {
     range: ({ positional }) => range(positional, budget),
     namespace: (args) => {
-      const made = new Namespace();
-      for (const [key, value] of entriesOf(args, budget)) setAttribute(made, textArgument("namespace", key), value);
-      return made;
+      const created = new Namespace();
+      for (const [key, value] of entriesOf(args, budget)) setAttribute(created, textArgument("namespace", key), value);
+      return created;
     },
     dict: (args) => new Map(entriesOf(args, budget)),
     strftime_now: (args) => {

@@ -139,7 +139,7 @@ interface Bounds {
 /** Evaluates `object[start:stop:step]`. */
 export function sliceOf(object: Value, bounds: Bounds, budget: Budget): Value {
   if (typeof object === "string") {
-    // Every character is copied several times where they are no UTF-16 units, or not adjacent.
+    // Every character is copied several times where they are not UTF-16 units, or not adjacent.
     const adjacent = bounds.step === undefined || bounds.step === null || bounds.step === 1;
     const isSimple = adjacent && !hasSurrogates(object);
     budget.read(object.length, isSimple ? 1 : 32);

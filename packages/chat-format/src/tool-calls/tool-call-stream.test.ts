@@ -44,7 +44,7 @@ const cases: [string, string, string, [name: string, given: string][]][] = [
   ],
   ["arguments that are a number", '<tool_call>{"name":"f","arguments": 12 }</tool_call>', "", [["f", "12"]]],
   [
-    "arguments that are no JSON",
+    "arguments that are not JSON",
     '<tool_call>{"name":"f","arguments":{a: 1, \'b\'}}</tool_call>',
     "",
     [["f", "{a: 1, 'b'}"]],

@@ -39,9 +39,9 @@ function tellDropped(): void {
 
 /** Takes an item of `POST /call/upsert_batch`; false if too much waits for a service that is slow or away. */
 export function send(item: string, isEnd: boolean): boolean {
-  const room = isEnd ? 2 : 1;
+  const allowance = isEnd ? 2 : 1;
   const record = encoder.encode(item);
-  if (bytes + record.length > maxWaiting.bytes * room || waiting.length >= maxWaiting.records * room) {
+  if (bytes + record.length > maxWaiting.bytes * allowance || waiting.length >= maxWaiting.records * allowance) {
     drop(1);
     return false;
   }

@@ -20,7 +20,7 @@ export interface Span {
   fail: (error: unknown) => void;
 }
 
-/** Longest name of an operation that is no ref. */
+/** Longest name of an operation that is not a ref. */
 const maxName = 128;
 
 /** Starts a call. Neither this nor what it returns throws. */

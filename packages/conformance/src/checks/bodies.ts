@@ -6,7 +6,7 @@ import { checkError, checkResponse } from "../response-check.js";
 import type { Fixture } from "../fixture.js";
 import type { Case } from "./check.js";
 
-/** Bodies that are no JSON are refused with the reason, and compressed ones are read. */
+/** Bodies that are not JSON are refused with the reason, and compressed ones are read. */
 export function bodyCases(operation: Operation, fixture: Fixture): Case[] {
   const { body, schemas } = operation;
   if (body?.kind !== "json" || body.streamed) return [];

@@ -26,12 +26,12 @@ export function freeJsonCases(operation: Operation, fixture: Fixture): Case[] {
     name: `exact time of ${pointer.slice(1)}`,
     run: async () => readTime(operation, fixture, pointer),
   }));
-  const texts = shownBy(operation).flatMap((shown) => {
-    const pointer = pointerOf(shown);
+  const texts = shownBy(operation).flatMap((location) => {
+    const pointer = pointerOf(location);
     const name = pointer.slice(1);
     const exactText = { name: `exact text of ${name}`, run: async () => readExact(operation, fixture, pointer) };
     // An item of a batch is refused on its own, each batch with an error of its own form.
-    if (shown.includes("/*")) return [exactText];
+    if (location.includes("/*")) return [exactText];
     const nested = {
       name: `${name} that nests too deeply`,
       run: async () => refuseNested(operation, fixture, pointer),
@@ -109,7 +109,7 @@ async function readTime(operation: Operation, fixture: Fixture, pointer: string)
 /** Pointers to the start of a call whose inputs are shown. */
 function timesBeside(operation: Operation, fixture: Fixture): string[] {
   const { body } = fixture.own.request(operation);
-  const pointers = shownBy(operation).map((shown) => pointerOf(shown).replace(/\/[^/]+$/, "/started_at"));
+  const pointers = shownBy(operation).map((shown) => pointerOf(location).replace(/\/[^/]+$/, "/started_at"));
   return [...new Set(pointers)].filter((pointer) => typeof valueAt(body, pointer) === "string");
 }
 

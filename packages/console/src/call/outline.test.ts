@@ -29,7 +29,7 @@ function outlineOf(calls: [name: string, parent: number][], missing: TraceOutlin
 const all = { closed: new Set<string>(), unfolded: new Set<string>() };
 
 /** A line for each row, indented by its depth. */
-const shown = (outline: Outline, folding: Parameters<Outline["rows"]>[0] = all) =>
+const linesOf = (outline: Outline, folding: Parameters<Outline["rows"]>[0] = all) =>
   outline.rows(folding).map((row) => {
     const name = row.kind === "missing" ? `? ${row.id}` : outline.name(row.index);
     return `${"  ".repeat(row.depth)}${name}${row.kind === "fold" ? ` ×${row.count}` : ""}`;
@@ -44,9 +44,9 @@ const nested = outlineOf([
 ]);
 
 test("children are below their parents, and closing one hides what is below it", () => {
-  expect(shown(nested)).toEqual(["agent", "  plan", "    think", "  tool", "other root"]);
-  expect(shown(nested, { ...all, closed: new Set(["c1"]) })).toEqual(["agent", "  plan", "  tool", "other root"]);
-  expect(shown(nested, { ...all, closed: new Set(["c0", "c1"]) })).toEqual(["agent", "other root"]);
+  expect(linesOf(nested)).toEqual(["agent", "  plan", "    think", "  tool", "other root"]);
+  expect(linesOf(nested, { ...all, closed: new Set(["c1"]) })).toEqual(["agent", "  plan", "  tool", "other root"]);
+  expect(linesOf(nested, { ...all, closed: new Set(["c0", "c1"]) })).toEqual(["agent", "other root"]);
 });
 
 test("children of a parent that is missing are below a row for it", () => {
@@ -60,8 +60,8 @@ test("children of a parent that is missing are below a row for it", () => {
     ],
     [{ id: "gone", first: 1, children: 2 }],
   );
-  expect(shown(outline)).toEqual(["root", "? gone", "  first", "    below", "  second", "last root"]);
-  expect(shown(outline, { ...all, closed: new Set(["gone"]) })).toEqual(["root", "? gone", "last root"]);
+  expect(linesOf(outline)).toEqual(["root", "? gone", "  first", "    below", "  second", "last root"]);
+  expect(linesOf(outline, { ...all, closed: new Set(["gone"]) })).toEqual(["root", "? gone", "last root"]);
 });
 
 const many: [string, number][] = [
@@ -72,8 +72,8 @@ const many: [string, number][] = [
 
 test("twenty neighbours of one name are one row until they are asked for", () => {
   const outline = outlineOf(many);
-  expect(shown(outline)).toEqual(["root", "  embed ×25", "  end"]);
-  const unfolded = shown(outline, { ...all, unfolded: new Set(["c1"]) });
+  expect(linesOf(outline)).toEqual(["root", "  embed ×25", "  end"]);
+  const unfolded = linesOf(outline, { ...all, unfolded: new Set(["c1"]) });
   expect(unfolded.slice(0, 3)).toEqual(["root", "  embed ×25", "    embed"]);
   expect(unfolded).toHaveLength(28);
   expect(unfolded.at(-1)).toBe("  end");

@@ -8,7 +8,7 @@ export type OutlineRow =
   /** Neighbours of one name, as one row. */
   | { kind: "fold"; index: number; depth: number; count: number; isOpen: boolean };
 
-/** A row that is no call, by what remains the same while the trace grows; a call has its id. */
+/** A row that is not a call, by what remains the same while the trace grows; a call has its id. */
 export function keyOfRow(outline: Outline, row: OutlineRow): string {
   return row.kind === "missing" ? `missing ${row.id}` : `${row.kind} ${outline.id(row.index)}`;
 }
@@ -127,9 +127,9 @@ export class Outline {
   rows({ closed, unfolded }: Folding): OutlineRow[] {
     const rows: OutlineRow[] = [];
     /** Ends of runs that are shown one by one, which are one level deeper. */
-    const shown: number[] = [];
+    const openEnds: number[] = [];
     for (let index = 0; index < this.length;) {
-      while (index >= (shown.at(-1) ?? Infinity)) shown.pop();
+      while (index >= (openEnds.at(-1) ?? Infinity)) openEnds.pop();
       const missing = this.#missing.get(index);
       if (missing !== undefined) {
         const { id, children, end } = missing;
@@ -143,16 +143,16 @@ export class Outline {
       const run = this.#runs.get(index);
       if (run !== undefined) {
         const isOpen = unfolded.has(this.id(index));
-        rows.push({ kind: "fold", index, depth: (this.depth[index] ?? 0) + shown.length, count: run.count, isOpen });
+        rows.push({ kind: "fold", index, depth: (this.depth[index] ?? 0) + openEnds.length, count: run.count, isOpen });
         if (!isOpen) {
           index = run.end;
           continue;
         }
-        shown.push(run.end);
+        openEnds.push(run.end);
       }
       const isParent = (this.data.children[index] ?? 0) > 0;
       const isOpen = isParent && !closed.has(this.id(index));
-      rows.push({ kind: "call", index, depth: (this.depth[index] ?? 0) + shown.length, isParent, isOpen });
+      rows.push({ kind: "call", index, depth: (this.depth[index] ?? 0) + openEnds.length, isParent, isOpen });
       index = isOpen ? index + 1 : (this.end[index] ?? index + 1);
     }
     return rows;
@@ -216,7 +216,7 @@ export class Outline {
     const runs = new Map<number, Run>();
     const lastBelow = new Map<number, Run>();
     for (let index = 0; index < this.length; index++) {
-      // Children of missing parents are no neighbours of those of others.
+      // Children of missing parents are not neighbours of those of others.
       if (this.#missing.has(index)) lastBelow.delete(-1);
       const parent = this.parent(index);
       const [name, end] = [this.data.name[index] ?? 0, this.end[index] ?? index + 1];

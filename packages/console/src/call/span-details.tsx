@@ -8,7 +8,7 @@ import { messagesOf } from "./conversation/messages.js";
 import { Cost } from "./cost/cost.js";
 import { Feedback } from "./feedback/feedback.js";
 import { chatRequestOf, replayAsCurl, replayAsTypeScript } from "./replay/replay.js";
-import type { Shown } from "./shown.js";
+import type { DetailView } from "./detail-view.js";
 import { spanCommands } from "./span-commands.js";
 import { JsonView } from "../json/json-view.js";
 import { Status } from "../call-parts/status.js";
@@ -26,8 +26,8 @@ import "./span-details.css";
 interface Props {
   projectId: string;
   id: string;
-  show: Shown;
-  onShow: (show: Shown) => void;
+  show: DetailView;
+  onShow: (show: DetailView) => void;
 }
 
 /** A call with everything that was recorded of it, as it was sent. */

@@ -11,7 +11,7 @@ import { keyOfRow } from "./outline.js";
 import type { Folding, OutlineRow } from "./outline.js";
 import { useGrowingTrace } from "./use-growing-trace.js";
 import { SpanDetails } from "./span-details.js";
-import type { Shown } from "./shown.js";
+import type { DetailView } from "./detail-view.js";
 import { TraceConversation } from "./conversation/trace-conversation.js";
 import { FindInTrace } from "./find-in-trace.js";
 import { TraceTree, treeRowHeight } from "./trace-tree.js";
@@ -27,8 +27,8 @@ interface Props {
   find?: string | undefined;
   /** Absent where nothing can be looked for. */
   onFind?: (text: string | undefined) => void;
-  show: Shown;
-  onShow: (show: Shown) => void;
+  show: DetailView;
+  onShow: (show: DetailView) => void;
 }
 
 /** The tree of a trace with its times, and the call under the cursor. */
@@ -37,16 +37,16 @@ export function Trace({ projectId, traceId, selected, onSelect, find, onFind, sh
   useGrowingTrace(projectId, traceId, outline);
   const session = useSession();
   const [folding, setFolding] = useState<Folding>({ closed: new Set(), unfolded: new Set() });
-  /** A row that is no call: a fold, a missing parent. */
+  /** A row that is not a call: a fold, a missing parent. */
   const [special, setSpecial] = useState<string>();
   const scroller = useRef<HTMLDivElement>(null);
   // What is selected by the address can be seen.
-  const shown = useMemo(
+  const revealed = useMemo(
     () => (outline === undefined || special !== undefined ? folding : outline.reveal(selected, folding)),
     [outline, folding, selected, special],
   );
   const found = useMemo(() => (find === undefined ? undefined : outline?.found(find)), [outline, find]);
-  const rows = useMemo(() => found?.rows ?? outline?.rows(shown) ?? [], [outline, shown, found]);
+  const rows = useMemo(() => found?.rows ?? outline?.rows(revealed) ?? [], [outline, revealed, found]);
   const findField = useRef<HTMLInputElement>(null);
   // Of a long trace, to look for a row at each key would be felt.
   const places = useMemo(
@@ -59,7 +59,7 @@ export function Trace({ projectId, traceId, selected, onSelect, find, onFind, sh
     const row = rows[Math.max(0, Math.min(rows.length - 1, at))];
     if (row === undefined || outline === undefined) return;
     // What was opened to show the call remains open.
-    setFolding(shown);
+    setFolding(revealed);
     if (row.kind === "call") {
       setSpecial(undefined);
       onSelect(outline.id(row.index));
@@ -69,12 +69,12 @@ export function Trace({ projectId, traceId, selected, onSelect, find, onFind, sh
   const selectCall = (index: number) => {
     if (index < 0 || outline === undefined) return;
     setSpecial(undefined);
-    setFolding(outline.reveal(outline.id(index), shown));
+    setFolding(outline.reveal(outline.id(index), revealed));
     onSelect(outline.id(index));
   };
   const setOpen = (row: OutlineRow, isOpen: boolean) => {
     const id = row.kind === "missing" ? row.id : (outline?.id(row.index) ?? "");
-    const [closed, unfolded] = [new Set(shown.closed), new Set(shown.unfolded)];
+    const [closed, unfolded] = [new Set(revealed.closed), new Set(revealed.unfolded)];
     if (row.kind === "fold") {
       if (isOpen) unfolded.add(id);
       else unfolded.delete(id);
@@ -134,7 +134,7 @@ export function Trace({ projectId, traceId, selected, onSelect, find, onFind, sh
               onToggle={setOpen}
               scroller={scroller}
             />
-            <TraceSummary total={outline.data.total} shown={outline.length} cycles={outline.data.cycles}>
+            <TraceSummary total={outline.data.total} loaded={outline.length} cycles={outline.data.cycles}>
               {toggleConversation !== undefined && (
                 <button className="plain" aria-pressed={show === "trace"} onClick={toggleConversation}>
                   Conversation <kbd>c</kbd>
@@ -164,16 +164,16 @@ export function Trace({ projectId, traceId, selected, onSelect, find, onFind, sh
 
 interface SummaryProps {
   total: number;
-  shown: number;
+  loaded: number;
   cycles: number;
   children: ReactNode;
 }
 
 /** What the tree is of, and what it lacks. */
-function TraceSummary({ total, shown, cycles, children }: SummaryProps) {
+function TraceSummary({ total, loaded, cycles, children }: SummaryProps) {
   return (
     <p className="trace-summary quiet">
-      {shown === total ? counted(total, "call") : `the first ${counted(shown, "call")} of ${total}`}
+      {loaded === total ? counted(total, "call") : `the first ${counted(loaded, "call")} of ${total}`}
       {cycles > 0 && <span className="is-error"> ✗ {counted(cycles, "circle")} of parents, cut at its first call</span>}
       {children}
     </p>

@@ -29,57 +29,57 @@ const ids = ({ pages }: ReturnType<typeof service>) =>
   Array.from({ length: pages.state().count }, (_, index) => pages.row(index)?.id);
 
 test("three pages ahead of the reader are read, one after another", async () => {
-  const made = service(2000);
-  made.pages.want(0, 30);
+  const opened = service(2000);
+  opened.pages.want(0, 30);
   await settled();
-  expect(made.pages.state()).toMatchObject({ count: 800, hasAfter: true, hasBefore: false, loading: false });
-  expect(ids(made)).toEqual(made.calls.slice(0, 800).map(({ id }) => id));
-  made.pages.want(500, 530);
+  expect(opened.pages.state()).toMatchObject({ count: 800, hasAfter: true, hasBefore: false, loading: false });
+  expect(ids(opened)).toEqual(opened.calls.slice(0, 800).map(({ id }) => id));
+  opened.pages.want(500, 530);
   await settled();
-  expect(made.pages.state().count).toBe(1200);
+  expect(opened.pages.state().count).toBe(1200);
 });
 
 test("from the end pages are read upwards, and what is on the page knows how far it moved", async () => {
-  const made = service(2000);
-  made.pages.want(0, 10);
+  const opened = service(2000);
+  opened.pages.want(0, 10);
   await settled();
-  await made.pages.jump("last");
-  expect(made.pages.state()).toMatchObject({ count: 200, hasAfter: false, hasBefore: true });
-  made.pages.want(0, 30);
+  await opened.pages.jump("last");
+  expect(opened.pages.state()).toMatchObject({ count: 200, hasAfter: false, hasBefore: true });
+  opened.pages.want(0, 30);
   await settled();
-  expect(made.pages.state()).toMatchObject({ hasBefore: true });
-  expect(ids(made)).toEqual(made.calls.slice(-made.pages.state().count).map(({ id }) => id));
-  expect(made.pages.state().prepended).toBe(made.pages.state().count - 200);
-  expect(made.pages.indexOf("c1")).toBe(made.pages.state().count - 1);
-  expect(made.pages.indexOf("c200")).toBe(made.pages.state().count - 200);
+  expect(opened.pages.state()).toMatchObject({ hasBefore: true });
+  expect(ids(opened)).toEqual(opened.calls.slice(-opened.pages.state().count).map(({ id }) => id));
+  expect(opened.pages.state().prepended).toBe(opened.pages.state().count - 200);
+  expect(opened.pages.indexOf("c1")).toBe(opened.pages.state().count - 1);
+  expect(opened.pages.indexOf("c200")).toBe(opened.pages.state().count - 200);
 });
 
 test("new calls are counted and wait; changed ones are replaced where they are", async () => {
-  const made = service(10);
-  made.pages.want(0, 10);
+  const opened = service(10);
+  opened.pages.want(0, 10);
   await settled();
-  made.calls.unshift({ id: "new2", seq: "3" }, { id: "new1", seq: "2" });
-  made.calls[4] = { id: "c8", seq: "4" };
-  made.calls[5] = { id: "c7", seq: "0" };
-  await made.pages.look(new AbortController().signal);
-  expect(made.pages.state()).toMatchObject({ count: 10, newer: 2, newerIsLeast: false });
-  expect([made.pages.row(2), made.pages.row(3)]).toEqual([
+  opened.calls.unshift({ id: "new2", seq: "3" }, { id: "new1", seq: "2" });
+  opened.calls[4] = { id: "c8", seq: "4" };
+  opened.calls[5] = { id: "c7", seq: "0" };
+  await opened.pages.look(new AbortController().signal);
+  expect(opened.pages.state()).toMatchObject({ count: 10, newer: 2, newerIsLeast: false });
+  expect([opened.pages.row(2), opened.pages.row(3)]).toEqual([
     { id: "c8", seq: "4" },
     { id: "c7", seq: "1" },
   ]);
-  await made.pages.jump("first");
-  expect(ids(made).slice(0, 3)).toEqual(["new2", "new1", "c10"]);
-  expect(made.pages.state().newer).toBe(0);
+  await opened.pages.jump("first");
+  expect(ids(opened).slice(0, 3)).toEqual(["new2", "new1", "c10"]);
+  expect(opened.pages.state().newer).toBe(0);
 });
 
 test("the first call of a selection that was empty is shown at once", async () => {
-  const made = service(0);
-  made.pages.want(0, 10);
+  const opened = service(0);
+  opened.pages.want(0, 10);
   await settled();
-  expect(made.pages.state()).toMatchObject({ count: 0, hasAfter: false });
-  made.calls.push({ id: "first", seq: "1" });
-  await made.pages.look(new AbortController().signal);
-  expect(ids(made)).toEqual(["first"]);
+  expect(opened.pages.state()).toMatchObject({ count: 0, hasAfter: false });
+  opened.calls.push({ id: "first", seq: "1" });
+  await opened.pages.look(new AbortController().signal);
+  expect(ids(opened)).toEqual(["first"]);
 });
 
 test("a search that ends early waits until the reader goes on", async () => {

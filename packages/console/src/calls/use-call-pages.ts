@@ -53,9 +53,9 @@ function tableOf(client: QueryClient, session: BrowserSession, projectId: string
   const key = ["call-pages", projectId, search];
   const known = client.getQueryData<OpenTable>(key);
   if (known !== undefined) return known;
-  const made = open(session, projectId, search);
-  client.setQueryData(key, made);
-  return made;
+  const opened = open(session, projectId, search);
+  client.setQueryData(key, opened);
+  return opened;
 }
 
 /** The calls that an address selects. */

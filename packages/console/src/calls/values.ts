@@ -6,7 +6,7 @@ import { visibleLine } from "../ui/visible-text.js";
 /** A leaf of a call as a cell shows it. */
 export interface ShownValue {
   text: string;
-  /** Whether it is JSON that is no string: numbers, lists… */
+  /** Whether it is JSON that is not a string: numbers, lists… */
   isJson: boolean;
   /** Said where the text is not all of it. */
   rest?: string;
@@ -17,11 +17,11 @@ export interface TableRow extends Omit<CallRow, "values" | "feedback"> {
   values?: { readonly text: string };
 }
 
-const shown = new WeakMap<TableRow, Map<string, ShownValue>>();
+const shownValues = new WeakMap<TableRow, Map<string, ShownValue>>();
 
 /** The leaves that the page was asked for, by their paths, exactly as they were sent. */
 export function valuesOf(row: TableRow): ReadonlyMap<string, ShownValue> {
-  let values = shown.get(row);
+  let values = shownValues.get(row);
   if (values !== undefined) return values;
   values = new Map();
   const { text = "{}" } = row.values ?? {};
@@ -29,7 +29,7 @@ export function valuesOf(row: TableRow): ReadonlyMap<string, ShownValue> {
   for (const [path, { text: beginning, chars }] of Object.entries(row.cut ?? {})) {
     values.set(path, { text: visibleLine(beginning), isJson: false, rest: `${formatCount(chars)} characters` });
   }
-  shown.set(row, values);
+  shownValues.set(row, values);
   return values;
 }
 

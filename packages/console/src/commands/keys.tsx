@@ -1,6 +1,6 @@
 import { partsOf } from "./command.js";
 
-const shown: Record<string, string> = {
+const symbols: Record<string, string> = {
   ArrowDown: "↓",
   ArrowUp: "↑",
   ArrowLeft: "←",
@@ -11,7 +11,7 @@ const shown: Record<string, string> = {
 /** `Shift+ArrowDown` → `Shift+↓`. */
 function nameOf(key: string): string {
   const names = key.split("+");
-  return key === "+" ? key : names.map((name) => shown[name] ?? name).join("+");
+  return key === "+" ? key : names.map((name) => symbols[name] ?? name).join("+");
 }
 
 /** Keys as they are shown: `g h` as two, `Ctrl+k` as one. */

@@ -61,10 +61,10 @@ export function VirtualGrid<Row>({
   const { first, end } = useRowWindow(scroller, count, height);
   useStableScroll(scroller, prepended, height);
   useEffect(() => onWant?.(first, end), [onWant, first, end, count, generation]);
-  const shown = useRef(generation);
+  const renderedGeneration = useRef(generation);
   useLayoutEffect(() => {
-    if (shown.current === generation || scroller.current === null) return;
-    shown.current = generation;
+    if (renderedGeneration.current === generation || scroller.current === null) return;
+    renderedGeneration.current = generation;
     scroller.current.scrollTop = atEnd ? scroller.current.scrollHeight : 0;
   }, [generation, atEnd]);
   useLayoutEffect(() => scrollToRow(scroller.current, current, height, height), [current, prepended]);

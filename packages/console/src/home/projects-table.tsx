@@ -19,11 +19,12 @@ export function ProjectsTable({ projects }: { projects: readonly ProjectSummary[
   const lastDay = useLastDay(projects);
   const setFilter = (text: string) => void navigate({ search: text === "" ? {} : { q: text }, replace: true });
   const setCursor = (at: string | undefined) => void navigate({ search: (given) => ({ ...given, at }), replace: true });
-  const shown = projects.filter(({ project_id }) => project_id.toLowerCase().includes(filter.toLowerCase()));
-  const found = shown.findIndex(({ project_id }) => project_id === cursor);
+  const matching = projects.filter(({ project_id }) => project_id.toLowerCase().includes(filter.toLowerCase()));
+  const found = matching.findIndex(({ project_id }) => project_id === cursor);
   const at = found < 0 ? 0 : found;
-  const move = (step: number) => () => setCursor(shown[Math.max(0, Math.min(shown.length - 1, at + step))]?.project_id);
-  const current = shown[at];
+  const move = (step: number) => () =>
+    setCursor(matching[Math.max(0, Math.min(matching.length - 1, at + step))]?.project_id);
+  const current = matching[at];
   const open = current && (() => void navigate(linkToProject(current.project_id)));
   useCommands({ scope: "Projects" }, homeCommands, {
     next: move(1),
@@ -52,10 +53,10 @@ export function ProjectsTable({ projects }: { projects: readonly ProjectSummary[
         <span className="quiet" role="status">
           {filter === ""
             ? counted(projects.length, "project")
-            : `${formatCount(shown.length)} of ${formatCount(projects.length)}`}
+            : `${formatCount(matching.length)} of ${formatCount(projects.length)}`}
         </span>
       </header>
-      {shown.length === 0 ? (
+      {matching.length === 0 ? (
         <p className="prose">
           No project has <span className="mono given">{filter}</span> in its name.{" "}
           <button className="plain" onClick={() => setFilter("")}>
@@ -88,7 +89,7 @@ export function ProjectsTable({ projects }: { projects: readonly ProjectSummary[
             </tr>
           </thead>
           <tbody>
-            {shown.map((project, index) => (
+            {matching.map((project, index) => (
               <ProjectRow
                 key={project.project_id}
                 project={project}

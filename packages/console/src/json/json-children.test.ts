@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { beginningAt, childrenStep, jsonChildren, stringAt } from "./json-children.js";
 
-const shown = (text: string, skip?: number) =>
+const childrenOf = (text: string, skip?: number) =>
   jsonChildren(text, 0, text.length, skip).children.map(({ key, index, type, from, to }) => [
     key ?? index,
     type,
@@ -9,20 +9,20 @@ const shown = (text: string, skip?: number) =>
   ]);
 
 test("values are the exact text: numbers, order and duplicate keys", () => {
-  expect(shown('{"b": 1.0, "a": 107505301260286111, "b":1e300, "__proto__": null, "": [ ]}')).toEqual([
+  expect(childrenOf('{"b": 1.0, "a": 107505301260286111, "b":1e300, "__proto__": null, "": [ ]}')).toEqual([
     ["b", "number", "1.0"],
     ["a", "number", "107505301260286111"],
     ["b", "number", "1e300"],
     ["__proto__", "null", "null"],
     ["", "array", "[ ]"],
   ]);
-  expect(shown('[NaN, "x", {"a": [1]}, true]')).toEqual([
+  expect(childrenOf('[NaN, "x", {"a": [1]}, true]')).toEqual([
     [0, "number", "NaN"],
     [1, "string", '"x"'],
     [2, "object", '{"a": [1]}'],
     [3, "boolean", "true"],
   ]);
-  expect(shown("{}")).toEqual([]);
+  expect(childrenOf("{}")).toEqual([]);
 });
 
 test("places are those of the whole text, at any depth", () => {

@@ -101,7 +101,7 @@ function Leaf({ source: { text }, at: { type, from, to } }: { source: JsonSource
     [isText, isShort, text, from, to],
   );
   const end = shownCharacters * steps;
-  const shown = useMemo(
+  const displayed = useMemo(
     () => (isText ? visibleText(beginningAt(text, from, to, end).text) : ""),
     [isText, text, from, to, end],
   );
@@ -114,7 +114,7 @@ function Leaf({ source: { text }, at: { type, from, to } }: { source: JsonSource
       {isUnfolded && whole !== undefined ? (
         <JsonView label="JSON in a text" text={whole} />
       ) : (
-        <span className="json-value is-string given">{shown}</span>
+        <span className="json-value is-string given">{displayed}</span>
       )}
       {length > end && !isUnfolded && (
         <button className="plain" onClick={() => setSteps(steps * 10)}>

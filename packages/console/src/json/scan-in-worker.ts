@@ -13,7 +13,7 @@ interface TrustedTypes {
 /** The policy of the page lets workers of its own files run alone, by this name. */
 const policy = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes?.createPolicy("heddle-worker", {
   createScriptURL: (url) => {
-    if (url !== scanner) throw new TypeError(`${url} is no worker of the console`);
+    if (url !== scanner) throw new TypeError(`${url} is not a worker of the console`);
     return url;
   },
 });

@@ -28,14 +28,14 @@ export function NamesList({ projectId, kind }: { projectId: string; kind: Kind }
   const field = useRef<HTMLInputElement>(null);
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useNames(projectId, kind);
   const all = useMemo(() => data?.pages.flat() ?? [], [data]);
-  const shown = useMemo(
+  const matching = useMemo(
     () => all.filter(({ object_id }) => object_id.toLowerCase().includes(q.toLowerCase())),
     [all, q],
   );
-  const found = shown.findIndex(({ object_id }) => object_id === at);
-  const current = found >= 0 ? found : shown.length > 0 ? 0 : -1;
+  const found = matching.findIndex(({ object_id }) => object_id === at);
+  const current = found >= 0 ? found : matching.length > 0 ? 0 : -1;
   const setCurrent = (index: number) => {
-    const name = shown[Math.max(0, Math.min(shown.length - 1, index))]?.object_id;
+    const name = matching[Math.max(0, Math.min(matching.length - 1, index))]?.object_id;
     void navigate({ search: (given) => ({ ...given, at: name }), replace: true });
   };
   const setFilter = (text: string) =>
@@ -44,7 +44,7 @@ export function NamesList({ projectId, kind }: { projectId: string; kind: Kind }
       replace: true,
     });
   const open = (index: number) => {
-    const version = shown[index];
+    const version = matching[index];
     if (version !== undefined) void navigate(linkToLibrary(projectId, kind, version.object_id, version.digest));
   };
   const toKind = (step: number) => {
@@ -63,12 +63,12 @@ export function NamesList({ projectId, kind }: { projectId: string; kind: Kind }
   });
   const isNarrow = useMedia("(max-width: 640px)");
   const columns = useMemo(() => columnsOf(projectId, kind, isNarrow), [projectId, kind, isNarrow]);
-  const row = useCallback((index: number) => shown[index], [shown]);
+  const row = useCallback((index: number) => matching[index], [matching]);
   const want = useCallback(
     (_: number, end: number) => {
-      if (end >= shown.length && hasNextPage && !isFetchingNextPage) void fetchNextPage();
+      if (end >= matching.length && hasNextPage && !isFetchingNextPage) void fetchNextPage();
     },
-    [shown.length, hasNextPage, isFetchingNextPage, fetchNextPage],
+    [matching.length, hasNextPage, isFetchingNextPage, fetchNextPage],
   );
   return (
     <>
@@ -102,7 +102,7 @@ export function NamesList({ projectId, kind }: { projectId: string; kind: Kind }
             ? ""
             : q === ""
               ? `${counted(all.length, "name")}${hasNextPage ? " and more" : ""}`
-              : `${formatCount(shown.length)} of ${formatCount(all.length)}${hasNextPage ? " newest" : ""}`}
+              : `${formatCount(matching.length)} of ${formatCount(all.length)}${hasNextPage ? " newest" : ""}`}
         </span>
       </div>
       {data === undefined && error === null && <Waiting what={`Loading ${kind}`} />}
@@ -119,7 +119,7 @@ export function NamesList({ projectId, kind }: { projectId: string; kind: Kind }
           <p>{howToPublish[kind]}</p>
         </div>
       )}
-      {all.length > 0 && shown.length === 0 && (
+      {all.length > 0 && matching.length === 0 && (
         <p className="library-note prose">
           None of them has <span className="mono given">{visibleLine(q)}</span> in its name.{" "}
           <button className="plain" onClick={() => setFilter("")}>
@@ -127,17 +127,17 @@ export function NamesList({ projectId, kind }: { projectId: string; kind: Kind }
           </button>
         </p>
       )}
-      {shown.length > 0 && (
+      {matching.length > 0 && (
         <VirtualGrid
           label={titleOf[kind]}
           columns={columns}
-          count={shown.length}
+          count={matching.length}
           row={row}
           onWant={want}
           current={current}
           onCurrent={setCurrent}
           onOpen={open}
-          total={hasNextPage ? undefined : shown.length}
+          total={hasNextPage ? undefined : matching.length}
         />
       )}
     </>

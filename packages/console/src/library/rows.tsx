@@ -61,7 +61,7 @@ export function Rows({ projectId, digest }: { projectId: string; digest: string 
     first: any ? () => setCurrent(0) : undefined,
     last: any ? () => setCurrent(total - 1) : undefined,
   });
-  const shown = row(current);
+  const currentRow = row(current);
   return (
     <section className="version-part">
       <header>
@@ -87,13 +87,13 @@ export function Rows({ projectId, digest }: { projectId: string; digest: string 
             onOpen={setCurrent}
             total={total}
           />
-          {shown !== undefined && (
+          {currentRow !== undefined && (
             <div className="rows-one">
               <header>
-                <h3>row {formatCount(shown.index)}</h3>
-                <CopyButton text={() => shown.text} />
+                <h3>row {formatCount(currentRow.index)}</h3>
+                <CopyButton text={() => currentRow.text} />
               </header>
-              <JsonView key={shown.index} label="row" text={shown.text} />
+              <JsonView key={currentRow.index} label="row" text={currentRow.text} />
             </div>
           )}
         </div>

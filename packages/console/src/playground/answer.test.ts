@@ -36,7 +36,7 @@ test("text, reasoning and tool calls grow chunk by chunk", () => {
   expect(JSON.parse(messageOf(answer.choices[0] as never))).toMatchObject({ tool_calls: [{ id: "id-get" }, {}] });
 });
 
-test.each([null, 1, "text", [], {}, { choices: "none" }])("%j is no chunk, and that is said", (garbage) => {
+test.each([null, 1, "text", [], {}, { choices: "none" }])("%j is not a chunk, and that is said", (garbage) => {
   expect(() => withChunk(noAnswer, garbage)).toThrow("something else than a chunk");
 });
 
@@ -63,7 +63,7 @@ test("fields of parameters have the types and limits of the specification", () =
   }
 });
 
-test("a text that is no value of a parameter says which ones are", () => {
+test("a text that is not a value of a parameter says which ones are", () => {
   const of = (name: string) => parameters.find((parameter) => parameter.name === name) as (typeof parameters)[0];
   expect(mistakeIn(of("temperature"), "")).toBeUndefined();
   expect(mistakeIn(of("temperature"), "1.0")).toBeUndefined();

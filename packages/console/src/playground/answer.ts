@@ -29,7 +29,7 @@ const emptyChoice: Choice = { text: "", reasoning: "", tools: [], finish: "" };
 /** Choices and tool calls of one answer: what names more is garbage. */
 const most = 128;
 
-/** An answer with one more chunk of its stream. What is no chunk throws, so that it is said. */
+/** An answer with one more chunk of its stream. What is not a chunk throws, so that it is said. */
 export function withChunk(answer: Answer, chunk: unknown): Answer {
   if (!isObject(chunk) || (!Array.isArray(chunk["choices"]) && !isObject(chunk["usage"])))
     throw new Error(`The model sent something else than a chunk: ${JSON.stringify(chunk)?.slice(0, 200)}`);

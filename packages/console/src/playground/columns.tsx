@@ -16,7 +16,7 @@ interface Props {
   run: Run | undefined;
   /** Where its calls are recorded. */
   callProjectId: string;
-  /** The model that it was trained from, where that is no column. */
+  /** The model that it was trained from, where that is not a column. */
   base: string | undefined;
   onBase: (model: string) => void;
   onRemove: () => void;
@@ -138,7 +138,9 @@ export function RecordedColumn({
   callId: string;
 }) {
   const slash = projectId.indexOf("/");
-  const made = messagesOf({ inputs: recorded.inputs, output: recorded.output }).filter(({ isOutput }) => isOutput);
+  const outputMessages = messagesOf({ inputs: recorded.inputs, output: recorded.output }).filter(
+    ({ isOutput }) => isOutput,
+  );
   return (
     <section className="play-column is-recorded" aria-label="Recorded">
       <header>
@@ -146,7 +148,7 @@ export function RecordedColumn({
           recorded: {visibleLine(recorded.model)}
         </h2>
       </header>
-      <Conversation messages={made} />
+      <Conversation messages={outputMessages} />
       {recorded.exception !== undefined && <p className="is-error given">✗ {visibleText(recorded.exception)}</p>}
       <p className="play-links">
         <Link

@@ -19,7 +19,7 @@ export const parameters: readonly Parameter[] = [
   { name: "parallel_tool_calls", type: "boolean" },
 ];
 
-/** Why a text is no value of a parameter; undefined where it is, or is empty. */
+/** Why a text is not a value of a parameter; undefined where it is, or is empty. */
 export function mistakeIn({ type, least, most }: Parameter, text: string): string | undefined {
   if (text.trim() === "") return undefined;
   const isNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text.trim());

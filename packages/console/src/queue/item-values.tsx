@@ -34,10 +34,14 @@ export function ItemValues({ item: { callId, values } }: { item: Item }) {
 
 function Value({ path, text }: { path: string; text: string }) {
   if (jsonType(text) !== "string" || text.length > mostCharacters) return <JsonView label={path} text={text} />;
-  const shown = asText(text);
+  const plainText = asText(text);
   return (
     <p className="queue-text given">
-      {shown === "" ? <span className="quiet">empty text, {formatCount(0)} characters</span> : visibleText(shown)}
+      {plainText === "" ? (
+        <span className="quiet">empty text, {formatCount(0)} characters</span>
+      ) : (
+        visibleText(plainText)
+      )}
     </p>
   );
 }

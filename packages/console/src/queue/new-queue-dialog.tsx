@@ -47,7 +47,7 @@ export function NewQueueDialog({ projectId, onMade, onClose }: Props) {
       { project_id: projectId, name: text("name"), description: text("description"), scorer_refs: [...chosen] },
       { retryId },
     ).then(
-      ({ id: made }) => onMade(made),
+      ({ id: queueId }) => onMade(queueId),
       (failed: unknown) => setState({ error: failed }),
     );
   };

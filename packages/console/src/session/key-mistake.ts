@@ -8,8 +8,8 @@ export function keyMistake(given: string): string | undefined {
   const wrong = /[^A-Za-z0-9_]/.exec(key);
   if (/^(?:bearer|basic)\s/i.test(key)) return "Enter the key alone, without what precedes it in a header.";
   if (wrong !== null) {
-    const shown = /\s/.test(wrong[0]) ? "a space" : `“${wrong[0]}”`;
-    return `A key has letters, digits and _ only; this one has ${shown} at position ${wrong.index + 1}.`;
+    const character = /\s/.test(wrong[0]) ? "a space" : `“${wrong[0]}”`;
+    return `A key has letters, digits and _ only; this one has ${character} at position ${wrong.index + 1}.`;
   }
   if (key.length < minLength) return `A key has at least ${minLength} characters; this one has ${key.length}.`;
   return undefined;

@@ -47,6 +47,6 @@ test("a request that is aborted while it waits is not sent, and takes no turn", 
 });
 
 function controller() {
-  const made = new AbortController();
-  return { signal: made.signal, abort: () => made.abort(new Error("left the window")) };
+  const request = new AbortController();
+  return { signal: request.signal, abort: () => request.abort(new Error("left the window")) };
 }

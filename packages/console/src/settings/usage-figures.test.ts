@@ -12,7 +12,7 @@ test("usage by models, dearest first, and by days, newest first; the rest adds u
     groups: [
       { key: [null], values: values(4, 0) },
       { key: ["cheap"], values: values(1, 1) },
-      { key: ["dear"], values: values(1, 2) },
+      { key: ["costly"], values: values(1, 2) },
     ],
     other: { values: values(1, 0) },
     time: { starts: ["2026-03-01T00:00:00Z", "2026-03-02T00:00:00Z"], seconds: 86_400 },
@@ -20,7 +20,7 @@ test("usage by models, dearest first, and by days, newest first; the rest adds u
     seq: "1",
   });
   expect(usage.models.map(({ model, cost }) => [model, cost])).toEqual([
-    ["dear", 2],
+    ["costly", 2],
     ["cheap", 1],
   ]);
   expect(usage.days.map(({ start, calls, cost }) => [start.slice(0, 10), calls, cost])).toEqual([

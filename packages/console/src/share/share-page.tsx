@@ -1,7 +1,7 @@
 import { useState, useSyncExternalStore } from "react";
 import { Trace } from "../call/trace.js";
 import { useOutline } from "../call/use-call.js";
-import type { Shown } from "../call/shown.js";
+import type { DetailView } from "../call/detail-view.js";
 import { KeysSheet } from "../commands/keys-sheet.js";
 import { Palette } from "../commands/palette.js";
 import { useCommands } from "../commands/use-commands.js";
@@ -98,7 +98,7 @@ function Shared({ shared: { projectId, traceId } }: { shared: SharedTrace }) {
           selected={selected}
           onSelect={(id) => setInAddress("span", id === first ? undefined : id)}
           show={search.get("show") === "json" ? "json" : "messages"}
-          onShow={(show: Shown) => setInAddress("show", show === "messages" ? undefined : show)}
+          onShow={(show: DetailView) => setInAddress("show", show === "messages" ? undefined : show)}
         />
       )}
     </>

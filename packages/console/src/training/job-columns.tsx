@@ -14,7 +14,7 @@ export function jobColumns(
 ): Column<TrainingJob>[] {
   const figure = (id: string, title: string, width: number, cell: Column<TrainingJob>["cell"]) =>
     ({ id, title, width, align: "end", cell }) as const;
-  const shown: Column<TrainingJob>[] = [
+  const columns: Column<TrainingJob>[] = [
     {
       id: "model",
       title: "model",
@@ -35,9 +35,9 @@ export function jobColumns(
     { id: "state", title: "state", width: 140, cell: (job) => <JobState job={job} /> },
     figure("progress", "steps done", isNarrow ? 80 : 110, (job) => <JobProgress job={job} />),
   ];
-  if (isNarrow) return shown;
+  if (isNarrow) return columns;
   return [
-    ...shown,
+    ...columns,
     figure("step", "makes step", 88, ({ step }) => step),
     figure("created", "created", 96, ({ created_at }) => <Ago time={created_at} />),
     figure("took", "took", 88, (job) => <JobDuration job={job} />),

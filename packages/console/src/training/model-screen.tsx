@@ -41,8 +41,9 @@ export function ModelScreen() {
   const name = model.data?.name ?? "";
   const error = model.error ?? jobs.error;
   const showJobOf = (step: number) => {
-    const made = checkpoints.data?.items.find((checkpoint) => checkpoint.step === step)?.job_id;
-    if (typeof made === "string") void navigate({ search: (given) => ({ ...given, job: made, rollout: undefined }) });
+    const creatorJob = checkpoints.data?.items.find((checkpoint) => checkpoint.step === step)?.job_id;
+    if (typeof creatorJob === "string")
+      void navigate({ search: (given) => ({ ...given, job: creatorJob, rollout: undefined }) });
   };
   return (
     <main className="training">

@@ -10,8 +10,15 @@ const queue = { project_id: "acme/demo", queue_id: "q" };
 async function plansOf(work: (queues: AnnotationQueues) => Promise<unknown>): Promise<string[]> {
   const recorded = await openRecorded([foundation, annotationQueues]);
   const queues = openAnnotationQueues(recorded.database, () => 1n);
-  const made = { id: "q", project_id: "acme/demo", name: "q", description: "", scorer_refs: [], created_by: "ann" };
-  await queues.create(made);
+  const createdQueue = {
+    id: "q",
+    project_id: "acme/demo",
+    name: "q",
+    description: "",
+    scorer_refs: [],
+    created_by: "ann",
+  };
+  await queues.create(createdQueue);
   await work(queues);
   return (await recorded.plans()).map((steps) => steps.join("; "));
 }

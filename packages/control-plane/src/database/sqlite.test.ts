@@ -18,14 +18,14 @@ import { openControlPlane } from "../index.js";
 import type { Statements } from "./database.js";
 import { openSqlite } from "./sqlite.js";
 
-const made: string[] = [];
+const directories: string[] = [];
 afterAll(async () => {
-  await Promise.all(made.map(async (path) => await rm(path, { recursive: true })));
+  await Promise.all(directories.map(async (path) => await rm(path, { recursive: true })));
 });
 
 async function path(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "heddle-control-"));
-  made.push(directory);
+  directories.push(directory);
   return join(directory, "control plane.db");
 }
 

@@ -22,7 +22,7 @@ type NewWebhook = Pick<Webhook, "project_id" | "url" | "events"> & {
   created_by: string;
 };
 
-/** A project whose webhooks are told of what is stored in it. */
+/** A project whose webhooks get events of what is stored in it. */
 interface FollowedProject {
   project_id: string;
   /** Up to this version they have been; undefined where that is to begin. */

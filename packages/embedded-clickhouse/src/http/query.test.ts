@@ -120,9 +120,9 @@ test("the query id comes back, given or made", async () => {
   const given = await client.query({ query: "SELECT 1", query_id: queryId });
   expect(given.response_headers["x-clickhouse-query-id"]).toBe(queryId);
   await given.text();
-  const made = await client.query({ query: "SELECT 1" });
-  expect(made.response_headers["x-clickhouse-query-id"]).toBe(made.query_id);
-  await made.text();
+  const response = await client.query({ query: "SELECT 1" });
+  expect(response.response_headers["x-clickhouse-query-id"]).toBe(response.query_id);
+  await response.text();
 });
 
 test("many requests at once keep their parameters and settings apart", async () => {

@@ -27,7 +27,7 @@ interface EntityParts {
 }
 
 /**
- * Counts the bytes of the parts of prompts that keys and entities keep. Where room is needed, whoever keeps the most
+ * Counts the bytes of the parts of prompts that keys and entities keep. Where memory is needed, whoever keeps the most
  * gives up what was not used for longest: nobody can evict what others keep by keeping more.
  */
 export class KeptParts {

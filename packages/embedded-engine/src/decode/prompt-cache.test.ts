@@ -101,7 +101,7 @@ test("a key that keeps many prompts evicts its own, not those of others", async 
   await sampler.close();
 });
 
-test("kept prompts make room for running requests", async () => {
+test("kept prompts give way to running requests", async () => {
   const memoryBytes = 4_000_000;
   const { sampler } = await serveSmallModel({ memoryBytes });
   let [most, kept] = [0, 0];

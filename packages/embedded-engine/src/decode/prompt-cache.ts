@@ -76,22 +76,28 @@ export class PromptCache {
     return { cache: this.#restored(weights, last, length), length };
   }
 
-  /** Keeps a prompt that was read, as far as it fits into `room` bytes. */
+  /** Keeps a prompt that was read, as far as it fits into `freeBytes`. */
   keep(
     weights: PreparedWeights,
     request: PromptRequest,
     { cache, length, logits, probabilities }: PrefilledPrompt,
-    room: number,
+    freeBytes: number,
   ): void {
     if (length < minTokens || request.promptLogprobs !== undefined) return;
     const row = { cache, row: 0 };
-    const last = this.#keepChunks(weights, request, request.prompt, row, room);
+    const last = this.#keepChunks(weights, request, request.prompt, row, freeBytes);
     if (!last || lengthOf(last) < wholeChunks(length)) return;
     const start = lengthOf(last);
     const positions = { start, count: length - start };
     // The rows outlive the buffers that they are parts of.
     const outputs = { logits, probabilities };
-    this.#add(weights, request, last, { name: endName(request, request.prompt, start), positions, row, outputs }, room);
+    this.#add(
+      weights,
+      request,
+      last,
+      { name: endName(request, request.prompt, start), positions, row, outputs },
+      freeBytes,
+    );
   }
 
   /** Keeps what was generated after a prompt: the tokens of a row that has ended, in whole chunks. */
@@ -100,11 +106,11 @@ export class PromptCache {
     request: PromptRequest,
     tokens: Int32Array,
     row: CacheRow,
-    room: number,
+    freeBytes: number,
   ): void {
     if (request.promptLogprobs !== undefined || wholeChunks(tokens.length) <= wholeChunks(request.prompt.length))
       return;
-    this.#keepChunks(weights, request, tokens, row, room);
+    this.#keepChunks(weights, request, tokens, row, freeBytes);
   }
 
   #keepChunks(
@@ -112,13 +118,13 @@ export class PromptCache {
     request: PromptRequest,
     tokens: Int32Array,
     row: CacheRow,
-    room: number,
+    freeBytes: number,
   ): PromptPart | undefined {
     let last = this.#roots.get(weights);
     for (let start = 0; last && start + chunkTokens <= tokens.length; start += chunkTokens) {
       const name = nameOf(request, tokens, start);
       const positions = { start, count: chunkTokens };
-      last = last.next.get(name) ?? this.#add(weights, request, last, { name, positions, row }, room);
+      last = last.next.get(name) ?? this.#add(weights, request, last, { name, positions, row }, freeBytes);
     }
     return last;
   }
@@ -128,14 +134,14 @@ export class PromptCache {
     { sharer }: PromptRequest,
     parent: PromptPart,
     part: { name: string; positions: { start: number; count: number }; row: CacheRow; outputs?: PromptPart["outputs"] },
-    room: number,
+    freeBytes: number,
   ): PromptPart | undefined {
     if (parent.next.has(part.name)) return parent.next.get(part.name);
     const { name, positions, row, outputs } = part;
     const { count } = positions;
     const block = readBlock(weights.config, row, positions);
     const added: PromptPart = { parent, name, block, count, outputs, next: new Map() };
-    const limit = Math.min(this.#maxBytes, room);
+    const limit = Math.min(this.#maxBytes, freeBytes);
     this.#kept.use(parent);
     while (this.#kept.bytes + bytesOf(added) > limit) if (!this.#kept.evict(parent)) return undefined;
     this.#kept.add(added, sharer);

@@ -13,7 +13,7 @@ interface OpenMethod<Params> {
  */
 export async function openChild<Params, M extends Methods<M> & OpenMethod<Params>>(
   options: ChildOptions,
-  opening: Params,
+  params: Params,
   signal: AbortSignal,
 ): Promise<EngineProcess<M>> {
   if (signal.aborted) throw aborted();
@@ -22,7 +22,7 @@ export async function openChild<Params, M extends Methods<M> & OpenMethod<Params
   const kill = (): void => child.kill("it was aborted while it was opened");
   signal.addEventListener("abort", kill, { once: true });
   try {
-    await child.call("open", opening);
+    await child.call("open", params);
     return child;
   } catch (error) {
     await child.close();

@@ -20,13 +20,13 @@ import type { TrainerMethods, TrainerOpening } from "./trainer-protocol.js";
 export interface OpenedTrainer {
   readonly cpu: CpuTrainer;
   /** Opens another trainer with the same graphs and arrays. See `TrainerMethods`. */
-  reopen(opening: TrainerOpening): Promise<boolean>;
+  reopen(trainerOptions: TrainerOpening): Promise<boolean>;
   optimStep: CpuTrainer["optimStep"];
   save(params: TrainerMethods["save"]["params"]): Promise<TrainerMethods["save"]["result"]>;
 }
 
-export async function openTrainer(opening: TrainerOpening): Promise<OpenedTrainer> {
-  const { models, spec, memoryBytes, threads } = opening;
+export async function openTrainer(trainerOptions: TrainerOpening): Promise<OpenedTrainer> {
+  const { models, spec, memoryBytes, threads } = trainerOptions;
   const { base, baseDigest, ...loaded } = await withLoc(["weights"], () =>
     loadWeights(models, spec.weights, { optimizer: !spec.resetOptimizer }),
   );

@@ -97,7 +97,7 @@ function sendToParent(message: ChildMessage): Promise<void> {
 }
 
 /**
- * Lowers the CPU priority below the service and sampling, and makes this process the preferred victim of the
+ * Lowers the CPU priority below the service and sampling, and makes this process the first that is killed by the
  * out-of-memory killer, where the system allows it.
  */
 function lowerPriority(): void {

@@ -12,7 +12,7 @@ import { aborted, untilAborted } from "./until-aborted.js";
 /** A process that runs one trainer at a time. */
 export interface TrainerProcess {
   /** Opens another trainer after the previous one was closed; see `TrainerMethods`. */
-  reopen(opening: TrainerOpening, signal: AbortSignal): Promise<boolean>;
+  reopen(trainerOptions: TrainerOpening, signal: AbortSignal): Promise<boolean>;
   /** Returns the trainer that was opened last. `onClose` is called once, when it has been closed. */
   trainer(adapter: LoraConfig | undefined, onClose: (idle: boolean) => Promise<void>): Trainer;
   /** Resolves when the process has exited. */
@@ -28,13 +28,13 @@ const releaseMs = 3000;
 /** Starts a process for one trainer and loads its weights there. An abort in the meantime kills the process. */
 export async function openTrainerProcess(
   options: Omit<ChildOptions, "entry" | "title" | "niceness">,
-  opening: TrainerOpening,
+  trainerOptions: TrainerOpening,
   signal: AbortSignal,
 ): Promise<TrainerProcess> {
   // Training has a lower priority than sampling and the service.
   const child = await openChild<TrainerOpening, TrainerMethods>(
     { ...options, entry: "trainer", title: "the training process", niceness: 10 },
-    opening,
+    trainerOptions,
     signal,
   );
   return {

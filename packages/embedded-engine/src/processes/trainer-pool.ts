@@ -12,7 +12,7 @@ export interface TrainerPoolSettings {
 
 /** What a trainer is opened with. */
 export interface TrainerRequest {
-  opening: TrainerOpening;
+  trainerOptions: TrainerOpening;
   /** The adapter that will be trained; undefined for all weights. */
   adapter: LoraConfig | undefined;
   start: (signal: AbortSignal) => Promise<TrainerProcess>;
@@ -59,11 +59,11 @@ export function trainerPool({ maxProcesses, idleMs }: TrainerPoolSettings): Trai
     return process;
   }
 
-  async function processFor({ opening, start }: TrainerRequest, key: string, signal: AbortSignal) {
+  async function processFor({ trainerOptions, start }: TrainerRequest, key: string, signal: AbortSignal) {
     const warm = idle.findLast((each) => each.key === key);
     if (warm) {
       const process = remove(warm.process) ?? warm.process;
-      const reused = await process.reopen(opening, signal).catch(async (error: unknown) => {
+      const reused = await process.reopen(trainerOptions, signal).catch(async (error: unknown) => {
         await process.close();
         throw error;
       });
@@ -126,7 +126,7 @@ export function trainerPool({ maxProcesses, idleMs }: TrainerPoolSettings): Trai
   };
 }
 
-function keyOf({ opening, adapter }: TrainerRequest): string {
+function keyOf({ trainerOptions, adapter }: TrainerRequest): string {
   const shape = adapter && [adapter.rank, adapter.alpha, adapter.targets.toSorted()];
-  return JSON.stringify([opening.spec.weights.baseModel, shape ?? null]);
+  return JSON.stringify([trainerOptions.spec.weights.baseModel, shape ?? null]);
 }

@@ -24,10 +24,10 @@ function runExclusive<Params, Context extends { signal: AbortSignal }, Result>(
 }
 
 const handlers: Handlers<TrainerMethods> = {
-  open: runExclusive(async (opening) => {
-    open = await openTrainer(opening);
+  open: runExclusive(async (trainerOptions) => {
+    open = await openTrainer(trainerOptions);
   }),
-  reopen: runExclusive((opening) => requireOpen().reopen(opening)),
+  reopen: runExclusive((trainerOptions) => requireOpen().reopen(trainerOptions)),
   logprobs: runExclusive((sequences, { signal }) => requireOpen().cpu.logprobs(sequences, signal)),
   forwardBackward: runExclusive(({ objective, entropy }, { signal, emit }) =>
     requireOpen().cpu.forwardBackward(objective, { entropy, signal, onProgress: (done) => void emit(done) }),

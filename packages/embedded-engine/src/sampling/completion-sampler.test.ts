@@ -41,8 +41,8 @@ test("the end of text ends a completion and is a token of it, but not text", () 
 test("ignore_eos continues after the end of text", () => {
   const said = say(complete({ ignoreEos: true, maxTokens: 4 }), [...tokensOf("A"), end, ...tokensOf("BC")]);
   expect(said).toMatchObject({ text: "ABC", finishReason: "length", stopReason: null });
-  const shown = say(complete({ ignoreEos: true, maxTokens: 2, skipSpecialTokens: false }), [17, end]);
-  expect(shown.text).toBe("A<end>");
+  const withEnd = say(complete({ ignoreEos: true, maxTokens: 2, skipSpecialTokens: false }), [17, end]);
+  expect(withEnd.text).toBe("A<end>");
 });
 
 test("a stop token ends a completion and is named", () => {

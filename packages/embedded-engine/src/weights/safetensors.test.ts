@@ -82,7 +82,7 @@ const broken: [what: string, header: unknown, dataBytes: number, message: RegExp
   ["the same bytes twice", { a: entry, b: entry }, 8, /tensor "b" overlaps/],
   ["a gap", { a: entry, b: { ...entry, data_offsets: [12, 20] } }, 20, /tensor "b" begins at byte 12, after a gap/],
   ["bytes that belong to nothing", { a: entry }, 12, /has 12 bytes of data, its tensors only 8/],
-  ["metadata that are no texts", { __metadata__: { step: 3 } }, 0, /is not a map of strings/],
+  ["metadata that are not texts", { __metadata__: { step: 3 } }, 0, /is not a map of strings/],
   ["a tensor that is a number", { a: 3 }, 0, /tensor "a" is not described by an object/],
 ];
 

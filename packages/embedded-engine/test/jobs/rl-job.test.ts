@@ -144,7 +144,7 @@ describe("a reinforcement learning job", () => {
   it.each([
     ["a reward that is not a number", [{ trajectories: [trajectory(NaN, yes)] }], "groups.0.trajectories.0.reward"],
     ["a reward above the maximum", [{ trajectories: [trajectory(1e200, yes)] }], "groups.0.trajectories.0.reward"],
-    ["groups that are no list", { trajectories: [] }, "groups"],
+    ["groups that are not a list", { trajectories: [] }, "groups"],
   ])("refuses %s before the first event", async (_, groups, path) => {
     await expect(run(groups)).rejects.toMatchObject({ code: "invalid", loc: locOf(path) });
     expect(events).toEqual([]);

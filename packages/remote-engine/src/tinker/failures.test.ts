@@ -174,8 +174,8 @@ test("a server without a free slot is busy", async () => {
 
 test("a model that the server does not have is not trained, although the server would train another one", async () => {
   opened = await openTrainers({ model: { model: "other" } });
-  const opening = opened.provider.openTrainer({ weights: { baseModel }, seed: 1 });
-  await expect(opening).rejects.toMatchObject({
+  const opens = opened.provider.openTrainer({ weights: { baseModel }, seed: 1 });
+  await expect(opens).rejects.toMatchObject({
     code: "unsupported",
     message: "the training server does not have the model other; it has: /models/tiny",
   });
@@ -244,8 +244,8 @@ test("a server that is down is reported by name, and by the first call", async (
     ok: false,
     detail: expect.stringMatching(/^the training server: 127\.0\.0\.1:\d+ cannot be reached: it refuses connections$/u),
   });
-  const opening = opened.provider.openTrainer({ weights: { baseModel }, seed: 1 });
-  await expect(opening).rejects.toMatchObject({ code: "busy" });
+  const opens = opened.provider.openTrainer({ weights: { baseModel }, seed: 1 });
+  await expect(opens).rejects.toMatchObject({ code: "busy" });
   opened = undefined;
 });
 
@@ -265,7 +265,7 @@ test("the key is sent to the server, and a wrong one is an error of the configur
   const { server, provider } = opened;
   server.fault = ({ headers }) =>
     headers["x-api-key"] === "tml-secret" ? { status: 403, body: { detail: "no" } } : undefined;
-  const opening = provider.openTrainer({ weights: { baseModel }, seed: 1 });
-  await expect(opening).rejects.toMatchObject({ code: "denied" });
+  const opens = provider.openTrainer({ weights: { baseModel }, seed: 1 });
+  await expect(opens).rejects.toMatchObject({ code: "denied" });
   server.fault = () => undefined;
 });

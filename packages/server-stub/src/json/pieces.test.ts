@@ -39,21 +39,21 @@ test("a value that is made while it is written is like any other", async () => {
 });
 
 test("a long value is not made before it is written, and no faster than it is read", async () => {
-  let made = 0;
-  const pieces = writeJsonPieces({ list: longList(1000, () => made++) }, Infinity);
-  expect(made).toBe(0);
+  let createdPieces = 0;
+  const pieces = writeJsonPieces({ list: longList(1000, () => createdPieces++) }, Infinity);
+  expect(createdPieces).toBe(0);
   const texts: string[] = [];
   let read = (): void => {};
   const written = piecesBody(pieces)(sinkOf(texts, () => new Promise((resolve) => (read = resolve))));
   let [before, most] = [0, 0];
   const reading = setInterval(() => {
-    most = Math.max(most, made - before);
-    before = made;
+    most = Math.max(most, createdPieces - before);
+    before = createdPieces;
     read();
   }, 1);
   await written;
   clearInterval(reading);
-  expect(made).toBe(1000);
+  expect(createdPieces).toBe(1000);
   expect(most).toBeLessThan(150);
 });
 
@@ -73,13 +73,13 @@ test("other work is done while a long value is made", async () => {
 });
 
 test("nothing more is made for a client that has left", async () => {
-  let made = 0;
+  let createdPieces = 0;
   const sink = sinkOf([], () => {
     sink.closed = true;
     return undefined;
   });
-  await piecesBody(writeJsonPieces({ list: longList(3000, () => made++) }, Infinity))(sink);
-  expect(made).toBeLessThan(150);
+  await piecesBody(writeJsonPieces({ list: longList(3000, () => createdPieces++) }, Infinity))(sink);
+  expect(createdPieces).toBeLessThan(150);
 });
 
 test("its length counts before it is made", () => {

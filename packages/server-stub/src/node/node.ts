@@ -132,9 +132,9 @@ export async function listen(
     });
   });
   const address = http.address() as AddressInfo;
-  const shown = address.family === "IPv6" ? `[${address.address}]` : address.address;
+  const hostName = address.family === "IPv6" ? `[${address.address}]` : address.address;
   return {
-    url: `http://${shown}:${address.port}`,
+    url: `http://${hostName}:${address.port}`,
     port: address.port,
     server: http,
     close: (grace = 5000) => closeInOrder(http, running, grace),

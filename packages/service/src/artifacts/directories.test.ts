@@ -29,31 +29,31 @@ async function open() {
 
 test("a directory becomes a version, and the version a directory with the same files", async () => {
   const { services, root, source } = await open();
-  const { version: made, created } = await commitDirectory(services, source, { ...version, aliases: ["step1"] });
+  const { version: stored, created } = await commitDirectory(services, source, { ...version, aliases: ["step1"] });
   expect(created).toBe(true);
-  expect(made).toMatchObject({ index: 0, file_count: 3, size_bytes: 1_000_002, aliases: ["latest", "step1"] });
-  const target = join(root, "copies", made.digest);
+  expect(stored).toMatchObject({ index: 0, file_count: 3, size_bytes: 1_000_002, aliases: ["latest", "step1"] });
+  const target = join(root, "copies", stored.digest);
   // Of several at once one makes the directory, and all of them succeed.
-  await Promise.all([1, 2, 3].map(async () => await writeDirectory(services, made, target)));
+  await Promise.all([1, 2, 3].map(async () => await writeDirectory(services, stored, target)));
   for (const path of ["adapter.json", "deep/er/weights.bin", "empty"])
     expect((await readFile(join(target, path))).equals(await readFile(join(source, path)))).toBe(true);
-  expect(await readdir(join(root, "copies"))).toEqual([made.digest]);
+  expect(await readdir(join(root, "copies"))).toEqual([stored.digest]);
   expect(await commitDirectory(services, target, { ...version, deduplicate: true })).toEqual({
     created: false,
-    version: made,
+    version: stored,
   });
 });
 
 test("a version whose bytes are corrupt or lost makes no directory", async () => {
   const { services, root, source } = await open();
-  const { version: made } = await commitDirectory(services, source, version);
+  const { version: stored } = await commitDirectory(services, source, version);
   const target = join(root, "copy");
-  const weights = (await all(filesOf(services, made))).find(({ size_bytes }) => size_bytes === 1_000_000);
+  const weights = (await all(filesOf(services, stored))).find(({ size_bytes }) => size_bytes === 1_000_000);
   const key = blobKeyOf(weights?.sha256 ?? "");
   await writeFile(join(root, "blobs", key), Buffer.alloc(1_000_000, 8));
-  await expect(writeDirectory(services, made, target)).rejects.toMatchObject({ code: "corrupt" });
+  await expect(writeDirectory(services, stored, target)).rejects.toMatchObject({ code: "corrupt" });
   await services.blobs.delete(key);
-  await expect(writeDirectory(services, made, target)).rejects.toMatchObject({ code: "corrupt" });
+  await expect(writeDirectory(services, stored, target)).rejects.toMatchObject({ code: "corrupt" });
   expect((await readdir(root)).filter((name) => name.startsWith("copy"))).toEqual([]);
 });
 

@@ -15,7 +15,7 @@ import { followWriterLease, holderOf } from "./writer-lease.js";
 import type { WriterLease } from "./writer-lease.js";
 
 interface JoinOptions {
-  opening: InstallationOptions;
+  installationOptions: InstallationOptions;
   leaseMs: number | undefined;
   /** By which the other replicas reach this one; the port is that of requests. */
   address: string;
@@ -32,7 +32,7 @@ const cutMs = 1000;
 export async function joinReplicas(
   base: Base,
   closing: Closing,
-  { opening, leaseMs, address }: JoinOptions,
+  { installationOptions, leaseMs, address }: JoinOptions,
 ): Promise<{ sockets: Sockets; replaced: Promise<string> }> {
   const { config, control, log } = base;
   const follower = new Follower(control);
@@ -63,7 +63,7 @@ export async function joinReplicas(
     if (lease === undefined) return undefined;
     opened.add(() => lease.release());
     follower.opens();
-    installation = await openInstallation(base, lease, opened, opening);
+    installation = await openInstallation(base, lease, opened, installationOptions);
     follower.isWriter(behindProxies(installation.server, config.trustedProxies));
     await installation.begin();
     log.info("This replica works on the traces");

@@ -121,7 +121,7 @@ export async function openInstallation(
     onEnded: metrics?.onJobEnded,
   });
   const checkpointDirectories = openCheckpointDirectories({ config, control, blobs, training });
-  const opening = {
+  const openedParts = {
     config,
     control,
     store: cancelWithCalls(store, jobs),
@@ -133,13 +133,13 @@ export async function openInstallation(
     jobs,
     version,
   };
-  const completions = openCompletions(opening);
-  const projectDeletion = new ProjectDeletion(opening, onFailure);
-  const services: Services = { ...opening, completions, projectDeletion };
-  const shown = config.observability.metrics === "on" ? metrics : undefined;
+  const completions = openCompletions(openedParts);
+  const projectDeletion = new ProjectDeletion(openedParts, onFailure);
+  const services: Services = { ...openedParts, completions, projectDeletion };
+  const publicMetrics = config.observability.metrics === "on" ? metrics : undefined;
   const consoleDir = config.console ? builtConsole : undefined;
   const app = drainable(
-    createApp(services, { docsDir, consoleDir, packagesDir, metrics: shown, onUnexpected, onOutage }),
+    createApp(services, { docsDir, consoleDir, packagesDir, metrics: publicMetrics, onUnexpected, onOutage }),
   );
   const memory = openWorkingMemory(config.limits);
   metrics?.watch({ store, engine, jobs: control.jobs, workingMemory: memory });

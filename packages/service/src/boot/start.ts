@@ -64,7 +64,7 @@ export async function startService(
 ): Promise<Running> {
   const closing = new Closing();
   try {
-    const opening: InstallationOptions = {
+    const installationOptions: InstallationOptions = {
       prices: loadPrices(config.pricesFile),
       docsDir,
       consoleDir,
@@ -76,8 +76,8 @@ export async function startService(
     const scrapes = await listenForScrapes(observability.metrics, config);
     if (scrapes !== undefined) closing.add(() => scrapes.close(0));
     const { sockets, replaced } = await (config.replicaAddress === undefined
-      ? serveAlone(base, closing, opening, leaseMs)
-      : joinReplicas(base, closing, { opening, leaseMs, address: config.replicaAddress }));
+      ? serveAlone(base, closing, installationOptions, leaseMs)
+      : joinReplicas(base, closing, { installationOptions, leaseMs, address: config.replicaAddress }));
     const notTrained = await whyNotTrained(config);
     if (notTrained !== undefined) log.warn(`nothing can be trained: ${notTrained}`);
     return {
@@ -102,13 +102,13 @@ export async function startService(
 async function serveAlone(
   base: Base,
   closing: Closing,
-  opening: InstallationOptions,
+  installationOptions: InstallationOptions,
   leaseMs: number | undefined,
 ): Promise<{ sockets: Sockets; replaced: Promise<string> }> {
   const { config, control, log } = base;
   const lease = await takeWriterLease(config, control, { log: (line) => log.warn(line), leaseMs });
   closing.add(() => lease.release());
-  const installation = await openInstallation(base, lease, closing, opening);
+  const installation = await openInstallation(base, lease, closing, installationOptions);
   const served = behindProxies(installation.server, config.trustedProxies);
   const sockets = await openSockets(base, { http: served, grpc: served });
   await installation.begin();

@@ -112,13 +112,13 @@ async function textOf(output: ReturnType<typeof completionOf>): Promise<string> 
     }
     texts.set(value, new RawJson(text));
   }
-  const made = (value: unknown): unknown => texts.get(value) ?? value;
+  const textOrValue = (value: unknown): unknown => texts.get(value) ?? value;
   return writeJson({
     ...output,
-    prompt_logprobs: made(output.prompt_logprobs),
+    prompt_logprobs: textOrValue(output.prompt_logprobs),
     choices: output.choices.map(({ logprobs, ...choice }) => ({
       ...choice,
-      logprobs: logprobs && { ...logprobs, content: made(logprobs.content) },
+      logprobs: logprobs && { ...logprobs, content: textOrValue(logprobs.content) },
     })),
   });
 }

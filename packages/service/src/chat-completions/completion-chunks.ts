@@ -92,9 +92,9 @@ export class CompletionChunks {
 
   #delta(choice: OpenChoice, { content, reasoning, toolCalls }: MessageDelta): Delta {
     choice.callsTools ||= toolCalls.length > 0;
-    const shown = this.#run.details.reasoning ? reasoning : "";
+    const visibleReasoning = this.#run.details.reasoning ? reasoning : "";
     return {
-      ...(shown !== "" && { reasoning: shown, reasoning_content: shown }),
+      ...(visibleReasoning !== "" && { reasoning: visibleReasoning, reasoning_content: visibleReasoning }),
       ...(content !== "" && { content }),
       ...(toolCalls.length > 0 && {
         tool_calls: toolCalls.map(({ index, id, name, arguments: given }) => ({

@@ -59,7 +59,7 @@ test("more than can wait is reported", async () => {
   expect(lost).toMatchObject([{ code: "busy" }]);
 });
 
-test("what waits of one entity leaves room for the calls of others", async () => {
+test("what waits of one entity leaves memory for the calls of others", async () => {
   const { recorder, stored, lost } = recorderOf();
   const large = { ...call, start: { ...call.start, inputs: " ".repeat(20 * 1024 * 1024) } };
   for (let n = 0; n < 3; n++) recorder.record(large);

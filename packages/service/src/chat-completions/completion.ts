@@ -49,12 +49,12 @@ function choiceOf(run: CompletionRun, completion: Completion, details: ResponseD
   const naming = { tokenizer: run.tokenizer, byId: details.tokensById };
   const { content, reasoning, toolCalls } = parseMessage(text, run.message);
   const shownReasoning = details.reasoning && reasoning !== "" ? reasoning : null;
-  const shown = run.plan.prompt.echo + content;
+  const withPrompt = run.plan.prompt.echo + content;
   return {
     index,
     message: {
       role: "assistant",
-      content: shown === "" && toolCalls.length > 0 ? null : shown,
+      content: withPrompt === "" && toolCalls.length > 0 ? null : withPrompt,
       refusal: null,
       annotations: null,
       audio: null,

@@ -30,8 +30,8 @@ export function logprobsOf(tokens: readonly SampledToken[], naming: TokenNaming,
 /** The same of the tokens of a prompt. */
 export function promptLogprobsOf(given: PromptPositions, { tokenizer }: TokenNaming): PromptLogprobs {
   const entries = given.reduce((sum, position) => sum + (position?.length ?? 1), 0);
-  const made = () => inPieces("[", promptEntries(given, tokenizer), "]");
-  return new JsonPieces(entries * entryLength(tokenizer), made) as unknown as PromptLogprobs;
+  const createEntries = () => inPieces("[", promptEntries(given, tokenizer), "]");
+  return new JsonPieces(entries * entryLength(tokenizer), createEntries) as unknown as PromptLogprobs;
 }
 
 /** About how many UTF-16 units a log-probability takes in a response: the mean of the vocabulary. */

@@ -67,13 +67,13 @@ async function backupTraces(config: Config, to: string): Promise<number> {
   const engine = await reachEngine(config);
   removeAbandoned(engineBackups(config));
   const name = `heddle-${process.pid}-${Date.now()}`;
-  const made = join(engineBackups(config), name);
+  const backupPath = join(engineBackups(config), name);
   try {
     const tables = await backupTables(engine.run, name);
-    if (tables > 0) await moveDirectory(made, to);
+    if (tables > 0) await moveDirectory(backupPath, to);
     return tables;
   } finally {
-    rmSync(made, { recursive: true, force: true });
+    rmSync(backupPath, { recursive: true, force: true });
     await engine.close();
   }
 }

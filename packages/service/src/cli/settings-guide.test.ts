@@ -28,8 +28,8 @@ test.each([
   const [from, to] = [text.indexOf(begin) + begin.length, text.indexOf(end)];
   expect(to).toBeGreaterThanOrEqual(from);
   const rows = listed.map(({ name, default: value, meaning }) => {
-    const shown = isValue(value) ? `\`${value}\`` : value;
-    return `| \`${name}\` | ${shown} | ${markdown(meaning)} |`;
+    const cell = isValue(value) ? `\`${value}\`` : value;
+    return `| \`${name}\` | ${cell} | ${markdown(meaning)} |`;
   });
   const table = ["| Variable | Default | Meaning |", "| --- | --- | --- |", ...rows].join("\n");
   await expect(`${text.slice(0, from)}\n${table}\n\n${text.slice(to)}`).toMatchFileSnapshot(path);

@@ -50,7 +50,7 @@ async function evaluate(
       const endedAt = scores.reduce((last, { ended_at }) => (ended_at > last ? ended_at : last), outcome.ended_at);
       await recorder.store(run, attempt, item, {
         predicted: { model: plan.model.object_id, outcome },
-        made: { ...outcome, ended_at: endedAt, value: value && { output: value.output, latency: value.latency } },
+        outcome: { ...outcome, ended_at: endedAt, value: value && { output: value.output, latency: value.latency } },
         scores,
       });
       completed += 1;

@@ -59,7 +59,7 @@ async function rescore(
     const scores =
       error === undefined ? await recorder.score(attempt, scorers, { row: item.row, inputs: item.row, output }) : [];
     await recorder.store(run, attempt, item, {
-      made: { started_at: startedAt, ended_at: BigInt(Date.now()) * 1000n, value: { output, latency }, error },
+      outcome: { started_at: startedAt, ended_at: BigInt(Date.now()) * 1000n, value: { output, latency }, error },
       scores,
       predictionId,
     });

@@ -79,8 +79,8 @@ export class RunCalls {
   }
 
   /** The call of a prediction, without that of its wrapper. */
-  async predict(run: RunIdentity, item: RunItem, modelId: string, made: Outcome<Prediction>): Promise<CallPart> {
-    const { value } = made;
+  async predict(run: RunIdentity, item: RunItem, modelId: string, outcome: Outcome<Prediction>): Promise<CallPart> {
+    const { value } = outcome;
     const weave = { prediction: "true", model: run.model_ref, evaluation_run_id: run.run_id };
     const usage = value?.usage === undefined ? {} : { [value.model]: { requests: 1, ...value.usage } };
     return await this.#child(run, {
@@ -89,7 +89,7 @@ export class RunCalls {
       op: `${modelId}.predict`,
       attributes: JSON.stringify({ weave }),
       inputs: `{"self":${JSON.stringify(run.model_ref)},"inputs":${item.row}}`,
-      made,
+      outcome,
       output: value?.output,
       summary: JSON.stringify({ usage }),
     });
@@ -99,7 +99,7 @@ export class RunCalls {
   async score(
     run: RunIdentity,
     item: RunItem,
-    { scorer: { ref, scorer }, ...made }: ScoreOutcome,
+    { scorer: { ref, scorer }, ...outcome }: ScoreOutcome,
     prediction: { id: string; output: JsonText },
   ): Promise<CallPart> {
     const weave = { score: "true", prediction_id: prediction.id, scorer: ref, evaluation_run_id: run.run_id };
@@ -109,8 +109,8 @@ export class RunCalls {
       op: `${scorer.name}.score`,
       attributes: JSON.stringify({ weave }),
       inputs: `{"self":${JSON.stringify(ref)},"inputs":${item.row},"output":${prediction.output}}`,
-      made,
-      output: made.value,
+      outcome,
+      output: outcome.value,
     });
   }
 
@@ -118,58 +118,58 @@ export class RunCalls {
   async predictAndScore(
     run: RunIdentity,
     item: RunItem,
-    made: Outcome<{ output: JsonText; latency: number | null }>,
+    outcome: Outcome<{ output: JsonText; latency: number | null }>,
     scores: readonly ScoreOutcome[],
     predictionId: string,
   ): Promise<CallPart> {
     const weave = { predict_call_id: predictionId };
     const known = scores.map(({ scorer: { scorer }, value = "null" }) => `${JSON.stringify(scorer.name)}:${value}`);
-    const latency = JSON.stringify({ mean: made.value?.latency ?? null });
+    const latency = JSON.stringify({ mean: outcome.value?.latency ?? null });
     const failed = scores.find(({ error }) => error !== undefined);
-    const error = made.error ?? (failed && `${failed.scorer.scorer.name}: ${failed.error}`);
+    const error = outcome.error ?? (failed && `${failed.scorer.scorer.name}: ${failed.error}`);
     return await this.#child(run, {
       id: predictAndScoreId(run, item.index),
       parent_id: run.run_id,
       op: predictAndScoreOp,
       attributes: JSON.stringify({ weave }),
       inputs: `{"self":${JSON.stringify(run.evaluation_ref)},"model":${JSON.stringify(run.model_ref)},"example":${item.example}}`,
-      made: { ...made, error },
-      output: `{"output":${made.value?.output ?? "null"},"scores":{${known.join(",")}},"model_latency":${latency}}`,
+      outcome: { ...outcome, error },
+      output: `{"output":${outcome.value?.output ?? "null"},"scores":{${known.join(",")}},"model_latency":${latency}}`,
     });
   }
 
   /** The call that summarizes the scores, and the end of the run. */
-  async end(run: RunIdentity, summary: JsonText, made: Outcome<unknown>): Promise<CallPart[]> {
+  async end(run: RunIdentity, summary: JsonText, outcome: Outcome<unknown>): Promise<CallPart[]> {
     const summarize = await this.#child(run, {
       id: derivedId(run.project_id, run.run_id, 0, "summarize"),
       parent_id: run.run_id,
       op: "Evaluation.summarize",
       attributes: "{}",
       inputs: JSON.stringify({ self: run.evaluation_ref }),
-      made,
+      outcome,
       output: summary,
     });
-    return [summarize, endOf(run, run.run_id, { made, output: summary })];
+    return [summarize, endOf(run, run.run_id, { outcome, output: summary })];
   }
 
   /** The end of a run that failed. */
   failure(run: RunIdentity, error: string, endedAt: bigint): CallPart {
-    return endOf(run, run.run_id, { made: { started_at: run.started_at, ended_at: endedAt, error } });
+    return endOf(run, run.run_id, { outcome: { started_at: run.started_at, ended_at: endedAt, error } });
   }
 
-  async #child(run: RunIdentity, { op, made, ...call }: ChildCall): Promise<CallPart> {
+  async #child(run: RunIdentity, { op, outcome, ...call }: ChildCall): Promise<CallPart> {
     const start: CallStart = {
       project_id: run.project_id,
       id: call.id,
       trace_id: run.run_id,
       parent_id: call.parent_id,
       op_name: await this.#op(run, op),
-      started_at: made.started_at,
+      started_at: outcome.started_at,
       wb_user_id: run.user_id,
       attributes: call.attributes,
       inputs: call.inputs,
     };
-    return { part: "complete", start, end: endOf(run, call.id, { ...call, made }).end };
+    return { part: "complete", start, end: endOf(run, call.id, { ...call, outcome }).end };
   }
 
   /** The ref of an op; a name that no object can have is itself the op name. */
@@ -187,7 +187,7 @@ interface ChildCall {
   op: string;
   attributes: JsonText;
   inputs: JsonText;
-  made: Outcome<unknown>;
+  outcome: Outcome<unknown>;
   output?: JsonText | undefined;
   summary?: JsonText;
 }
@@ -203,8 +203,15 @@ export function predictAndScoreId(run: Pick<RunIdentity, "project_id" | "run_id"
 function endOf(
   { project_id }: RunIdentity,
   id: string,
-  { made, output, summary = "{}" }: Pick<ChildCall, "made" | "output" | "summary">,
+  { outcome, output, summary = "{}" }: Pick<ChildCall, "outcome" | "output" | "summary">,
 ): { part: "end"; end: CallEnd } {
-  const end = { project_id, id, ended_at: made.ended_at, output: output ?? "null", summary, exception: made.error };
+  const end = {
+    project_id,
+    id,
+    ended_at: outcome.ended_at,
+    output: output ?? "null",
+    summary,
+    exception: outcome.error,
+  };
   return { part: "end", end };
 }

@@ -82,12 +82,12 @@ export class RunRecorder {
     item: RunItem,
     {
       predicted,
-      made,
+      outcome,
       scores,
       predictionId = predictId(run, item.index),
     }: {
       predicted?: { model: string; outcome: Outcome<Prediction> };
-      made: Outcome<{ output: JsonText; latency: number | null }>;
+      outcome: Outcome<{ output: JsonText; latency: number | null }>;
       scores: readonly ScoreOutcome[];
       predictionId?: string;
     },
@@ -96,9 +96,9 @@ export class RunRecorder {
     if (predicted !== undefined) {
       parts.push(await this.#calls.predict(run, item, predicted.model, predicted.outcome));
     }
-    const prediction = { id: predictionId, output: made.value?.output ?? "null" };
+    const prediction = { id: predictionId, output: outcome.value?.output ?? "null" };
     for (const score of scores) parts.push(await this.#calls.score(run, item, score, prediction));
-    const wrapper = await this.#calls.predictAndScore(run, item, made, scores, predictionId);
+    const wrapper = await this.#calls.predictAndScore(run, item, outcome, scores, predictionId);
     attempt.checkHeld();
     await this.#ingest(parts);
     attempt.checkHeld();

@@ -50,8 +50,8 @@ export class FeedbackAcceptance {
     const queueId = wire.queue_id || undefined;
     if (queueId !== undefined) await this.#checkQueue(wire.project_id, queueId);
     if (annotation !== undefined) await this.#checkValue(wire.project_id, annotation);
-    const made = retryId === undefined ? undefined : derivedId(wire.project_id, retryId, index, "feedback");
-    return { ...wire, ...refs, queue_id: queueId, payload, id: wire.id ?? made, wb_user_id: userId };
+    const derived = retryId === undefined ? undefined : derivedId(wire.project_id, retryId, index, "feedback");
+    return { ...wire, ...refs, queue_id: queueId, payload, id: wire.id ?? derived, wb_user_id: userId };
   }
 
   async #checkQueue(projectId: string, queueId: string): Promise<void> {

@@ -30,10 +30,10 @@ test.each<[string, string, string, string]>([
   ["IPv6 in brackets, with a port", "fd00::1", "[2001:db8::7]:1234", "2001:db8::7"],
   ["IPv4 with a port", "127.0.0.1", "203.0.113.9:555", "203.0.113.9"],
   ["IPv4 as IPv6", "127.0.0.1", "::ffff:203.0.113.9", "203.0.113.9"],
-  ["text that is no address", "127.0.0.1", "203.0.113.9, unknown", "127.0.0.1"],
+  ["text that is not an address", "127.0.0.1", "203.0.113.9, unknown", "127.0.0.1"],
   ["text behind a proxy", "127.0.0.1", "_hidden, 10.1.0.9", "10.1.0.9"],
   ["nothing", "127.0.0.1", "", "127.0.0.1"],
-  ["a peer that is no proxy", "203.0.113.200", "10.1.0.9", "203.0.113.200"],
+  ["a peer that is not a proxy", "203.0.113.200", "10.1.0.9", "203.0.113.200"],
   ["a neighbour of the network", "10.2.0.1", "203.0.113.9", "10.2.0.1"],
 ])("%s", async (_, peer, header, client) => {
   expect((await seenFrom(peer, { "x-forwarded-for": header })).remoteAddress).toBe(client);

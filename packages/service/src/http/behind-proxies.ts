@@ -59,7 +59,7 @@ class ForwardedRequest extends WrappedRequest {
   }
 }
 
-/** Each proxy adds whom it heard from at the end: what is in front of an address that is not trusted may be invented. */
+/** Each proxy adds the address of its client at the end: what is in front of an address that is not trusted may be invented. */
 function clientOf(header: string | undefined, peer: string | undefined, trusted: BlockList): string | undefined {
   let client = peer;
   for (const entry of (header ?? "").split(",").toReversed()) {

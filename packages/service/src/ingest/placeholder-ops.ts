@@ -39,9 +39,9 @@ export class PlaceholderOps {
     const key = `${projectId}/${objectId}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const made = this.#publish(projectId, objectId);
-    remember(this.#known, key, made);
-    return made;
+    const published = this.#publish(projectId, objectId);
+    remember(this.#known, key, published);
+    return published;
   }
 
   async #publish(projectId: string, objectId: string): Promise<string> {
@@ -60,9 +60,9 @@ export class PlaceholderOps {
 }
 
 /** What fails is forgotten, so that the next call tries it again. */
-function remember<T>(known: Map<string, Promise<T>>, key: string, made: Promise<T>): void {
-  known.set(key, made);
-  made.catch(() => known.delete(key));
+function remember<T>(known: Map<string, Promise<T>>, key: string, value: Promise<T>): void {
+  known.set(key, value);
+  value.catch(() => known.delete(key));
   if (known.size <= maxKnown) return;
   const [oldest] = known.keys();
   if (oldest !== undefined) known.delete(oldest);

@@ -51,7 +51,7 @@ export async function addRows(
   const skipped = { gone: ids.length - found, no_values: found - rows.length };
   if (rows.length === 0)
     return { done: 0, skipped, object_id, digest: object.digest, version_index: object.version_index };
-  // The rows are no argument of the user, so an error in them has no loc there.
+  // The rows are not an argument of the user, so an error in them has no loc there.
   const created = await mapErrors(
     (error) => error.with({ loc: undefined }),
     async () => {

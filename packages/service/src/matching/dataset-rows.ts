@@ -20,7 +20,7 @@ export function datasetColumns(columns: Readonly<Record<string, string>> = {}): 
   return Object.entries(given).map(([name, text]) => {
     const field = withLoc(["columns", name], () => parseCallField(text));
     if (field.kind === "json") return { name, column: field.column, path: field.path };
-    const message = `${text} is no path into inputs, output, attributes or summary`;
+    const message = `${text} is not a path into inputs, output, attributes or summary`;
     throw new HeddleError("unprocessable", message, { loc: ["columns", name] });
   });
 }

@@ -41,7 +41,7 @@ export class HistorySeries {
     this.#start = start;
   }
 
-  /** Adds the numbers of a row. Text that is no object adds nothing. Throws `too_large` for too many names. */
+  /** Adds the numbers of a row. Text that is not an object adds nothing. Throws `too_large` for too many names. */
   add(row: number, text: string): void {
     const values = objectOf(text);
     const [step = null, time = null] = [values["_step"], values["_timestamp"]].map((each) => numberOf(each));

@@ -12,14 +12,14 @@ export async function referencedObject(
   ref: string,
 ): Promise<StoredObject> {
   const parsed = parseRef(ref);
-  const shown = JSON.stringify(ref.slice(0, 200));
+  const quoted = JSON.stringify(ref.slice(0, 200));
   const isVersion = (parsed?.kind === "object" || parsed?.kind === "op") && parsed.digest !== "*";
   if (!isVersion || parsed.edges.length > 0) {
     const form = `weave:///${projectId}/object/<name>:<digest>`;
-    throw new HeddleError("invalid", `${shown} is not a ref of an object: write ${form}`, { loc: [] });
+    throw new HeddleError("invalid", `${quoted} is not a ref of an object: write ${form}`, { loc: [] });
   }
   if (projectIdOf(parsed) !== projectId) {
-    throw new HeddleError("invalid", `${shown} is a ref of another project than ${projectId}`, { loc: [] });
+    throw new HeddleError("invalid", `${quoted} is a ref of another project than ${projectId}`, { loc: [] });
   }
   const { kind, name, digest } = parsed;
   return await store.objects.read({ project_id: projectId, object_id: name, digest }, { among: { kind } });

@@ -43,8 +43,8 @@ function describeError(error: unknown): { type: string; stack: string } {
   if (!(error instanceof Error)) return { type: typeof error, stack: String(error) };
   const { name, message, stack = "" } = error;
   const frames = stack.split("\n").filter((line) => /^\s+at /.test(line));
-  const shown = quotingErrors.has(name) ? withoutQuotes(message) : message;
-  return { type: name, stack: [`${name}: ${shown}`, ...frames].join("\n") };
+  const loggedMessage = quotingErrors.has(name) ? withoutQuotes(message) : message;
+  return { type: name, stack: [`${name}: ${loggedMessage}`, ...frames].join("\n") };
 }
 
 function withoutQuotes(message: string): string {

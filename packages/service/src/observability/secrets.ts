@@ -1,6 +1,6 @@
 import type { Config } from "../config/config.js";
 
-/** Shorter ones would also be found where they are no secrets. */
+/** Shorter ones would also be found where they are not secrets. */
 const shortest = 6;
 
 /** Every key and password of the settings. */
@@ -32,10 +32,10 @@ export function hideSecrets(secrets: readonly string[]): (text: string) => strin
     secret.length < shortest ? [] : [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)],
   );
   const unique = [...new Set(spellings)].toSorted((a, b) => b.length - a.length);
-  return (text) => unique.reduce((shown, secret) => shown.replaceAll(secret, "***"), text);
+  return (text) => unique.reduce((masked, secret) => masked.replaceAll(secret, "***"), text);
 }
 
-/** As it stands in the URL, and decoded. */
+/** As it is in the URL, and decoded. */
 function passwordsIn(url: string | undefined): string[] {
   if (url === undefined || !URL.canParse(url)) return [];
   const { password } = new URL(url);

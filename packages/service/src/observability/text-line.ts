@@ -13,8 +13,8 @@ interface Line {
 export function textOfLine(json: string): string {
   const { time, level, msg = "", err, ...fields } = JSON.parse(json) as Line;
   const [first = "", ...more] = (err?.stack ?? msg).split("\n");
-  const shown = Object.entries(fields).map(([name, value]) => `${name}=${textOf(value)}`);
-  const head = [time, ...(level === "info" ? [] : [level]), first, ...shown].join(" ");
+  const pairs = Object.entries(fields).map(([name, value]) => `${name}=${textOf(value)}`);
+  const head = [time, ...(level === "info" ? [] : [level]), first, ...pairs].join(" ");
   return `${[head, ...more.map((line) => `  ${line}`)].map(escapeControls).join("\n")}\n`;
 }
 

@@ -1,7 +1,7 @@
 /** One line for the operator: the error of a store and its cause, which may name hosts and accounts. */
 export function operatorLine({ message, cause }: Error): string {
-  const shown = (text: string): string => firstLine(text).slice(0, 500);
-  return cause instanceof Error ? `${shown(message)}: ${shown(cause.message)}` : shown(message);
+  const shortened = (text: string): string => firstLine(text).slice(0, 500);
+  return cause instanceof Error ? `${shortened(message)}: ${shortened(cause.message)}` : shortened(message);
 }
 
 /** The first line of a message; those of drivers and engines have many. */

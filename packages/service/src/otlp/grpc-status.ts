@@ -43,10 +43,10 @@ const longestMessage = 500;
 /** The headers, or trailers, that end a call. */
 export function statusHeaders({ code, message, retryAfter }: GrpcStatus): Record<string, string> {
   // Through bytes: a lone surrogate, also one that is cut, has no percent-encoding.
-  const shown = Buffer.from(message.slice(0, longestMessage)).toString();
+  const shortened = Buffer.from(message.slice(0, longestMessage)).toString();
   const headers: Record<string, string> = { "grpc-status": String(code) };
-  if (shown !== "") headers["grpc-message"] = shown.replaceAll(/[^ -$&-~]/gu, encodeURIComponent);
-  if (retryAfter !== undefined) headers["grpc-status-details-bin"] = withRetryInfo(code, shown, retryAfter);
+  if (shortened !== "") headers["grpc-message"] = shortened.replaceAll(/[^ -$&-~]/gu, encodeURIComponent);
+  if (retryAfter !== undefined) headers["grpc-status-details-bin"] = withRetryInfo(code, shortened, retryAfter);
   return headers;
 }
 

@@ -134,7 +134,7 @@ describe("Retry-After", () => {
     },
   );
 
-  test("that is no time is ignored", async () => {
+  test("that is not a time is ignored", async () => {
     await complete([status(503, { "retry-after": "soon" }), hello]);
     expect(upstream.received.length).toBe(2);
   });

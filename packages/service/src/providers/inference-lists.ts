@@ -113,8 +113,8 @@ async function readItems(
     const items: unknown[] = [];
     for (const item of list as unknown[]) {
       if (typeof item !== "object" || item === null) continue;
-      const made = toItem(item as Readonly<Record<string, unknown>>);
-      if (await fitsResponse(operation, { [member]: [made] })) items.push(made);
+      const converted = toItem(item as Readonly<Record<string, unknown>>);
+      if (await fitsResponse(operation, { [member]: [converted] })) items.push(converted);
     }
     if (items.length === 0 && list.length > 0) throw new Error("no item of the list has the described form");
     return items;

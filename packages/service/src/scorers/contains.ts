@@ -55,6 +55,6 @@ function textsOf(expected: JsonText): string[] {
 }
 
 function listed(texts: readonly string[]): string {
-  const shown = texts.slice(0, maxListed).map((text) => JSON.stringify(text.slice(0, maxListedLength)));
-  return `${shown.join(", ")}${texts.length > maxListed ? ` and ${texts.length - maxListed} more` : ""}`;
+  const quoted = texts.slice(0, maxListed).map((text) => JSON.stringify(text.slice(0, maxListedLength)));
+  return `${quoted.join(", ")}${texts.length > maxListed ? ` and ${texts.length - maxListed} more` : ""}`;
 }

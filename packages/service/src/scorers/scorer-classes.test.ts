@@ -30,7 +30,7 @@ const call = (name: string, args?: unknown) => ({ name, ...(args !== undefined &
 const message = (...calls: object[]) => ({
   role: "assistant",
   content: null,
-  tool_calls: calls.map((made) => ({ id: "1", type: "function", function: made })),
+  tool_calls: calls.map((call) => ({ id: "1", type: "function", function: call })),
 });
 
 type Row = [parameters: object, output: unknown, expected: unknown, result: object];

@@ -94,9 +94,9 @@ export class ScoreSummary {
     const known = node.children.get(key);
     if (known !== undefined || this.#state.paths >= maxPaths) return known;
     this.#state.paths += 1;
-    const made = newNode();
-    node.children.set(key, made);
-    return made;
+    const created = newNode();
+    node.children.set(key, created);
+    return created;
   }
 }
 

@@ -69,7 +69,7 @@ function expectedCalls(value: unknown): ToolCall[] {
 }
 
 function matchedCalls(output: readonly ToolCall[], expected: readonly ToolCall[], rules: Rules): number {
-  const isMatch = expected.map((call) => output.map((made) => isSameCall(made, call, rules.arguments)));
+  const isMatch = expected.map((call) => output.map((actual) => isSameCall(actual, call, rules.arguments)));
   if (rules.order === "same") {
     return commonSubsequence(expected.length, output.length, (i, j) => isMatch[i]?.[j] === true);
   }

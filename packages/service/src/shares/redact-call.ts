@@ -15,13 +15,13 @@ export function checkRedact(paths: readonly string[]): void {
 export function redactCall(call: StoredCall, paths: readonly string[]): StoredCall {
   const all = paths.map(pathOf);
   const of = (column: string) => all.filter(([root]) => root === column).map((path) => path.slice(1));
-  const shown = { ...call, output: redact(call.output, of("output")) };
+  const result = { ...call, output: redact(call.output, of("output")) };
   for (const column of objects) {
     const hidden = of(column);
-    shown[column] = hidden.some((path) => path.length === 0) ? "{}" : redact(call[column], hidden);
+    result[column] = hidden.some((path) => path.length === 0) ? "{}" : redact(call[column], hidden);
   }
-  if (shown.exception !== null && of("exception").length > 0) shown.exception = "[redacted]";
-  return shown;
+  if (result.exception !== null && of("exception").length > 0) result.exception = "[redacted]";
+  return result;
 }
 
 function pathOf(text: string): readonly string[] {

@@ -66,11 +66,11 @@ export async function previewRlFromCalls(
     signal,
     mayBeEmpty: true,
   });
-  const shown = groups.slice(0, shownGroups);
+  const firstGroups = groups.slice(0, shownGroups);
   const { rollouts, error } = await previewRollouts({
     groups: await readPacked(
       packTrajectories(bodyOf(model, groups), async () => {}, trainingDataBytes(services.config.limits)),
-      shown.length,
+      firstGroups.length,
     ).catch((problem: unknown) => {
       throw problem instanceof Problem ? atCall(problem, groups) : problem;
     }),
@@ -81,7 +81,7 @@ export async function previewRlFromCalls(
   return {
     num_calls: selection.calls.length,
     num_groups: groups.length,
-    groups: shown.map((group, at) => ({
+    groups: firstGroups.map((group, at) => ({
       key: group[0]?.group ?? null,
       num_calls: group.length,
       calls: group.map(({ id, reward = null }, index) => {

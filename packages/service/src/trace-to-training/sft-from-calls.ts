@@ -66,9 +66,9 @@ export async function previewSftFromCalls(
   { caller, model, request, signal }: Omit<SftFromCalls, "idempotencyKey">,
 ): Promise<TrainingPreview> {
   const { calls, skipped } = await selectExamples(services, { model, request, signal, mayBeEmpty: true });
-  const shown = calls.slice(0, shownExamples);
+  const firstCalls = calls.slice(0, shownExamples);
   const { rows, error } = await previewRows({
-    rows: shown.map((call, at) => ({ line: at + 1, row: JSON.parse(rowOf(call)) as unknown })),
+    rows: firstCalls.map((call, at) => ({ line: at + 1, row: JSON.parse(rowOf(call)) as unknown })),
     config: { ...configOf(request), learning_rate: null },
     ...(await baseModelOf(services, model, { caller, signal })),
   });
@@ -79,7 +79,7 @@ export async function previewSftFromCalls(
       {
         key: null,
         num_calls: calls.length,
-        calls: shown.map(({ id, reward = null }, at) => {
+        calls: firstCalls.map(({ id, reward = null }, at) => {
           const { tokens = null, trainedTokens = 0, tooLong = false } = rows[at] ?? {};
           return {
             id,

@@ -14,13 +14,13 @@ export function shareHandlers({ config, control: { shares } }: Services): Tracin
       const { project_id, trace_id, expires_in, redact = [] } = body;
       checkRedact(redact);
       const request = { project_id, trace_id, redact, expires_in: BigInt(expires_in) * 1_000_000n };
-      const made = await shares.create(caller, request);
-      const token = sharePrefix + made.token;
+      const created = await shares.create(caller, request);
+      const token = sharePrefix + created.token;
       const http = currentScope()?.request;
       const base = http === undefined ? "" : publicUrl(config, http);
       // Browsers send the fragment to no server.
       const fragment = new URLSearchParams({ project: project_id, trace: trace_id, token });
-      return { share: wireShare(made.share), url: `${base}/console/share#${fragment.toString()}`, token };
+      return { share: wireShare(created.share), url: `${base}/console/share#${fragment.toString()}`, token };
     },
 
     async shareList({ query }) {

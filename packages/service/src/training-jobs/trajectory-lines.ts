@@ -99,7 +99,7 @@ class PartReader {
 
   /** They would count as null, which is a reward of 0. */
   #bareNumber(loc: Loc): Problem {
-    return this.#invalid(loc, "NaN and Infinity are no JSON numbers");
+    return this.#invalid(loc, "NaN and Infinity are not JSON numbers");
   }
 
   #invalid(loc: Loc, msg: string): Problem {

@@ -16,8 +16,8 @@ export function traceToTrainingHandlers(services: Services): TrainingHandlers<Ca
     async createRlTrainingJobFromCalls({ body, headers, signal }, caller) {
       const model = await loadTrainingModel(control, caller, body.model_id);
       const idempotencyKey = headers["Idempotency-Key"];
-      const made = await createRlJobFromCalls(services, { caller, model, idempotencyKey, request: body, signal });
-      const { job, groups, selection } = made;
+      const created = await createRlJobFromCalls(services, { caller, model, idempotencyKey, request: body, signal });
+      const { job, groups, selection } = created;
       const { calls, skipped } = selection;
       return { job: await wire(job), num_calls: calls.length, num_groups: groups, artifact: null, skipped };
     },
@@ -35,8 +35,8 @@ export function traceToTrainingHandlers(services: Services): TrainingHandlers<Ca
     async createSftTrainingJobFromCalls({ body, headers, signal }, caller) {
       const model = await loadTrainingModel(control, caller, body.model_id);
       const idempotencyKey = headers["Idempotency-Key"];
-      const made = await createSftJobFromCalls(services, { caller, model, idempotencyKey, request: body, signal });
-      const { job, artifact, selection } = made;
+      const created = await createSftJobFromCalls(services, { caller, model, idempotencyKey, request: body, signal });
+      const { job, artifact, selection } = created;
       const { calls, skipped } = selection;
       return { job: await wire(job), num_calls: calls.length, num_groups: null, artifact, skipped };
     },

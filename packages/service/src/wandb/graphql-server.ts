@@ -32,8 +32,8 @@ export async function runGraphql(query: Query, context: GraphqlContext): Promise
     return (await select(query, rootsOf(context), context.work)).body();
   } catch (error) {
     const { message, code } = clientErrorOf(error);
-    const shown = message.length > maxMessageLength ? `${message.slice(0, maxMessageLength)}…` : message;
-    return writeJson({ errors: [{ message: shown, ...(code !== undefined && { extensions: { code } }) }] });
+    const shortened = message.length > maxMessageLength ? `${message.slice(0, maxMessageLength)}…` : message;
+    return writeJson({ errors: [{ message: shortened, ...(code !== undefined && { extensions: { code } }) }] });
   }
 }
 

@@ -12,15 +12,15 @@ interface Options {
 }
 
 const defaultEveryMs = 1000;
-const told = ["evaluation_run.finished", "feedback.created"] as const;
+const followedTypes = ["evaluation_run.finished", "feedback.created"] as const;
 /** Of one event; further ones are counted. */
 const namedAtMost = 100;
 /** Types of what the service notes itself, such as the training jobs of a call. */
 const ownTypes = "heddle.";
 
 /**
- * Has webhooks told of what is stored in their projects, whoever wrote it. It reads what was stored after the version that the
- * control plane has noted, so that nothing is missed and nothing told twice when the service ends at any moment.
+ * Records events for webhooks of what is stored in their projects, whoever wrote it. It reads what was stored after the version that the
+ * control plane has noted, so that nothing is missed and nothing is reported twice when the service ends at any moment.
  */
 export class StoreEvents {
   readonly #options: Options;
@@ -64,7 +64,7 @@ export class StoreEvents {
   /** Returns whether everything was read. */
   async #readAll(signal: AbortSignal): Promise<boolean> {
     const { webhooks } = this.#options.control;
-    const followed = await webhooks.followed(told);
+    const followed = await webhooks.followed(followedTypes);
     const known = new Set(followed.map(({ project_id }) => project_id));
     for (const id of this.#read.keys()) if (!known.has(id)) this.#read.delete(id);
     let isDone = true;

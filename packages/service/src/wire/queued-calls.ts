@@ -36,9 +36,9 @@ export async function readQueuedCalls(
   const byId = new Map<string, Schemas["CallSchema"]>();
   // A filter without ids would be none.
   if (items.length === 0) return { byId, include_call, include_display_values };
-  const shown = include_display_values ? items.flatMap(({ display_fields }) => display_fields.map(rootOf)) : [];
+  const displayRoots = include_display_values ? items.flatMap(({ display_fields }) => display_fields.map(rootOf)) : [];
   const wanted = include_call ? request.columns : [];
-  const columns = wanted && [...new Set([...wanted, ...shown])];
+  const columns = wanted && [...new Set([...wanted, ...displayRoots])];
   const filter = { call_ids: items.map(({ call_id }) => call_id) };
   const calls = await collect(store.calls.query({ project_id, filter, columns }, { signal }));
   for (const call of calls) byId.set(call.id, wireCall(call));

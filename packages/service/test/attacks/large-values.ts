@@ -9,8 +9,8 @@ export async function openLargeValues(bytes: number, env: Record<string, string>
   const [entity = "", project = ""] = projectId.split("/");
   const tracing = service.tracing();
   const text = "x".repeat(bytes);
-  const { digest } = await tracing.objCreate({ obj: { project_id: projectId, object_id: "giant", val: { text } } });
-  const ref = `weave:///${projectId}/object/giant:${digest}`;
+  const { digest } = await tracing.objCreate({ obj: { project_id: projectId, object_id: "large", val: { text } } });
+  const ref = `weave:///${projectId}/object/large:${digest}`;
   const started = "2026-04-10T09:00:00Z";
   const call = { project_id: projectId, trace_id: "t", op_name: "op", started_at: started, ended_at: started };
   const batch = Array.from({ length: 6 }, (_, n) => ({

@@ -14,7 +14,7 @@ describe("a response over the limit is 413 and names what to ask for", () => {
     const rows = Array.from({ length: 6 }, (_, n) => ({ n, text }));
     table = (await tracing.tableCreate({ table: { project_id: projectId, rows } })).digest;
     for (const n of [1, 2, 3, 4]) {
-      await tracing.objCreate({ obj: { project_id: projectId, object_id: "giant", val: { n, text } } });
+      await tracing.objCreate({ obj: { project_id: projectId, object_id: "large", val: { n, text } } });
     }
   });
   afterEach(() => expect(large.service.unexpected.splice(0)).toEqual([]));

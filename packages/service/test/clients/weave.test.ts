@@ -28,8 +28,8 @@ test("the weave SDK traces, publishes, evaluates and scores unmodified", async (
   const [entity = "", project = ""] = projectId.split("/");
   const at = { entity, project };
   const rows = [{ question: "4+4?", expected: "8" }, { question: "5+5?" }];
-  const made = await tracing.datasetCreate({ ...at, name: "not by the SDK", rows });
-  const ref = `weave:///${projectId}/object/not_by_the_sdk:${made.digest}`;
+  const created = await tracing.datasetCreate({ ...at, name: "not by the SDK", rows });
+  const ref = `weave:///${projectId}/object/not_by_the_sdk:${created.digest}`;
   const { evaluation_ref } = await tracing.evaluationCreate({ ...at, name: "own", dataset: ref });
   const program = { url, key: service.owner_key, args: [projectId, ref, evaluation_ref], start: '{"roots"' };
   const report = (await runProgram(new URL("weave-program.ts", import.meta.url), program)) as Report;

@@ -6,7 +6,7 @@ describe.skipIf(chromiumPath === undefined)("the first page of the console", () 
   const console_ = openConsole();
 
   test("has what failed and what it cost in the last day, and what runs now", { timeout: 120_000 }, async () => {
-    const [busy, calm] = ["team/busy", "team/calm"];
+    const [busy, quiet] = ["team/busy", "team/quiet"];
     const key = await console_.service.key({ entity: "team", role: "write" });
     const tracing = console_.service.tracing();
     const hourMs = 3_600_000;
@@ -29,7 +29,7 @@ describe.skipIf(chromiumPath === undefined)("the first page of the console", () 
     };
     await write(busy, "failed", hourMs, { exception: "no", tokens: 7 });
     await write(busy, "old", 30 * hourMs, { exception: "no", tokens: 1000 });
-    await write(calm, "<b>runs</b>", 0);
+    await write(quiet, "<b>runs</b>", 0);
     const visited = await console_.open("", key);
     const { page, problems } = visited;
     await page.getByRole("row", { name: /^team\/busy 2 ✗ 1 3\.50 / }).waitFor();

@@ -38,23 +38,25 @@ describe.skipIf(chromiumPath === undefined)("the settings in the console", () =>
       const projectId = newProject();
       await console_.service.tracing().costCreate({
         project_id: projectId,
-        costs: { dear: { prompt_token_cost: 0.5, completion_token_cost: 0.5, effective_date: "2020-01-01T00:00:00Z" } },
+        costs: {
+          costly: { prompt_token_cost: 0.5, completion_token_cost: 0.5, effective_date: "2020-01-01T00:00:00Z" },
+        },
       });
       await write(projectId, [
-        { model: "dear", tokens: 100, ago: 0 },
+        { model: "costly", tokens: 100, ago: 0 },
         { model: "unknown<b>", tokens: 3000, ago: 10 * dayMs },
-        { model: "dear", tokens: 20, ago: 40 * dayMs },
+        { model: "costly", tokens: 20, ago: 40 * dayMs },
       ]);
       const visited = await console_.open(`${projectId}/settings`);
       const { page, problems } = visited;
       const byModel = page.getByRole("region", { name: "By model" });
       await byModel.getByText("unknown<b>").waitFor();
-      expect(await byModel.getByRole("row").nth(1).innerText()).toMatch(/^dear\s+1\s+1\s+100\s+0\s+100\s+50\.0$/);
+      expect(await byModel.getByRole("row").nth(1).innerText()).toMatch(/^costly\s+1\s+1\s+100\s+0\s+100\s+50\.0$/);
       expect(await axeInBothSchemes(visited)).toEqual([]);
       await page.keyboard.press("d");
       await byModel.getByText("unknown<b>").waitFor({ state: "detached" });
       await page.keyboard.press("d");
-      await byModel.getByRole("row", { name: /^dear 2 / }).waitFor();
+      await byModel.getByRole("row", { name: /^costly 2 / }).waitFor();
       await page.keyboard.press("o");
       await page.getByText("3,120 tokens").waitFor();
       await page.reload();

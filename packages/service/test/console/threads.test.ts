@@ -71,15 +71,15 @@ describe.skipIf(chromiumPath === undefined)("threads in the console", () => {
       },
     });
     await write(projectId, [
-      { thread: "dear", id: "t1", question: "Where is my parcel?", answer: "On its way.", tokens: 5000 },
+      { thread: "costly", id: "t1", question: "Where is my parcel?", answer: "On its way.", tokens: 5000 },
       {
-        thread: "dear",
+        thread: "costly",
         id: "t2",
         question: "Since when?",
         answer: { answer: "Since noon.", sources: [1] },
         exception: "TimeoutError: no response",
       },
-      { thread: "dear", id: "t3", question: "<b>Thanks</b>\u202E", answer: { a: 1, b: [2] } },
+      { thread: "costly", id: "t3", question: "<b>Thanks</b>\u202E", answer: { a: 1, b: [2] } },
       { thread: "cheap/../1?", id: "c1", question: "Hello", answer: "Hello!" },
     ]);
     const visited = await console_.open(`${projectId}/threads`);
@@ -89,7 +89,7 @@ describe.skipIf(chromiumPath === undefined)("threads in the console", () => {
     expect(await axeInBothSchemes(visited)).toEqual([]);
     await page.getByLabel("Time").selectOption("7d");
     await page.getByLabel("Order").selectOption("cost");
-    await current.getByText("dear").waitFor();
+    await current.getByText("costly").waitFor();
     await current.getByText("✗ 1").waitFor();
     await current.getByText("52.0").waitFor();
     expect(await page.getByRole("alert").count()).toBe(0);
@@ -97,7 +97,7 @@ describe.skipIf(chromiumPath === undefined)("threads in the console", () => {
     await current.getByText("52.0").waitFor();
     await page.getByRole("grid").focus();
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "dear", level: 1 }).waitFor();
+    await page.getByRole("heading", { name: "costly", level: 1 }).waitFor();
     await page.getByText("3 turns · cost 52.0").waitFor();
     const turns = page.locator(".turn");
     expect(await turns.locator(".speech").allInnerTexts()).toEqual(
@@ -117,7 +117,7 @@ describe.skipIf(chromiumPath === undefined)("threads in the console", () => {
     await page.getByText("9 calls").waitFor();
     await page.goBack();
     await page.keyboard.press("Escape");
-    await current.getByText("dear").waitFor();
+    await current.getByText("costly").waitFor();
     await page.goto(`${console_.url}/console/${projectId}/threads/${encodeURIComponent("cheap/../1?")}`);
     await turns.getByText("Hello!").waitFor();
     expect(problems).toEqual([]);

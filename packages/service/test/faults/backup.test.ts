@@ -60,8 +60,8 @@ test("a backup of a running, busy instance restores to what was there when it be
   const first = write(client, quiet, still, 1);
   await first.all();
   await first.stop();
-  const made = await run(["keys", "create", "--user", "ann", "--entity", "faults", "--role", "read"], before.data);
-  const secret = /secret {2}(\S+)/.exec(made.out)?.[1] ?? "";
+  const created = await run(["keys", "create", "--user", "ann", "--entity", "faults", "--role", "read"], before.data);
+  const secret = /secret {2}(\S+)/.exec(created.out)?.[1] ?? "";
   const second = write(client, busy, moving, 2);
   await second.all();
 

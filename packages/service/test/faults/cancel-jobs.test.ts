@@ -104,8 +104,8 @@ test(
           const key = pick(keys);
           const project = projectOf(key);
           const body = { project_id: project, ...published.get(project)?.run };
-          const made = await send("/evaluations/evaluate_model", body, headersOf(key));
-          if (made?.call_id !== undefined) asked.push({ kind: "run", id: made.call_id, project });
+          const created = await send("/evaluations/evaluate_model", body, headersOf(key));
+          if (created?.call_id !== undefined) asked.push({ kind: "run", id: created.call_id, project });
         },
       ],
       train: [
@@ -311,9 +311,9 @@ async function train(headers: Record<string, string>, projectId: string, name: s
     trajectory_groups: [{ trajectories }],
     experimental_config: { packed_sequence_length: 1, learning_rate: 1e-6 },
   };
-  const made = await client.post("/v1/preview/training-jobs", body, headers);
-  expect(expected, made.text).toContain(made.status);
-  return made.status === 200 ? (JSON.parse(made.text) as { id: string }).id : undefined;
+  const created = await client.post("/v1/preview/training-jobs", body, headers);
+  expect(expected, created.text).toContain(created.status);
+  return created.status === 200 ? (JSON.parse(created.text) as { id: string }).id : undefined;
 }
 
 /** A training job has its steps in order, and one end after them. */

@@ -143,7 +143,7 @@ test("a process that may open few files never runs out of them: 200, or 503 with
     );
     expect(outcomes.filter((outcome) => outcome !== 200 && outcome !== "1")).toEqual([]);
     expect(outcomes.filter((outcome) => outcome === 200).length).toBeGreaterThan(100);
-    // With patience all of it works.
+    // A client that retries gets all of it.
     expect(statuses(await useService(client))).toEqual([200, 200]);
   } finally {
     await harness.close();

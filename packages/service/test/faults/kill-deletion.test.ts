@@ -19,20 +19,20 @@ afterAll(() => heddle.remove());
 
 test.each(Object.keys(killTargets))(
   "a deletion of a project is finished after kill -9 of %s, and another project keeps everything",
-  async (victim) => {
+  async (target) => {
     const next = random(seed);
     const client = wire(heddle.url);
-    const other = `faults/kept-${Object.keys(killTargets).indexOf(victim)}`;
+    const other = `faults/kept-${Object.keys(killTargets).indexOf(target)}`;
     await fill(client, other);
     const kept = await statsOf(client, other);
     let interrupted = 0;
     for (let round = 1; round <= rounds; round++) {
-      const name = `deleted-${Object.keys(killTargets).indexOf(victim)}-${round}`;
+      const name = `deleted-${Object.keys(killTargets).indexOf(target)}-${round}`;
       const projectId = `faults/${name}`;
       await fill(client, projectId);
       const deletion = client.post("/project/delete", { project_id: projectId, expected_name: name });
       await delay(next() * 60);
-      await killTargets[victim]?.(heddle);
+      await killTargets[target]?.(heddle);
       if ((await deletion).status !== 200) interrupted += 1;
       // One that was not recorded before the kill has not begun.
       await until(async () => {
@@ -50,7 +50,7 @@ test.each(Object.keys(killTargets))(
       expect(await statsOf(client, projectId)).toMatchObject({ call_count: 200, object_version_count: 1 });
       expect(await statsOf(client, other)).toEqual(kept);
     }
-    console.log(`${victim}: ${rounds} rounds, seed ${seed}, ${interrupted} deletions were interrupted`);
+    console.log(`${target}: ${rounds} rounds, seed ${seed}, ${interrupted} deletions were interrupted`);
   },
   60_000 + rounds * 60_000,
 );

@@ -11,7 +11,7 @@ import type { Wire } from "./wire.js";
 // One round in the suite, with another kill for every second action; `pnpm faults` runs twenty.
 const rounds = Number(process.env["FAULT_ROUNDS"] ?? 1);
 const seed = Number(process.env["FAULT_SEED"] ?? 4680);
-const victims = ["the service", "service and engine host"];
+const targets = ["the service", "service and engine host"];
 const count = 1500;
 
 let heddle: HeddleProcess;
@@ -113,7 +113,7 @@ test.each(Object.keys(actions).map((name, place) => ({ name, place })))(
       const headers = { "x-weave-retry-id": randomUUID() };
       const first = client.post(path, body, headers);
       await delay(next() * 250);
-      await killTargets[victims[(place + round) % victims.length]!]?.(heddle);
+      await killTargets[targets[(place + round) % targets.length]!]?.(heddle);
       if ((await first).status !== 200) interrupted += 1;
       await expect
         .poll(async () => (await client.post(path, body, headers)).status, { timeout: 60_000, interval: 200 })

@@ -39,7 +39,7 @@ const batchOf = (...ids: string[]) => ({
 });
 
 /** The calls that are shown under these ids, and how many are counted. */
-async function shown(ids: string[]) {
+async function callsById(ids: string[]) {
   const filter = { call_ids: ids };
   const calls = await client.rows<{ id: string; ended_at: string | null; output: unknown; started_at: string }>(
     "/calls/stream_query",
@@ -74,27 +74,27 @@ const aged = randomUUID();
 describe("a request that is sent again after the engine died before its response", () => {
   test("leaves one call each of a batch of whole calls", async () => {
     await lose("calls", "/call/upsert_batch", batchOf(...batch));
-    expect(await shown(batch)).toMatchObject({ ids: batch.toSorted(), count: 3 });
+    expect(await callsById(batch)).toMatchObject({ ids: batch.toSorted(), count: 3 });
   });
 
   test("leaves one running call of a start, and one ended call of its end", async () => {
     await lose("call_parts", "/call/start", started(split));
-    expect(await shown([split])).toMatchObject({ ids: [split], count: 1, calls: [{ ended_at: null }] });
+    expect(await callsById([split])).toMatchObject({ ids: [split], count: 1, calls: [{ ended_at: null }] });
     await lose("calls", "/call/end", ended(split));
-    expect(await shown([split])).toMatchObject({ ids: [split], count: 1, calls: [{ output: "done" }] });
+    expect(await callsById([split])).toMatchObject({ ids: [split], count: 1, calls: [{ output: "done" }] });
   });
 
   test("leaves one call when the closing of its open part was the last that the engine did", async () => {
     await untilStored("/call/end", ended(early));
     await lose("call_parts", "/call/start", started(early));
-    expect(await shown([early])).toMatchObject({ ids: [early], count: 1, calls: [{ output: "done" }] });
+    expect(await callsById([early])).toMatchObject({ ids: [early], count: 1, calls: [{ output: "done" }] });
   });
 
   test("leaves one call when the hiding of its old version was the last that the engine did", async () => {
     await untilStored("/call/start", started(aged, old));
     await untilStored("/call/end", ended(aged));
     await lose("call_hidden", "/call/end", ended(aged, "newer"));
-    expect(await shown([aged])).toMatchObject({ ids: [aged], count: 1, calls: [{ output: "newer" }] });
+    expect(await callsById([aged])).toMatchObject({ ids: [aged], count: 1, calls: [{ output: "newer" }] });
   });
 });
 
@@ -109,13 +109,13 @@ describe("after the service was killed and started again", () => {
     await untilStored("/call/start", started(split));
     await untilStored("/call/start", started(aged, old));
     const all = [...batch, split, aged, early];
-    expect(await shown(all)).toMatchObject({ ids: all.toSorted(), count: 6 });
+    expect(await callsById(all)).toMatchObject({ ids: all.toSorted(), count: 6 });
   });
 
   test("a second end replaces the first", async () => {
     for (const id of [split, aged]) {
       await untilStored("/call/end", ended(id, "second"));
-      expect(await shown([id])).toMatchObject({ ids: [id], count: 1, calls: [{ output: "second" }] });
+      expect(await callsById([id])).toMatchObject({ ids: [id], count: 1, calls: [{ output: "second" }] });
     }
   });
 
@@ -126,7 +126,7 @@ describe("after the service was killed and started again", () => {
     ] as const) {
       const moved = new Date(from - 3_600_000).toISOString();
       await untilStored("/call/start", started(id, moved));
-      const { calls, ...seen } = await shown([id]);
+      const { calls, ...seen } = await callsById([id]);
       expect(seen).toEqual({ ids: [id], count: 1 });
       expect(Date.parse(calls[0]?.started_at ?? "")).toBe(Date.parse(moved));
     }

@@ -13,11 +13,11 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 // What cannot start says why in one line and ends with code 1. A port in use, a second start and wrong settings are in
 // start.test.ts and config.test.ts as well; here all of it is seen from outside.
-const made: string[] = [];
-afterAll(() => made.forEach((path) => rmSync(path, { recursive: true, force: true })));
+const directories: string[] = [];
+afterAll(() => directories.forEach((path) => rmSync(path, { recursive: true, force: true })));
 function temporary(): string {
   const path = mkdtempSync(join(tmpdir(), "heddle-refused-"));
-  made.push(path);
+  directories.push(path);
   return path;
 }
 

@@ -9,7 +9,7 @@ export interface SchemaContext {
   schemas: Record<string, Schema>;
   words: Words;
   /** What was made of named schemas: one that holds itself would be made anew for each of its branches. */
-  made: Map<string, fc.Arbitrary<unknown>>;
+  generated: Map<string, fc.Arbitrary<unknown>>;
 }
 
 /** Values that fit a schema of the spec. `depth` bounds schemas that hold themselves. */
@@ -20,9 +20,9 @@ export function fromSchema(schema: Schema, context: SchemaContext, name = "", de
     const target = context.schemas[schema.$ref.slice("#/components/schemas/".length)];
     if (target === undefined) throw new Error(`no schema at ${schema.$ref}`);
     const key = [schema.$ref, name, depth].join(" ");
-    const made = context.made.get(key) ?? fromSchema(target, context, name, depth);
-    context.made.set(key, made);
-    return made;
+    const generated = context.generated.get(key) ?? fromSchema(target, context, name, depth);
+    context.generated.set(key, generated);
+    return generated;
   }
   if (schema.const !== undefined) return fc.constant(schema.const);
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);

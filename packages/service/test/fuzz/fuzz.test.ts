@@ -82,7 +82,7 @@ describe("no request causes an error 500, every response fits the spec, and what
 /** Parameters and body of an operation; the body is still a value, so that it can be compared with what is read. */
 function partsOf(operation: SpecOperation, words: Words, sample: RequestParts): fc.Arbitrary<RequestParts> {
   const schemas = operation.model.document.components?.schemas ?? {};
-  const context: SchemaContext = { schemas, words, made: new Map() };
+  const context: SchemaContext = { schemas, words, generated: new Map() };
   const params = Object.fromEntries(
     operation.params.map(({ name, schema }) => [name, fromSchema(schema, context, name)]),
   );
@@ -108,11 +108,11 @@ function bodyOf(operation: SpecOperation, context: SchemaContext, sample: Reques
       fc.tuple(valid, fc.string()).map(([fields, expectedDigest]) => ({ ...fields, expected_digest: expectedDigest })),
     );
   }
-  const made = nearly(fromSchema(body.schema, context));
+  const generated = nearly(fromSchema(body.schema, context));
   // A purge takes few of the conditions that its schema describes, few random trajectories make sense, and many fields of
   // a chat exclude each other.
   const isPicky = /Purge$|Trajectories$|ChatCompletion/.test(operation.id);
-  return isPicky ? fc.oneof(nearly(fc.constant(sample.body)), made) : made;
+  return isPicky ? fc.oneof(nearly(fc.constant(sample.body)), generated) : generated;
 }
 
 /** The status of the response; 0 for what no HTTP client can send. */

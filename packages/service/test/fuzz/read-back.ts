@@ -43,9 +43,9 @@ export async function expectReadable(
   const ids = requests.map(({ request }) => request["id"]);
   const own = requests.filter(({ request: { id } }) => id === undefined || ids.indexOf(id) === ids.lastIndexOf(id));
   await Promise.all(
-    own.map(async ({ request, shown }) => {
+    own.map(async ({ request, values }) => {
       const reading = await read(service, link.operationId, request);
-      for (const sent of shown) expectShown(reading, sent, exchange.response);
+      for (const sent of values) expectShown(reading, sent, exchange.response);
     }),
   );
 }
@@ -61,7 +61,7 @@ function readBackOf({ model, path, method, success }: SpecOperation): ReadBack |
 function* itemsOf(
   { requestBody, "x-heddle-shows": shows, "x-heddle-unless": unless = [] }: ReadBack,
   exchange: Exchange,
-): Generator<{ request: Record<string, unknown>; shown: unknown[] }> {
+): Generator<{ request: Record<string, unknown>; values: unknown[] }> {
   const { errors = [] } = exchange.response as { errors?: { index: number }[] };
   const refused = new Set(errors.map(({ index }) => index));
   const batch = Object.values(requestBody).find((expression) => expression.includes("/*"));
@@ -74,10 +74,10 @@ function* itemsOf(
     );
     if (Object.values(request).includes(undefined)) continue;
     const differs = unless.some((expression) => (valueOf(expression) ?? null) !== null);
-    const shown = shows.flatMap((show) =>
+    const values = shows.flatMap((show) =>
       everyValue(batch === undefined ? show : show.replace("/*", `/${index}`), exchange),
     );
-    yield { request, shown: differs ? [] : shown };
+    yield { request, values: differs ? [] : values };
   }
 }
 

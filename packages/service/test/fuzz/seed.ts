@@ -19,11 +19,11 @@ export async function seed(service: TestService, projectId: string): Promise<See
     table: { project_id: projectId, rows: [{ a: 1 }, { a: "x" }] },
   });
   const val = { rows: `weave:///${projectId}/table/${table}` };
-  const made = await Promise.all(
+  const created = await Promise.all(
     seededObjects.map(async (objectId) =>
       tracing.objCreate({ obj: { project_id: projectId, object_id: objectId, val } }),
     ),
   );
   const { digest: file } = await tracing.fileCreate({ project_id: projectId, file: new TextEncoder().encode("hello") });
-  return { project_id: projectId, object: made[0]?.digest ?? "", table, rows, file };
+  return { project_id: projectId, object: created[0]?.digest ?? "", table, rows, file };
 }

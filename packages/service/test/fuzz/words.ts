@@ -145,11 +145,11 @@ export function wordsOf(
     if (Object.hasOwn(byName, name)) return byName[name];
     if (name.endsWith("_at")) return time;
     if (/digests?$/.test(name)) return digest;
-    const shown = samples.get(name);
-    const sampled = shown === undefined ? [] : [fc.constantFrom(...shown)];
+    const examples = samples.get(name);
+    const sampled = examples === undefined ? [] : [fc.constantFrom(...examples)];
     // Only one of them leads anywhere.
-    if (shown !== undefined && /^((queue|item|model|training_job)_id|scorer_refs)$/.test(name))
-      return mostly(fc.constantFrom(...shown), "none");
+    if (examples !== undefined && /^((queue|item|model|training_job)_id|scorer_refs)$/.test(name))
+      return mostly(fc.constantFrom(...examples), "none");
     if (/(^|_)ids?$/.test(name)) return fc.oneof(...sampled, id);
     if (/refs?$/.test(name)) return fc.oneof(...sampled, ref);
     return sampled[0];

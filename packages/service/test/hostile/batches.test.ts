@@ -254,7 +254,7 @@ test("whatever is wrong with an item, its neighbours are stored", async () => {
   );
 });
 
-test("an empty batch, and one of twenty thousand items that are no calls, get a response", async () => {
+test("an empty batch, and one of twenty thousand items that are not calls, get a response", async () => {
   expect(await upsert([])).toEqual([]);
   expect(new Set(await upsert(Array.from({ length: 20_000 }, () => 0)))).not.toContain("stored");
 });

@@ -27,10 +27,10 @@ describe.concurrent("a name that is given later comes back as it was given, find
     expect((await tracing.callsQuery({ project_id: projectId, query })).calls.map(({ id }) => id)).toEqual(["named"]);
 
     const objectId = "o";
-    const made = [];
+    const created = [];
     for (const val of [1, 2])
-      made.push((await tracing.objCreate({ obj: { project_id: projectId, object_id: objectId, val } })).digest);
-    const [digest = ""] = made;
+      created.push((await tracing.objCreate({ obj: { project_id: projectId, object_id: objectId, val } })).digest);
+    const [digest = ""] = created;
     const alias = await tracing
       .objSetAliases({ object_id: objectId, project_id: projectId, digest, aliases: [text] })
       .catch(statusOf);

@@ -86,7 +86,7 @@ describe("a page of another origin, in the browser of someone who uses the servi
   });
 });
 
-test("the service's own pages and programs that are no browsers send what they like", async () => {
+test("the service's own pages and programs that are not browsers send what they like", async () => {
   const projectId = newProject();
   const body = JSON.stringify({ project_id: projectId, call_ids: [] });
   const allowed: Record<string, string>[] = [

@@ -77,8 +77,8 @@ function valueText(value: unknown, texts: readonly string[]): string | undefined
   if (members.length === 0) return undefined;
   const found = members.map(([name, member]) => [name, foundText(member, texts)] as const);
   // Of several, those without any of the texts are not worth a mention.
-  const shown = found.filter(([, text]) => text !== nothingFound || members.length === 1);
-  return shown.map(([name, text]) => `${name} = ${text}`).join(", ") || nothingFound;
+  const listed = found.filter(([, text]) => text !== nothingFound || members.length === 1);
+  return listed.map(([name, text]) => `${name} = ${text}`).join(", ") || nothingFound;
 }
 
 const nothingFound = "…";

@@ -40,8 +40,8 @@ beforeAll(async () => {
     feedback_type: "wandb.note.1",
     payload: { note: secret },
   });
-  const made = await owner.annotationQueueCreate({ project_id: projectId, name: secret, scorer_refs: [] });
-  const queue = { project_id: projectId, queue_id: made.id };
+  const created = await owner.annotationQueueCreate({ project_id: projectId, name: secret, scorer_refs: [] });
+  const queue = { project_id: projectId, queue_id: created.id };
   await owner.annotationQueueAddCalls({ ...queue, call_ids: [call], display_fields: [secret] });
   const { items } = await owner.annotationQueueItemsQuery(queue);
   const [info] = await owner.projectsInfo({ project_ids: [projectId] });
@@ -53,7 +53,7 @@ beforeAll(async () => {
     row: row_digests[0] ?? "",
     call,
     feedback: feedback.id,
-    queue: made.id,
+    queue: created.id,
     item: items[0]?.id ?? "",
   };
   names.missing = {

@@ -180,11 +180,11 @@ describe("metrics", () => {
 
 describe("the log", () => {
   test("has a line for each request with its id, operation, status and key", async () => {
-    const made = await send("/call/start", start("logged"));
+    const started = await send("/call/start", start("logged"));
     await send("/call/read", { project_id: projectId }, { "x-request-id": "mine" });
     await send("/nowhere", {}, { "x-request-id": "lost" });
     const about = { level: "debug", msg: "request", ms: expect.any(Number) };
-    expect(logged(made.headers.get("x-request-id"))).toMatchObject([
+    expect(logged(started.headers.get("x-request-id"))).toMatchObject([
       { ...about, operation: "callStart", status: 200, key_id: "owner" },
     ]);
     expect(logged("mine")).toMatchObject([{ ...about, operation: "callRead", status: 422, key_id: "owner" }]);

@@ -40,10 +40,10 @@ afterAll(async () => {
 });
 
 // The documents list what holds other things before what it holds, so what destroys goes backwards, last.
-const shown = operations.filter(({ id }) => !signedOperations.has(id));
+const withSamples = operations.filter(({ id }) => !signedOperations.has(id));
 const inOrder = [
-  ...shown.filter(({ destructive }) => !destructive),
-  ...shown.filter(({ destructive }) => destructive).toReversed(),
+  ...withSamples.filter(({ destructive }) => !destructive),
+  ...withSamples.filter(({ destructive }) => destructive).toReversed(),
 ];
 
 /** Every request among the examples of an operation. */

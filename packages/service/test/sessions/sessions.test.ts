@@ -101,9 +101,9 @@ test("a session makes and revokes keys only with the key itself", async () => {
   const other = await service.key({ role: "admin" });
   for (const confirmation of [{}, { confirm_api_key: other }, { confirm_api_key: "x" }])
     expect((await post("/keys", withSession(halves), { ...request, ...confirmation })).status).toBe(403);
-  const made = await post("/keys", withSession(halves), { ...request, confirm_api_key: key });
-  expect(made.status).toBe(200);
-  const { id } = ((await made.json()) as { key: { id: string } }).key;
+  const created = await post("/keys", withSession(halves), { ...request, confirm_api_key: key });
+  expect(created.status).toBe(200);
+  const { id } = ((await created.json()) as { key: { id: string } }).key;
   expect((await post(`/keys/${id}/revoke`, withSession(halves))).status).toBe(403);
   expect((await post(`/keys/${id}/revoke`, withSession(halves), { confirm_api_key: key })).status).toBe(200);
 });

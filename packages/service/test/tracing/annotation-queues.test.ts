@@ -46,17 +46,17 @@ describe.each(backEnds)("annotation queues with the control plane on %s", (_, ma
     await tracing.callStart({ start: callOf(projectId, "gone") });
     await tracing.callsDelete({ project_id: projectId, call_ids: ["gone"] });
 
-    const made = {
+    const created = {
       project_id: projectId,
       name: "Answers",
       description: "Right?",
       scorer_refs: ["weave:///a/b/object/s:v0"],
     };
-    const { id } = await tracing.annotationQueueCreate(made);
+    const { id } = await tracing.annotationQueueCreate(created);
     const { queue } = await tracing.annotationQueueRead({ project_id: projectId, queue_id: id });
     const owner = (await service.services.control.users.ensure("owner")).id;
     expect(queue).toEqual({
-      ...made,
+      ...created,
       id,
       created_by: owner,
       created_at: queue.created_at,
@@ -236,13 +236,13 @@ describe.each(backEnds)("annotation queues with the control plane on %s", (_, ma
     const request = { project_id: newProject(), name: "q", scorer_refs: [] };
     const create = async (change: object = {}) =>
       await tracing.annotationQueueCreate({ ...request, ...change }, { retryId: "once" });
-    const made = await create();
-    expect(await create()).toEqual(made);
-    expect(await create({ project_id: newProject() })).not.toEqual(made);
+    const created = await create();
+    expect(await create()).toEqual(created);
+    expect(await create({ project_id: newProject() })).not.toEqual(created);
     const queues = [];
     const { project_id, name } = request;
     for await (const { id } of tracing.annotationQueuesQueryStream({ project_id, name })) queues.push(id);
-    expect(queues).toEqual([made.id]);
+    expect(queues).toEqual([created.id]);
   });
 
   test("calls are found by the queues they are in", async () => {

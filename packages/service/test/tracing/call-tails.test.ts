@@ -80,7 +80,7 @@ test("server-sent events carry the id to go on from, which takes precedence over
   ]);
 });
 
-test("what is no sequence, or one of the future, is refused", async () => {
+test("what is not a sequence, or one of the future, is refused", async () => {
   const project = { project_id: newProject() };
   const future = String(BigInt(Date.now() + 3_600_000) * 1000n);
   for (const after of [future, "9".repeat(20), "9".repeat(40), "-1", "1e9", "", "\u0661"]) {

@@ -111,14 +111,14 @@ async function trialsOf(more: object) {
 }
 
 test("a trial shows what calls below its prediction used, and what that cost", async () => {
-  const shown = await trialsOf({ include_costs: true });
-  const byExample = shown
+  const listed = await trialsOf({ include_costs: true });
+  const byExample = listed
     .toSorted((a, b) => Number(a.model_output) - Number(b.model_output))
     .map(({ total_tokens, total_cost }) => ({ tokens: total_tokens, cost: total_cost }));
   expect(byExample).toEqual(trials.map(({ tokens, cost }) => ({ tokens, cost })));
-  const ids = shown.map(({ predict_call_id }) => String(predict_call_id));
+  const ids = listed.map(({ predict_call_id }) => String(predict_call_id));
   const { call_usage } = await service.tracing().callsUsage({ project_id: projectId, call_ids: ids });
-  for (const { predict_call_id, total_tokens } of shown) {
+  for (const { predict_call_id, total_tokens } of listed) {
     const used = Object.values(call_usage[String(predict_call_id)] ?? {});
     expect(used.reduce((sum, row) => sum + Number(row.total_tokens), 0)).toBe(total_tokens ?? 0);
   }

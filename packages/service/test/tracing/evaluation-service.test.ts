@@ -344,7 +344,7 @@ describe("what cannot be run is refused before a run exists", () => {
       ],
     ],
     [
-      "rows that are no table",
+      "rows that are not a table",
       400,
       /no table/,
       async () => {
@@ -602,13 +602,13 @@ describe("calls that are scored", () => {
 
   test("have the scores as feedback, once; calls that are missing or run are skipped", async () => {
     const right = await start({ expected: "a loom" }, "a loom");
-    const unfit = await start({}, "no expectation");
+    const unscorable = await start({}, "no expectation");
     const running = await start({ expected: "x" });
     const refs = [await exact(), await contains()];
     const retryId = randomUUID();
     const request = {
       project_id: project,
-      call_ids: [right, unfit, running, randomUUID(), right],
+      call_ids: [right, unscorable, running, randomUUID(), right],
       scorer_refs: refs,
     };
     const send = async () => await post("/calls/score", retryId, request);
@@ -625,7 +625,7 @@ describe("calls that are scored", () => {
       payload: { output: { passed: true } },
     });
     expect(of(right, "wandb.runnable.mentions")).toMatchObject({ payload: { output: { passed: false } } });
-    expect(of(unfit, "wandb.runnable.exact")).toMatchObject({
+    expect(of(unscorable, "wandb.runnable.exact")).toMatchObject({
       payload: { output: null, error: expect.stringContaining("expected") },
     });
     expect(service.unexpected).toEqual([]);

@@ -70,8 +70,8 @@ describe("datasets", () => {
       { question: "café", answer: 1.5 },
       { question: "2+2?", answer: 4 },
     ];
-    const made = await tracing.datasetCreate({ ...at, name: "Sums", description: "two", rows });
-    const read = await tracing.datasetRead({ ...at, object_id: "sums", digest: made.digest });
+    const created = await tracing.datasetCreate({ ...at, name: "Sums", description: "two", rows });
+    const read = await tracing.datasetRead({ ...at, object_id: "sums", digest: created.digest });
     expect(read).toMatchObject({
       name: "Sums",
       description: "two",
@@ -81,14 +81,14 @@ describe("datasets", () => {
     const stored = (await tracing.tableQuery({ project_id: projectId, digest: table })).rows;
     expect(stored.map(({ val }) => val)).toEqual(rows);
     const [first] = stored;
-    const ref = `weave:///${projectId}/object/sums:${made.digest}/attr/rows/id/${first?.digest}`;
+    const ref = `weave:///${projectId}/object/sums:${created.digest}/attr/rows/id/${first?.digest}`;
     expect((await tracing.refsReadBatch({ refs: [ref] })).vals).toEqual([rows[0]]);
 
     // The same value, made as an SDK does: no other version.
     const val = { _type: "Dataset", name: "Sums", description: "two", rows: read.rows };
     const sdk = { ...val, _class_name: "Dataset", _bases: ["Object", "BaseModel"] };
     const { digest } = await tracing.objCreate({ obj: { project_id: projectId, object_id: "sums", val: sdk } });
-    expect(digest).toBe(made.digest);
+    expect(digest).toBe(created.digest);
     const { objs } = await tracing.objsQuery({ project_id: projectId, filter: { base_object_classes: ["Dataset"] } });
     expect(objs).toMatchObject([{ object_id: "sums", leaf_object_class: "Dataset", val: sdk }]);
   });
@@ -129,10 +129,10 @@ describe("datasets", () => {
 describe("scorers", () => {
   test("come with their ops, whose refs lead to the source", async () => {
     const { projectId, at, tracing } = place();
-    const made = await tracing.scorerCreate({ ...at, name: "Exact match", op_source_code: "score = 1" });
-    expect(made.scorer).toBe(`weave:///${projectId}/object/exact_match:${made.digest}`);
+    const created = await tracing.scorerCreate({ ...at, name: "Exact match", op_source_code: "score = 1" });
+    expect(created.scorer).toBe(`weave:///${projectId}/object/exact_match:${created.digest}`);
     const read = await tracing.scorerRead({ ...at, object_id: "exact_match", digest: "latest" });
-    const val = await valueOf(projectId, made);
+    const val = await valueOf(projectId, created);
     expect(val).toMatchObject({
       _type: "Scorer",
       score: read.score_op,
@@ -216,15 +216,15 @@ describe("models", () => {
   test("are refused with attributes that they have anyway", async () => {
     const { at, tracing } = place();
     for (const member of ["name", "files", "_type", "_bases"]) {
-      const made = tracing.modelCreate({ ...at, name: "m", source_code: "", attributes: { [member]: 1 } });
-      await expect(made).rejects.toMatchObject({
+      const created = tracing.modelCreate({ ...at, name: "m", source_code: "", attributes: { [member]: 1 } });
+      await expect(created).rejects.toMatchObject({
         status: 422,
         body: { detail: [{ loc: ["body", "attributes", member] }] },
       });
     }
     const unsafe = { _type: "CustomWeaveType", files: { "../x": "y" } };
-    const made = tracing.modelCreate({ ...at, name: "m", source_code: "", attributes: { unsafe } });
-    await expect(made).rejects.toMatchObject({ status: 400, message: expect.stringMatching(/relative paths/) });
+    const created = tracing.modelCreate({ ...at, name: "m", source_code: "", attributes: { unsafe } });
+    await expect(created).rejects.toMatchObject({ status: 400, message: expect.stringMatching(/relative paths/) });
   });
 });
 
@@ -245,7 +245,7 @@ describe("evaluations", () => {
 
   test("hold refs to their dataset, their scorers and the ops that came with them", async () => {
     const { projectId, at, tracing, dataset, scorer } = await parts();
-    const made = await tracing.evaluationCreate({
+    const created = await tracing.evaluationCreate({
       ...at,
       name: "Nightly",
       dataset,
@@ -254,7 +254,7 @@ describe("evaluations", () => {
       evaluation_name: "night",
       eval_attributes: { metadata: { team: "a" }, threshold: 0.5 },
     });
-    expect(made.evaluation_ref).toBe(`weave:///${projectId}/object/nightly:${made.digest}`);
+    expect(created.evaluation_ref).toBe(`weave:///${projectId}/object/nightly:${created.digest}`);
     const read = await tracing.evaluationRead({ ...at, object_id: "nightly", digest: "latest" });
     const op = (name: string): unknown => expect.stringMatching(`^weave:///${projectId}/op/nightly.${name}:\\w{43}$`);
     expect(read).toMatchObject({
@@ -268,7 +268,7 @@ describe("evaluations", () => {
       predict_and_score_op: op("predict_and_score"),
       summarize_op: op("summarize"),
     });
-    expect(await valueOf(projectId, made)).toEqual({
+    expect(await valueOf(projectId, created)).toEqual({
       _type: "Evaluation",
       name: "Nightly",
       description: null,

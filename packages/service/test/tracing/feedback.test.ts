@@ -343,8 +343,8 @@ describe("feedback on calls", () => {
       ],
     });
     const { calls } = await tracing.callsQuery({ project_id: projectId, include_feedback: true });
-    const shown = calls.map(({ id, summary }) => [id, summary?.weave?.feedback?.map(({ payload }) => payload)]);
-    expect(Object.fromEntries(shown)).toEqual({ a: [{ note: "good" }, { note: "slow" }], b: [{ value: 2 }], c: [] });
+    const payloads = calls.map(({ id, summary }) => [id, summary?.weave?.feedback?.map(({ payload }) => payload)]);
+    expect(Object.fromEntries(payloads)).toEqual({ a: [{ note: "good" }, { note: "slow" }], b: [{ value: 2 }], c: [] });
     expect((await tracing.callRead({ project_id: projectId, id: "b", include_feedback: true })).call).toMatchObject({
       summary: { weave: { feedback: [{ feedback_type: "score", weave_ref: callRef(projectId, "b") }] } },
     });

@@ -69,7 +69,7 @@ test.each([
   );
 });
 
-test("switches that are off and nulls of newer clients are no mistake", async () => {
+test("switches that are off and nulls of newer clients are not a mistake", async () => {
   const projectId = newProject();
   expect(await send("/calls/query", { project_id: projectId, include_later: false, columns_later: null })).toEqual([
     200,

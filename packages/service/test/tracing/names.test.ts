@@ -104,8 +104,8 @@ describe("calls of an op are found by its name however it is spelled", () => {
       expect(await idsOf(projectId, { query: { $expr: equal } })).toEqual(all);
       expect(await idsOf(projectId, { query: { $expr: among } })).toEqual(all);
     }
-    const shown = { $eq: [{ $getField: "summary.weave.trace_name" }, { $literal: name }] };
-    expect(await idsOf(projectId, { query: { $expr: shown } })).toEqual(all);
+    const hasName = { $eq: [{ $getField: "summary.weave.trace_name" }, { $literal: name }] };
+    expect(await idsOf(projectId, { query: { $expr: hasName } })).toEqual(all);
     const { call } = await tracing.callRead({ project_id: projectId, id: "c1" });
     expect(call?.op_name).toBe(forms[1]);
     expect(call?.summary).toMatchObject({ weave: { trace_name: name } });

@@ -118,10 +118,10 @@ describe.concurrent.each(kinds)("%s", (kind) => {
   test("share a name with another kind of value without being taken for it", async () => {
     const projectId = newProject();
     const { create, read, remove } = await operationsOf(kind, projectId);
-    const made = await create("twin", "1");
+    const created = await create("twin", "1");
     const others = await operationsOf(kind === "ops" ? "datasets" : "ops", projectId);
     const later = await others.create("twin", "2");
-    expect((await read("twin", "latest")).body.digest).toBe(made.digest);
+    expect((await read("twin", "latest")).body.digest).toBe(created.digest);
     expect((await read("twin", later.digest)).status).toBe(404);
     expect((await remove("twin", `?digests=${later.digest}`)).status).toBe(404);
     expect((await remove("twin")).body).toEqual({ num_deleted: 1 });
@@ -177,11 +177,11 @@ test("versions are listed in the order of their creation, in pages", async () =>
 
 test("many versions are deleted at once, all or none", async () => {
   const { create, list, read, remove } = await operationsOf("scorers", newProject());
-  const made: Version[] = [];
-  for (const content of ["1", "2", "3", "4"]) made.push(await create("a", content));
+  const createdVersions: Version[] = [];
+  for (const content of ["1", "2", "3", "4"]) createdVersions.push(await create("a", content));
   expect((await remove("a", "?digests=v0&digests=none")).status).toBe(404);
   expect((await read("a", "v0")).status).toBe(200);
-  const two = `?digests=v0&digests=${made[1]?.digest}&digests=v1`;
+  const two = `?digests=v0&digests=${createdVersions[1]?.digest}&digests=v1`;
   expect(await remove("a", two)).toEqual({ status: 200, body: { num_deleted: 2 } });
   expect(await read("a", "v1")).toMatchObject({ status: 404, body: { deleted_at: expect.any(String) } });
   expect(await remove("a")).toEqual({ status: 200, body: { num_deleted: 2 } });
@@ -191,13 +191,13 @@ test("many versions are deleted at once, all or none", async () => {
   }
   expect((await remove("b")).status).toBe(404);
   // The same content comes back as a new version.
-  expect(await create("a", "1")).toEqual({ ...made[0], version_index: 4 });
+  expect(await create("a", "1")).toEqual({ ...createdVersions[0], version_index: 4 });
 });
 
 test("equal content that is sent at the same time becomes one version", async () => {
   const { create, list } = await operationsOf("scorers", newProject());
-  const made = await Promise.all(Array.from({ length: 20 }, async () => create("race", "same")));
-  expect(made).toEqual(Array.from({ length: 20 }, () => made[0]));
+  const created = await Promise.all(Array.from({ length: 20 }, async () => create("race", "same")));
+  expect(created).toEqual(Array.from({ length: 20 }, () => created[0]));
   const others = await Promise.all(Array.from({ length: 8 }, async (_, at) => create("race", `other ${at % 2}`)));
   expect(new Set(others.map(({ version_index }) => version_index))).toEqual(new Set([1, 2]));
   expect(versions(await list())).toEqual([

@@ -9,7 +9,7 @@ import type { TestService } from "../test-service.js";
 
 let service: TestService;
 let token: string;
-let files: Record<"shown" | "hidden" | "other", string>;
+let files: Record<"visible" | "hidden" | "other", string>;
 const projectId = newProject();
 const [entity = "", project = ""] = projectId.split("/");
 const traceId = "shared-trace";
@@ -19,7 +19,7 @@ beforeAll(async () => {
   const tracing = service.tracing();
   const store = async (text: string) =>
     (await tracing.fileCreate({ project_id: projectId, file: new File([text], `${text}.txt`) })).digest;
-  files = { shown: await store("shown"), hidden: await store("hidden"), other: await store("other") };
+  files = { visible: await store("visible"), hidden: await store("hidden"), other: await store("other") };
   const call = {
     project_id: projectId,
     op_name: "op",
@@ -37,7 +37,7 @@ beforeAll(async () => {
         ...call,
         id: "root",
         trace_id: traceId,
-        inputs: { question: "secret", image: image(files.shown), private: { image: image(files.hidden) } },
+        inputs: { question: "secret", image: image(files.visible), private: { image: image(files.hidden) } },
         output: { text: "fine", list: ["a", "secret"] },
         exception: "secret failure",
       },
@@ -85,15 +85,15 @@ test("a share shows its trace, without what is hidden", async () => {
   expect(read).toMatchObject({
     call: {
       id: "root",
-      inputs: { question: "[redacted]", private: "[redacted]", image: { files: { "image.png": files.shown } } },
+      inputs: { question: "[redacted]", private: "[redacted]", image: { files: { "image.png": files.visible } } },
       output: { text: "fine", list: ["a", "[redacted]"] },
       exception: "[redacted]",
     },
   });
   expect(JSON.stringify(read)).not.toContain("secret");
   expect(await shared().json("/call/read", { id: "child" })).toMatchObject([200, { call: { parent_id: "root" } }]);
-  const content = await shared().post("/file/content", { project_id: projectId, digest: files.shown });
-  expect(await content.text()).toBe("shown");
+  const content = await shared().post("/file/content", { project_id: projectId, digest: files.visible });
+  expect(await content.text()).toBe("visible");
 });
 
 const byRef = (...ids: string[]) => {
@@ -145,7 +145,7 @@ test("nothing of other traces, projects and files is there", async () => {
   expect(await shared().json("/call/read", { id: "missing" })).toEqual([200, { call: null }]);
   expect(await shared().json("/trace/outline", { project_id: other, trace_id: traceId })).toMatchObject([403, {}]);
   expect(await shared().json("/call/read", { project_id: other, id: "root" })).toMatchObject([403, {}]);
-  for (const digest of [files.hidden, files.other, "missing", "", files.shown.slice(0, 10)]) {
+  for (const digest of [files.hidden, files.other, "missing", "", files.visible.slice(0, 10)]) {
     expect(await shared().json("/file/content", { digest })).toMatchObject([404, {}]);
     expect(await shared().json("/file/content", { project_id: other, digest })).toMatchObject([403, {}]);
   }
@@ -176,8 +176,8 @@ test("only who may write can share, and what cannot be hidden is refused", async
   await expect(service.tracing(reader).shareCreate(body)).rejects.toMatchObject({ status: 403 });
   await expect(service.tracing(reader).shareList({ project_id: projectId })).rejects.toMatchObject({ status: 403 });
   for (const path of ["id", "__proto__", "summary.weave.status", "feedback.[x].payload"]) {
-    const made = service.tracing().shareCreate({ ...body, redact: ["inputs", path] });
-    await expect(made).rejects.toMatchObject({ status: 422, body: { detail: [{ loc: ["body", "redact", 1] }] } });
+    const created = service.tracing().shareCreate({ ...body, redact: ["inputs", path] });
+    await expect(created).rejects.toMatchObject({ status: 422, body: { detail: [{ loc: ["body", "redact", 1] }] } });
   }
   const whole = await service.tracing().shareCreate({ ...body, redact: ["inputs", "output", "summary", "attributes"] });
   const [, read] = await shared(whole.token).json("/call/read", { id: "root" });

@@ -152,7 +152,7 @@ describe("sessions of OpenTelemetry", () => {
     expect(calls.calls).toHaveLength(2);
   });
 
-  test("are no threads where HEDDLE_OTLP_SESSION_THREADS is off", async () => {
+  test("are not threads where HEDDLE_OTLP_SESSION_THREADS is off", async () => {
     const projectId = newProject();
     service.services.config.otlpSessionThreads = false;
     try {

@@ -33,11 +33,11 @@ afterAll(async () => {
 });
 
 function startChecks(store: ConstructorParameters<typeof ThresholdChecks>[0]["store"] = service.services.store) {
-  const made = new ThresholdChecks({ control: service.services.control, store, everyMs: 50 }, (error) =>
+  const thresholdChecks = new ThresholdChecks({ control: service.services.control, store, everyMs: 50 }, (error) =>
     service.unexpected.push(error),
   );
-  made.start();
-  return made;
+  thresholdChecks.start();
+  return thresholdChecks;
 }
 
 const share = { metric: "errors", divided_by: "count", comparison: "above", value: 0.5 } as const;
@@ -179,13 +179,13 @@ test.each([
 
 test("a project has so many thresholds, and one that is deleted is not looked at any more", async () => {
   const projectId = newProject();
-  const made = [];
-  for (let index = 0; index < 20; index++) made.push(await create(projectId));
+  const created = [];
+  for (let index = 0; index < 20; index++) created.push(await create(projectId));
   await expect(create(projectId)).rejects.toMatchObject({ status: 409 });
-  await service.tracing().webhookDelete({ project_id: projectId, webhook_id: made[0]!.id });
+  await service.tracing().webhookDelete({ project_id: projectId, webhook_id: created[0]!.id });
   await record(projectId, 2, "boom");
   await expect.poll(() => eventsAt("/a").length, { timeout: 20_000 }).toBe(19);
-  expect(eventsAt("/a").map(({ webhook_id }) => webhook_id)).not.toContain(made[0]!.id);
+  expect(eventsAt("/a").map(({ webhook_id }) => webhook_id)).not.toContain(created[0]!.id);
 });
 
 test("one entity with more thresholds than fit into a round keeps nobody else's waiting", async () => {

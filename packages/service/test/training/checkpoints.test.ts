@@ -25,14 +25,14 @@ async function modelAtStep(steps: number) {
   const training = service.training();
   const model = await training.createModel({ entity, project, name: "agent", base_model: "heddle/starter" });
   for (let step = 1; step <= steps; step++) {
-    const made = {
+    const created = {
       id: randomUUID(),
       job_id: randomUUID(),
       model_id: model.id,
       metrics: { "train/reward": step / 100 },
     };
     const weights = { artifact_version: null, weights_digest: `weights-${step}` };
-    await service.services.control.trainingModels.checkpoints.add({ ...made, ...weights });
+    await service.services.control.trainingModels.checkpoints.add({ ...created, ...weights });
   }
   const list = async (query: Record<string, string | number> = {}) =>
     await readPage<Checkpoint>(service, `/v1/preview/models/${model.id}/checkpoints`, query);
@@ -131,13 +131,13 @@ describe("the checkpoints of a model", () => {
   }
 
   test("lose their artifact versions, but not while a job of the model may need them", async () => {
-    const made = await modelAtStep(0);
-    const { training, model_id } = made;
+    const createdModel = await modelAtStep(0);
+    const { training, model_id } = createdModel;
     const { artifacts, trainingJobs } = service.services.control;
-    const [first, second] = [await addTrained(made), await addTrained(made)];
+    const [first, second] = [await addTrained(createdModel), await addTrained(createdModel)];
     await training.deleteModelCheckpoints({ model_id, steps: [1] });
     expect(await artifacts.byId(first)).toBeUndefined();
-    const job = await addWaitingJob(made);
+    const job = await addWaitingJob(createdModel);
     expect(await training.deleteModelCheckpoints({ model_id, steps: [2] })).toMatchObject({ deleted_count: 1 });
     expect(await artifacts.byId(second)).toBeDefined();
     await trainingJobs.fail({ id: job }, { state: "failed", error_message: "for a test", error_type: "test" });
@@ -146,14 +146,14 @@ describe("the checkpoints of a model", () => {
   });
 
   test("go with their model, whose jobs fail", async () => {
-    const made = await modelAtStep(0);
-    const version = await addTrained(made);
-    const job = await addWaitingJob(made);
-    const deleted = await made.training.deleteModel({ model_id: made.model_id });
+    const createdModel = await modelAtStep(0);
+    const version = await addTrained(createdModel);
+    const job = await addWaitingJob(createdModel);
+    const deleted = await createdModel.training.deleteModel({ model_id: createdModel.model_id });
     expect(deleted).toMatchObject({ deleted_checkpoints: 2 });
     const { artifacts, jobs, trainingJobs } = service.services.control;
     expect(await artifacts.byId(version)).toBeUndefined();
-    expect(await jobs.get(made.project_id, job)).toMatchObject({ state: "cancelled" });
+    expect(await jobs.get(createdModel.project_id, job)).toMatchObject({ state: "cancelled" });
     const events = await trainingJobs.events.page({ job_id: job, limit: 10 });
     expect(events).toMatchObject([{ type: "training_failed", data: expect.stringContaining("the model was deleted") }]);
   });

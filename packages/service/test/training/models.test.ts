@@ -22,8 +22,8 @@ describe("a model", () => {
   test("is created with its project and the untrained checkpoint of step 0", async () => {
     const training = service.training();
     const names = project();
-    const made = await training.createModel({ ...names, name: "agent", base_model: "heddle/starter" });
-    expect(made).toEqual({
+    const created = await training.createModel({ ...names, name: "agent", base_model: "heddle/starter" });
+    expect(created).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
       ...names,
       name: "agent",
@@ -32,9 +32,9 @@ describe("a model", () => {
       inference_name: `heddle-artifact:///${names.entity}/${names.project}/agent`,
       created_at: expect.any(String),
     });
-    expect(await training.getModel({ model_id: made.id })).toEqual(made);
+    expect(await training.getModel({ model_id: created.id })).toEqual(created);
     expect(await service.services.control.projects.get(names.entity, names.project)).toBeDefined();
-    const path = `/v1/preview/models/${made.id}/checkpoints`;
+    const path = `/v1/preview/models/${created.id}/checkpoints`;
     expect((await readPage(service, path, { limit: 1, order: "desc" })).data).toMatchObject([
       { step: 0, metrics: {}, untrained: true, job_id: null },
     ]);
@@ -58,10 +58,10 @@ describe("a model", () => {
   test("is returned to every request that creates it, also to twenty at the same time", async () => {
     const training = service.training();
     const request = { ...project(), name: "agent", base_model: "heddle/starter", return_existing: true };
-    const made = await Promise.all(Array.from({ length: 20 }, async () => await training.createModel(request)));
-    expect(new Set(made.map(({ id, run_id }) => `${id} ${run_id}`)).size).toBe(1);
+    const created = await Promise.all(Array.from({ length: 20 }, async () => await training.createModel(request)));
+    expect(new Set(created.map(({ id, run_id }) => `${id} ${run_id}`)).size).toBe(1);
     const steps: number[] = [];
-    for await (const { step } of training.listModelCheckpoints({ model_id: made[0]?.id ?? "" })) steps.push(step);
+    for await (const { step } of training.listModelCheckpoints({ model_id: created[0]?.id ?? "" })) steps.push(step);
     expect(steps).toEqual([0]);
   });
 
@@ -110,16 +110,16 @@ describe("a model", () => {
     const list = async (query: { limit?: number; after?: string } = {}) =>
       await readPage<{ id: string }>(service, "/v1/preview/models", { project_id: projectId, ...query });
     expect(await list()).toEqual({ object: "list", data: [], first_id: "", last_id: "", has_more: false });
-    const made = [];
+    const created = [];
     for (const name of ["c", "a", "b"])
-      made.push(await training.createModel({ ...names, name, base_model: "heddle/starter" }));
-    const ids = made.map(({ id }) => id);
+      created.push(await training.createModel({ ...names, name, base_model: "heddle/starter" }));
+    const ids = created.map(({ id }) => id);
     const envelope = { object: "list", first_id: ids[0], last_id: ids[1], has_more: true };
-    expect(await list({ limit: 2 })).toEqual({ ...envelope, data: made.slice(0, 2) });
-    expect(await list({ limit: 2, after: ids[1] ?? "" })).toMatchObject({ data: made.slice(2), has_more: false });
+    expect(await list({ limit: 2 })).toEqual({ ...envelope, data: created.slice(0, 2) });
+    expect(await list({ limit: 2, after: ids[1] ?? "" })).toMatchObject({ data: created.slice(2), has_more: false });
     const listed: unknown[] = [];
     for await (const model of training.listModels({ project_id: projectId, limit: 1 })) listed.push(model);
-    expect(listed).toEqual(made);
+    expect(listed).toEqual(created);
     const { id: foreign } = await training.createModel({ ...project(), name: "c", base_model: "heddle/starter" });
     for (const after of [unknown, foreign, "x"]) await expect(list({ after })).rejects.toMatchObject({ status: 400 });
   });

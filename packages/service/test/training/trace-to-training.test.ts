@@ -79,27 +79,27 @@ describe("an RL job of calls", () => {
   test("is trained on rated completions, and job and calls name each other", async () => {
     const { project_id, model, model_id, tracing, ids, rate, linksOf } = await sampled({ "Is it open?": 3, "Why?": 2 });
     for (const [at, id] of ids.slice(0, 4).entries()) await rate(id, at % 2 === 0);
-    const made = await client.createRlTrainingJobFromCalls({
+    const created = await client.createRlTrainingJobFromCalls({
       model_id,
       calls: { ...completions, sort_by: [{ field: "started_at", direction: "asc" }] },
       reward: quality,
       experimental_config: { learning_rate: 0.001 },
     });
-    expect(made).toMatchObject({
+    expect(created).toMatchObject({
       job: { model_id, kind: "rl", warnings: [] },
       num_calls: 4,
       num_groups: 2,
       artifact: null,
       skipped: [{ reason: "no_reward", count: 1, example: ids[4] }],
     });
-    expect(made.job.call_ids?.toSorted()).toEqual(ids.slice(0, 4).toSorted());
-    const events = await eventsOf(service, made.job.id);
+    expect(created.job.call_ids?.toSorted()).toEqual(ids.slice(0, 4).toSorted());
+    const events = await eventsOf(service, created.job.id);
     expect(events[0]).toMatchObject({ type: "training_started", data: { num_trajectories: 4 } });
     expect(events.at(-1)).toMatchObject({ type: "training_ended", data: { step: 1 } });
     const checkpoint = await newestCheckpoint(service, model_id);
     expect(checkpoint).toMatchObject({ step: 1, untrained: false, metrics: { "train/reward": 0.5 } });
 
-    const about = { job_id: made.job.id, model_id, model: model.name, kind: "rl" };
+    const about = { job_id: created.job.id, model_id, model: model.name, kind: "rl" };
     const links = (await linksOf()).map(({ weave_ref, payload }) => [weave_ref, payload]);
     expect(new Map(links as [string, unknown][])).toEqual(
       new Map(
@@ -109,7 +109,7 @@ describe("an RL job of calls", () => {
       ),
     );
     const field = "feedback.[heddle.training_job].payload.job_id";
-    const query = { $expr: { $eq: [{ $getField: field }, { $literal: made.job.id }] } };
+    const query = { $expr: { $eq: [{ $getField: field }, { $literal: created.job.id }] } };
     const { calls } = await tracing.callsQuery({ project_id, query });
     expect(calls.map(({ id }) => id).toSorted()).toEqual(ids.slice(0, 4).toSorted());
   });
@@ -121,13 +121,13 @@ describe("an RL job of calls", () => {
     await rate(ids[0] ?? "", "not a number");
     await rate(ids[1] ?? "", 0);
     const request = { model_id, calls: completions, reward: quality, group_by: "attributes.heddle.checkpoint_step" };
-    const made = await client.createRlTrainingJobFromCalls(request);
-    expect(made).toMatchObject({ num_calls: 2, num_groups: 1, skipped: [] });
+    const created = await client.createRlTrainingJobFromCalls(request);
+    expect(created).toMatchObject({ num_calls: 2, num_groups: 1, skipped: [] });
     const rewards = (await linksOf()).map(({ payload }) => (payload as { reward: number }).reward);
     expect(rewards.toSorted((a, b) => a - b)).toEqual([0, 1.5]);
     // The same request again while the job waits or runs, or a new job if it has ended: either way no call is linked twice.
     const again = await client.createRlTrainingJobFromCalls(request);
-    const jobs = new Set([made.job.id, again.job.id]);
+    const jobs = new Set([created.job.id, again.job.id]);
     expect(await linksOf()).toHaveLength(2 * jobs.size);
     for (const id of jobs) await client.cancelTrainingJob({ training_job_id: id });
   });
@@ -152,24 +152,24 @@ describe("an RL job of calls", () => {
       inputs,
     };
     await service.tracing().callStart({ start });
-    const made = await client.createRlTrainingJobFromCalls({ model_id, calls: {}, reward: quality });
-    expect(made.num_calls).toBe(2);
-    expect(made.skipped.toSorted((a, b) => (a.reason < b.reason ? -1 : 1))).toEqual(
+    const created = await client.createRlTrainingJobFromCalls({ model_id, calls: {}, reward: quality });
+    expect(created.num_calls).toBe(2);
+    expect(created.skipped.toSorted((a, b) => (a.reason < b.reason ? -1 : 1))).toEqual(
       ["failed", "no_choice", "no_logprobs", "no_messages", "running", "several_choices"].map((reason) => ({
         reason,
         count: 1,
         example: reason === "several_choices" ? "several" : reason.replace("_", "-"),
       })),
     );
-    await client.cancelTrainingJob({ training_job_id: made.job.id });
+    await client.cancelTrainingJob({ training_job_id: created.job.id });
   });
 
   test("of calls that cannot be used, or of settings that cannot be, is not created", async () => {
     const { model_id, ids } = await sampled({ "Why?": 1 });
     const request = { model_id, calls: completions, reward: quality };
     const refused = async (change: object, path: string, msg: unknown = expect.any(String)) => {
-      const made = client.createRlTrainingJobFromCalls({ ...request, ...change });
-      const error: unknown = await made.catch((reason: unknown) => reason);
+      const created = client.createRlTrainingJobFromCalls({ ...request, ...change });
+      const error: unknown = await created.catch((reason: unknown) => reason);
       expect(error).toMatchObject({ status: 422, body: { detail: [{ loc: expect.any(Array), msg }] } });
       const { detail } = (error as { body: { detail: { loc: string[] }[] } }).body;
       expect(detail[0]?.loc.join(".")).toBe(`body.${path}`);
@@ -194,8 +194,11 @@ describe("an RL job of calls", () => {
     await theirs.rate(theirs.ids[0] ?? "", 1);
     const mine = await newModel(client);
     const calls = { filter: { call_ids: theirs.ids } };
-    const made = client.createRlTrainingJobFromCalls({ model_id: mine.id, calls, reward: quality });
-    await expect(made).rejects.toMatchObject({ status: 422, body: { detail: [{ msg: "there are no such calls" }] } });
+    const created = client.createRlTrainingJobFromCalls({ model_id: mine.id, calls, reward: quality });
+    await expect(created).rejects.toMatchObject({
+      status: 422,
+      body: { detail: [{ msg: "there are no such calls" }] },
+    });
     const foreign = service.training(await service.key({ projects: ["other"] }));
     const request = { model_id: theirs.model_id, calls: completions, reward: quality };
     await expect(foreign.createRlTrainingJobFromCalls(request)).rejects.toMatchObject({ status: 404 });
@@ -212,26 +215,26 @@ describe("an SFT job of calls", () => {
     await rate("good", 0.9);
     await rate("bad", 0.1);
     const request = { model_id, calls: {}, reward: quality, min_reward: 0.5, config: { learning_rate: 0.001 } };
-    const made = await client.createSftTrainingJobFromCalls(request);
-    expect(made).toMatchObject({
+    const created = await client.createSftTrainingJobFromCalls(request);
+    expect(created).toMatchObject({
       job: { kind: "sft", call_ids: ["good"] },
       num_calls: 1,
       num_groups: null,
       artifact: `heddle-artifact:///${project_id}/agent-calls:v0`,
     });
-    expect(made.skipped.map(({ reason, count }) => `${reason} ${count}`).toSorted()).toEqual([
+    expect(created.skipped.map(({ reason, count }) => `${reason} ${count}`).toSorted()).toEqual([
       "low_reward 1",
       "no_reward 1",
     ]);
-    const events = await eventsOf(service, made.job.id);
+    const events = await eventsOf(service, created.job.id);
     expect(events.at(-1)).toMatchObject({ type: "training_ended", data: { step: 1 } });
     const version = await service.services.control.artifacts.get(project_id, "agent-calls", "v0");
     expect(version).toMatchObject({ type: "dataset", file_count: 1 });
-    const about = { job_id: made.job.id, model_id, model: model.name, kind: "sft", reward: 0.9 };
+    const about = { job_id: created.job.id, model_id, model: model.name, kind: "sft", reward: 0.9 };
     expect(await linksOf()).toMatchObject([{ weave_ref: `weave:///${project_id}/call/good`, payload: about }]);
     // The same examples make no second version, and no second job.
     const again = await client.createSftTrainingJobFromCalls(request);
-    expect([again.artifact, again.job.id]).toEqual([made.artifact, made.job.id]);
+    expect([again.artifact, again.job.id]).toEqual([created.artifact, created.job.id]);
     expect(await linksOf()).toHaveLength(1);
   });
 
@@ -246,8 +249,8 @@ describe("an SFT job of calls", () => {
       const detail = [{ loc: ["body", "artifact_name"] }];
       await expect(refused).rejects.toMatchObject({ status: 422, body: { detail } });
     }
-    const made = await client.createSftTrainingJobFromCalls({ model_id, calls: {}, artifact_name: "examples" });
-    await eventsOf(service, made.job.id);
+    const created = await client.createSftTrainingJobFromCalls({ model_id, calls: {}, artifact_name: "examples" });
+    await eventsOf(service, created.job.id);
     // The checkpoint that it has made is an artifact with the name of the model.
     const taken = client.createSftTrainingJobFromCalls({ model_id, calls: {}, artifact_name: "agent" });
     await expect(taken).rejects.toMatchObject({

@@ -98,7 +98,7 @@ async function announce(
   };
   const created = await ask<Created>(createArtifact, { input }, key);
   const artifactID = created.data?.createArtifact.artifact.id ?? "";
-  const made = await ask<{ createArtifactManifest: { artifactManifest: { file: { uploadUrl: string } } } }>(
+  const createdManifest = await ask<{ createArtifactManifest: { artifactManifest: { file: { uploadUrl: string } } } }>(
     createManifest,
     {
       artifactID,
@@ -107,7 +107,7 @@ async function announce(
     },
     key,
   );
-  const manifestUrl = made.data?.createArtifactManifest.artifactManifest.file.uploadUrl ?? "";
+  const manifestUrl = createdManifest.data?.createArtifactManifest.artifactManifest.file.uploadUrl ?? "";
   expect(manifestUrl).toMatch(/^http:\/\/[^/]+\/wandb-files\//);
   expect((await put(manifestUrl, text)).status).toBe(200);
   const artifactFiles = Object.entries(sent).map(([name, content]) => ({ artifactID, name, md5: md5(content) }));
@@ -400,8 +400,8 @@ describe("a run of the wandb SDK", () => {
     const [entity, project] = projectId.split("/");
     const run = { entity, project, name: "run 1" };
     expect((await ask(resume, run)).data).toEqual({ model: null });
-    const made = await ask(upsert, { ...run, config: '{"lr":1.0}', tags: ["a"] });
-    expect(made.data).toMatchObject({
+    const created = await ask(upsert, { ...run, config: '{"lr":1.0}', tags: ["a"] });
+    expect(created.data).toMatchObject({
       upsertBucket: {
         inserted: true,
         bucket: { name: "run 1", displayName: "run 1", project: { entity: { name: entity } } },

@@ -30,8 +30,8 @@ export function membersBody(
   const following = (count: number): number => (count < counted || max !== undefined ? count + 1 : count);
   const highest = Math.min(members.length, counted) + 1;
   let after = Array.from({ length: highest + 1 }, (_, count) => end(count));
-  const opening = others === undefined || most < 1 || min > 1 ? undefined : `${others} ${end(1)}`;
-  let first = opening === undefined ? undefined : builder.rule(opening);
+  const firstMembers = others === undefined || most < 1 || min > 1 ? undefined : `${others} ${end(1)}`;
+  let first = firstMembers === undefined ? undefined : builder.rule(firstMembers);
   let mayBeEmpty = min === 0;
   for (const { expression, required } of members.toReversed()) {
     const then = after[Math.min(following(0), highest)];

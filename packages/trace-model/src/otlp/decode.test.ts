@@ -169,7 +169,7 @@ describe("protobuf", () => {
     ]);
   });
 
-  test("bytes that are no UTF-8 are replaced and named, U+FFFD itself is not", () => {
+  test("bytes that are not UTF-8 are replaced and named, U+FFFD itself is not", () => {
     const bad = Buffer.from([0x61, 0xff, 0x62]).toString("latin1");
     const latin = (text: string) => Buffer.from(text, "latin1");
     const span = onlySpan(
@@ -185,7 +185,7 @@ describe("protobuf", () => {
     );
     expect(valuesByKey(span)).toEqual({ bad: "a\ufffdb", good: "\ufffd" });
     expect(span?.name).toBe("a\ufffdb");
-    expect(span?.unreadable).toEqual(Array(2).fill("bytes that are no UTF-8 in the text a\ufffdb"));
+    expect(span?.unreadable).toEqual(Array(2).fill("bytes that are not UTF-8 in the text a\ufffdb"));
   });
 
   test("a broken event, link or status costs what of it cannot be read", () => {
@@ -371,13 +371,13 @@ describe("JSON", () => {
     [{ name: 1 }, "name is not a string"],
     [{ kind: "SPAN_KIND_OTHER" }, "kind is none of UNSPECIFIED, INTERNAL, SERVER, CLIENT, PRODUCER, CONSUMER"],
     [{ startTimeUnixNano: "abc" }, "startTimeUnixNano is not an integer"],
-    [{ endTimeUnixNano: "-5" }, "endTimeUnixNano is no time since 1970 in nanoseconds"],
+    [{ endTimeUnixNano: "-5" }, "endTimeUnixNano is not a time since 1970 in nanoseconds"],
     [{ parentSpanId: "not hex" }, "parentSpanId is not written in hex digits"],
     [{ attributes: { a: 1 } }, "attributes is not a list"],
-    [{ attributes: [5] }, "attributes has items that are no objects"],
+    [{ attributes: [5] }, "attributes has items that are not objects"],
     [{ attributes: [{ key: 5, value: { intValue: 1 } }] }, "key is not a string"],
     [{ events: "none" }, "events is not a list"],
-    [{ events: [null, { name: "e" }] }, "events has items that are no objects", { events: [{ name: "e" }] }],
+    [{ events: [null, { name: "e" }] }, "events has items that are not objects", { events: [{ name: "e" }] }],
     [{ events: [{ name: 5, timeUnixNano: "1000" }] }, "name is not a string", { events: [{ name: "", time_us: 1n }] }],
     [
       { links: [{ traceId: "?", spanId: "ab" }] },

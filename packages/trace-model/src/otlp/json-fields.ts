@@ -44,7 +44,7 @@ export function objects(value: Fields, name: string, decoding: Decoding): Fields
     return none;
   }
   if (content.every(isJsonObject)) return content;
-  decoding.unreadable(`${name} has items that are no objects`);
+  decoding.unreadable(`${name} has items that are not objects`);
   return content.filter(isJsonObject);
 }
 
@@ -97,7 +97,7 @@ export function microseconds(value: Fields, name: string, decoding: Decoding): b
   try {
     const time = integer(content, name);
     if (time >= 0n && time <= latest) return fromNanoseconds(time);
-    decoding.unreadable(`${name} is no time since 1970 in nanoseconds`);
+    decoding.unreadable(`${name} is not a time since 1970 in nanoseconds`);
   } catch (error) {
     decoding.failed(error);
   }

@@ -76,12 +76,12 @@ export class ProtobufReader {
     this.#end = outer;
   }
 
-  /** Bytes that are no UTF-8 become U+FFFD. */
+  /** Bytes that are not UTF-8 become U+FFFD. */
   string(): string {
     const from = this.#delimited();
     const text = this.#bytes.toString("utf8", from, this.#at);
     if (text.includes("\ufffd") && !isUtf8(this.#bytes.subarray(from, this.#at))) {
-      this.decoding.unreadable(`bytes that are no UTF-8 in the text ${firstCharacters(text, 100)}`);
+      this.decoding.unreadable(`bytes that are not UTF-8 in the text ${firstCharacters(text, 100)}`);
     }
     return text;
   }

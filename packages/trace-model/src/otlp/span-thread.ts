@@ -12,7 +12,7 @@ const sessions = sources(...senderAttributes.session);
 /** As the wire limits thread ids. Cut ones could fall together. */
 const maxThreadId = 256;
 
-/** Where a span stands in a conversation. */
+/** Where a span is in a conversation. */
 export interface SpanThread {
   threadId: string | undefined;
   /** `unknown`: a span of a session that has a parent; `topsOfSessions` decides. */

@@ -41,6 +41,6 @@ function overriddenTime(candidates: Sources, data: SpanData): { time?: bigint; p
   if (hit === undefined) return {};
   const value = stringValue(hit.value) ?? hit.value;
   const time = /^\d{14,20}$/.test(value) ? fromNanoseconds(BigInt(value)) : parseTime(value);
-  if (time === undefined) return { problem: `attribute ${hit.name} is no time` };
+  if (time === undefined) return { problem: `attribute ${hit.name} is not a time` };
   return isStorableTime(time) ? { time } : { problem: `attribute ${hit.name} is ${outside}` };
 }

@@ -300,9 +300,9 @@ describe("fields of the call", () => {
   });
 
   test("a span without any letter in its name is shown by its name", () => {
-    const shown = (name: string) => callOf({}, { name }).start?.display_name;
-    expect(["🚀", "42 + 1", "🚀".repeat(2000)].map(shown)).toEqual(["🚀", "42 + 1", "🚀".repeat(1024)]);
-    expect(["agent", "агент 7", "chat 🚀", "42", "", "  "].map(shown)).toEqual(Array(6).fill(undefined));
+    const displayNameOf = (name: string) => callOf({}, { name }).start?.display_name;
+    expect(["🚀", "42 + 1", "🚀".repeat(2000)].map(displayNameOf)).toEqual(["🚀", "42 + 1", "🚀".repeat(1024)]);
+    expect(["agent", "агент 7", "chat 🚀", "42", "", "  "].map(displayNameOf)).toEqual(Array(6).fill(undefined));
   });
 });
 
@@ -430,9 +430,9 @@ describe("what of a span cannot be used costs only itself", () => {
       { started_at: start },
     ],
     [
-      "Langfuse's end that is no time",
+      "Langfuse's end that is not a time",
       span({ "langfuse.endTime": "soon" }),
-      /attribute langfuse.endTime is no time/,
+      /attribute langfuse.endTime is not a time/,
       { ended_at: start + 1_000_000n },
     ],
     [

@@ -116,7 +116,7 @@ function timeOf(value: string | number | boolean | bigint): bigint {
   if (us !== undefined && (isStorableTime(us) || Number.isNaN(Number(value)))) return us;
   throw new HeddleError(
     "unprocessable",
-    `${firstCharacters(JSON.stringify(String(value)), 60)} is no time: expected an ISO 8601 date-time, or seconds or milliseconds since 1970`,
+    `${firstCharacters(JSON.stringify(String(value)), 60)} is not a time: expected an ISO 8601 date-time, or seconds or milliseconds since 1970`,
     { loc: [] },
   );
 }

@@ -158,8 +158,8 @@ test.each([
       const counts = found.groups.map(({ values }) => values["count"]);
       expect(counts).toEqual([...should.groups.values()].slice(0, top).map(({ count }) => count));
       expect(found.other !== undefined).toBe(should.groups.size > top);
-      const shown = new Set(found.groups.map(({ key }) => JSON.stringify(key)));
-      const rest = should.members.filter(([key]) => !shown.has(key)).flatMap(([, list]) => list);
+      const foundKeys = new Set(found.groups.map(({ key }) => JSON.stringify(key)));
+      const rest = should.members.filter(([key]) => !foundKeys.has(key)).flatMap(([, list]) => list);
       if (found.other) expect(found.other.values).toEqual(close(should.figures(rest)));
       expect(sumOf(found, "count")).toBe(found.total.values["count"]);
       expect(sumOf(found, "tokens_total")).toBe(found.total.values["tokens_total"]);

@@ -254,6 +254,6 @@ it("refuses what rows do not have", async () => {
   ]) {
     expect(await refused(["name", text])).toMatchObject({ code: "unprocessable", loc: ["select", 1] });
   }
-  const dear = Array.from({ length: 100 }, (_, n) => `inputs.${n}${".x".repeat(190)}`);
-  expect(await refused(dear)).toMatchObject({ code: "too_large", loc: ["select"] });
+  const expensive = Array.from({ length: 100 }, (_, n) => `inputs.${n}${".x".repeat(190)}`);
+  expect(await refused(expensive)).toMatchObject({ code: "too_large", loc: ["select"] });
 });

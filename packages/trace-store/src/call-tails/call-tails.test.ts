@@ -97,7 +97,7 @@ it("sends starts, ends, renames, replacements, feedback and deletions, each with
   expect(await changesAfter({ project_id: projectId, after: tail.events.at(-1)?.seq ?? 0n })).toEqual([]);
 });
 
-it("an end without its start is no change, and calls of other projects are none", async () => {
+it("an end without its start is not a change, and calls of other projects are none", async () => {
   const [projectId, other] = [newProject(), newProject()];
   const tail = follow({ project_id: projectId });
   await tail.until(({ kind }) => kind === "caught_up");

@@ -99,8 +99,8 @@ async function* follow(
     const leaving = AbortSignal.any([signal, ending]);
     const isOver = () => leaving.aborted || performance.now() >= endsAt;
     let position = after !== undefined && after < changes.boundary ? after : changes.boundary;
-    let toldAt = -Infinity;
-    let told = -1n;
+    let reportedAt = -Infinity;
+    let reported = -1n;
     for (;;) {
       const isLast = isOver();
       for await (const items of tail.read(position, signal)) {
@@ -110,15 +110,15 @@ async function* follow(
       }
       position = tail.position > position ? tail.position : position;
       checkWriter(context);
-      if (performance.now() - toldAt >= caughtUpMs || (isLast && position > told)) {
+      if (performance.now() - reportedAt >= caughtUpMs || (isLast && position > reported)) {
         yield { event: { seq: position, kind: "caught_up" }, isComplete: true };
-        toldAt = performance.now();
-        told = position;
+        reportedAt = performance.now();
+        reported = position;
       }
       signal.throwIfAborted();
       if (isLast) return;
       if (changes.boundary > position) continue;
-      await changes.moved(Math.max(0, Math.min(toldAt + caughtUpMs, endsAt) - performance.now()), leaving);
+      await changes.moved(Math.max(0, Math.min(reportedAt + caughtUpMs, endsAt) - performance.now()), leaving);
       changes.advance();
     }
   } finally {
@@ -126,7 +126,7 @@ async function* follow(
   }
 }
 
-/** What another process writes is not heard of here. */
+/** What another process writes is not noticed here. */
 function checkWriter({ mayWrite }: Context): void {
   if (!mayWrite()) throw new HeddleError("busy", "Another service writes the traces now: changes are followed there");
 }

@@ -45,8 +45,8 @@ export async function readChanges(
   const others = [...calls.values()].filter(({ id }) => !matching.has(id));
   const near = stable === undefined ? new Map<string, PageRow>() : await findKeys(source, stable, others);
   const rows = new Map<string, CallPageRow>();
-  const shown = [...matching.values()].filter(({ id }) => changed.has(id));
-  for await (const row of readRows(source, shown, selection.shape)) rows.set(row.id, row);
+  const toRead = [...matching.values()].filter(({ id }) => changed.has(id));
+  for await (const row of readRows(source, toRead, selection.shape)) rows.set(row.id, row);
 
   const events: CallEvent[] = [];
   for (const { id, version: seq } of removed.values()) events.push({ seq, kind: "removed", id });

@@ -6,9 +6,9 @@ test("scores are summed up by scorer and path, and what is not a number or boole
   sums.add('{"a":true,"b":{"x":1,"y":{"z":"text"}},"c":null,"d":[1]}', 3);
   sums.add('{"a":false,"b":{"x":2.5},"d":NaN}', 1);
   sums.add("{}", 5);
-  const shown = sums.stats().map(({ scorer_key, path, ...rest }) => [[scorer_key, ...path].join("."), rest]);
+  const stats = sums.stats().map(({ scorer_key, path, ...rest }) => [[scorer_key, ...path].join("."), rest]);
   const none = { numeric_count: 0, numeric_mean: null, pass_true_count: 0, pass_known_count: 0, pass_rate: null };
-  expect(shown).toEqual([
+  expect(stats).toEqual([
     ["a", { ...none, value_type: "binary", pass_true_count: 3, pass_known_count: 4, pass_rate: 0.75 }],
     ["b.x", { ...none, value_type: "continuous", numeric_count: 4, numeric_mean: 1.375 }],
     ["b.y.z", { ...none, value_type: "text" }],

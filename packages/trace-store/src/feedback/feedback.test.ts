@@ -439,7 +439,7 @@ describe("feedback on calls", () => {
   });
 
   test("is shown with the calls of a list in one statement, and gone with a deleted call", async () => {
-    const shown = async (more: object = {}) => {
+    const payloads = async (more: object = {}) => {
       const found = new Map<string, unknown>();
       for await (const found1 of store.calls.query({ project_id: projectId, include_feedback: true, ...more })) {
         found.set(
@@ -449,7 +449,7 @@ describe("feedback on calls", () => {
       }
       return found;
     };
-    const all = await shown();
+    const all = await payloads();
     expect(all.get(liked)).toEqual([{ emoji: "👍", n: 1 }, { emoji: "🎉", n: 20 }, { value: 1 }, { value: 9 }]);
     expect(all.get(plain)).toEqual([]);
     expect(await store.calls.read({ project_id: projectId, id: noted, include_feedback: true })).toMatchObject({
@@ -457,7 +457,7 @@ describe("feedback on calls", () => {
     });
     expect(await store.calls.read({ project_id: projectId, id: noted })).not.toHaveProperty("feedback");
     await store.calls.delete(projectId, [liked], "ann");
-    expect((await shown()).has(liked)).toBe(false);
+    expect((await payloads()).has(liked)).toBe(false);
     expect(await matching(where("$eq", "feedback.[*].payload.value", 9))).toEqual([]);
     expect((await rowsOf(projectId)).total_count).toBe(6);
   });

@@ -2,11 +2,11 @@ import type { JsonText } from "@heddle/exact-json";
 import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
 import { newestRows } from "../schema/read-table.js";
-import { selectOf, shown, showRow } from "./query.js";
+import { selectOf, columnFields, showRow } from "./query.js";
 import type { ShownRow } from "./query.js";
 
 /** What a call shows of its feedback. */
-const fields = shown([
+const fields = columnFields([
   "id",
   "feedback_type",
   "weave_ref",

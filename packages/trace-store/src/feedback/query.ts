@@ -25,10 +25,10 @@ export type ShownField = Pick<RowField, "text" | "path"> & { name: FeedbackColum
 /** A row of what {@link selectOf} selects. */
 export type ShownRow = Readonly<Record<string, string>>;
 
-const allFields = shown(Object.keys(feedbackColumns) as FeedbackColumn[]);
+const allFields = columnFields(Object.keys(feedbackColumns) as FeedbackColumn[]);
 
 /** Whole columns as fields. */
-export function shown(names: readonly FeedbackColumn[]): ShownField[] {
+export function columnFields(names: readonly FeedbackColumn[]): ShownField[] {
   return names.map((name) => ({ text: name, name, path: [] }));
 }
 

@@ -42,8 +42,8 @@ test("a new database gets the tables that one has which took every step by itsel
       await migrate(bootstrap, { database: other.name }, allMigrations.slice(0, version));
     }
     await (await db.open()).close();
-    const made = await tablesOf(db);
-    expect(made.filter(([name]) => name !== "control_plane")).toEqual(await tablesOf(other));
+    const createdTables = await tablesOf(db);
+    expect(createdTables.filter(([name]) => name !== "control_plane")).toEqual(await tablesOf(other));
   } finally {
     await other.drop();
   }

@@ -30,7 +30,7 @@ export interface EventsSince {
   feedback: GivenFeedback[];
 }
 
-/** What others are told of that happens in projects. */
+/** What happens in projects that others are notified of. */
 export interface ProjectEvents {
   /** The greatest version up to which nothing is missing. */
   settled(): bigint;
@@ -45,7 +45,7 @@ interface Context {
 
 /** Of each kind at a time. */
 const most = 200;
-/** Runs that ended earlier are not told of any more. */
+/** Runs that ended earlier are not reported any more. */
 const runsKeptUs = 6n * 86_400_000_000n;
 
 export function openProjectEvents({ engine, scope, settled }: Context): ProjectEvents {

@@ -208,7 +208,7 @@ class Compiler<F extends TypedField> {
 
   #textToDouble(value: string): string {
     const number = this.#sql.named(`toFloat64OrNull(${value})`);
-    // The engine also reads `nan` and `inf`, which are no numbers of JSON.
+    // The engine also reads `nan` and `inf`, which are not numbers of JSON.
     return `if(isFinite(${number.first}), ${number.again}, NULL)`;
   }
 

@@ -74,7 +74,7 @@ export function compileSort(
   return { keys, select, orderBy: orderBy.join(", ") };
 }
 
-/** The fields that are no text are times, and numbers of steps and milliseconds. */
+/** The fields that are not text are times, and numbers of steps and milliseconds. */
 const orderType = ({ type }: CallField): OrderType => (type === "text" || type === "time" ? type : "int");
 
 function jsonOf(sql: CallSql, field: CallField, source: JsonSource): ReturnType<JsonSource> | undefined {

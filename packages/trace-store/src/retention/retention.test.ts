@@ -17,7 +17,7 @@ afterAll(() => db.drop());
 const hourUs = 3_600_000_000n;
 const dayUs = 24n * hourUs;
 
-const shown = async (projectId: string) => (await listIds(store, { project_id: projectId })).toSorted();
+const visibleIds = async (projectId: string) => (await listIds(store, { project_id: projectId })).toSorted();
 
 async function rowsOf(projectId: string, table: "calls" | "call_parts" | "call_names"): Promise<string[]> {
   const rows = await db.engine.rows<{ id: string }>({
@@ -42,7 +42,7 @@ test("a project keeps its calls indefinitely until it has a setting", async () =
   const ids = await calls(projectId, [1, 20_000, -20_000]);
   expect(await store.retention.read(projectId)).toBeNull();
   await store.maintain(true);
-  expect(await shown(projectId)).toEqual(ids.toSorted());
+  expect(await visibleIds(projectId)).toEqual(ids.toSorted());
   expect(await store.calls.read({ project_id: projectId, id: ids[0] ?? "" })).toMatchObject({ expire_at: null });
 });
 
@@ -54,7 +54,7 @@ test("older calls, finished or running, are hidden at once, and a day later at m
   await store.retention.update(projectId, 30, "alice");
 
   expect(await store.retention.read(projectId)).toBe(30);
-  expect(await shown(projectId)).toEqual([young, waiting].toSorted());
+  expect(await visibleIds(projectId)).toEqual([young, waiting].toSorted());
   expect(await store.calls.read({ project_id: projectId, id: old })).toBeUndefined();
   expect(await store.calls.count({ project_id: projectId })).toMatchObject({ count: 2 });
   expect(await rowsOf(projectId, "calls")).toContain(old);
@@ -66,7 +66,7 @@ test("older calls, finished or running, are hidden at once, and a day later at m
   expect(await rowsOf(projectId, "calls")).toEqual([young]);
   expect(await rowsOf(projectId, "call_names")).toEqual([young]);
   expect(await rowsOf(projectId, "call_parts")).toEqual([waiting]);
-  expect(await shown(other)).toEqual([elsewhere]);
+  expect(await visibleIds(other)).toEqual([elsewhere]);
 });
 
 test("feedback on a call goes with it, and other feedback stays", async () => {
@@ -95,14 +95,14 @@ test("a call shows when it expires, and calls that come later expire, too", asyn
   const [id = "", late = ""] = await calls(projectId, [6, 8]);
   const call = await store.calls.read({ project_id: projectId, id });
   expect(call?.expire_at).toBe(now + dayUs);
-  expect(await shown(projectId)).toEqual([id]);
+  expect(await visibleIds(projectId)).toEqual([id]);
   now += dayUs;
-  expect(await shown(projectId)).toEqual([]);
+  expect(await visibleIds(projectId)).toEqual([]);
   await store.maintain(true);
   expect(await rowsOf(projectId, "calls")).toEqual([]);
   // An end that comes after all that brings nothing back.
   expect(await store.ingest([endPart({ project_id: projectId, id: late })])).toEqual([]);
-  expect(await shown(projectId)).toEqual([]);
+  expect(await visibleIds(projectId)).toEqual([]);
 });
 
 test("a longer retention, or none, keeps what has not expired and brings nothing back", async () => {
@@ -110,19 +110,19 @@ test("a longer retention, or none, keeps what has not expired and brings nothing
   const [a = "", b = "", c = ""] = await calls(projectId, [5, 15, 25]);
   await store.retention.update(projectId, 20, "alice");
   await store.retention.update(projectId, 30, "alice");
-  expect(await shown(projectId)).toEqual([a, b].toSorted());
+  expect(await visibleIds(projectId)).toEqual([a, b].toSorted());
   expect(await rowsOf(projectId, "calls")).not.toContain(c);
   expect((await store.calls.read({ project_id: projectId, id: b }))?.expire_at).toBe(now + 15n * dayUs);
   await store.retention.update(projectId, 10, "alice");
-  expect(await shown(projectId)).toEqual([a]);
+  expect(await visibleIds(projectId)).toEqual([a]);
   await store.retention.update(projectId, null, "alice");
   expect(await store.retention.read(projectId)).toBeNull();
-  expect(await shown(projectId)).toEqual([a]);
+  expect(await visibleIds(projectId)).toEqual([a]);
   expect(await rowsOf(projectId, "calls")).toEqual([a]);
   // What is recorded without a setting stays, however old it is.
   const [ancient = ""] = await calls(projectId, [25]);
   await store.maintain(true);
-  expect(await shown(projectId)).toEqual([a, ancient].toSorted());
+  expect(await visibleIds(projectId)).toEqual([a, ancient].toSorted());
 });
 
 test("a call that was recorded again with a later start keeps its name", async () => {
@@ -142,7 +142,7 @@ test("the setting outlives the service", async () => {
   await store.close();
   store = await db.open({ now: () => now });
   expect(await store.retention.read(projectId)).toBe(2);
-  expect(await shown(projectId)).toEqual([young]);
+  expect(await visibleIds(projectId)).toEqual([young]);
   await store.maintain(true);
   expect(await rowsOf(projectId, "calls")).not.toContain(old);
 });

@@ -63,7 +63,7 @@ export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSel
   const retention = scope.inFlight.retentionUs(scope.project_id);
   const kept = retention === undefined ? [] : [`started_at > ${p.time(scope.now - retention)}`];
   const limit = selection.limit === undefined ? undefined : p.bind("UInt64", selection.limit);
-  const shown = selection.withHidden === true ? [] : notHidden(scope, p, project, selection.ids);
+  const unhidden = selection.withHidden === true ? [] : notHidden(scope, p, project, selection.ids);
   const written = beingWritten(scope, p, project);
   const names = selection.names === true && scope.inFlight.hasNames(scope.project_id);
   const joins = [...(selection.names === true ? [namesJoin(project, names)] : []), ...(selection.joins ?? [])];
@@ -80,14 +80,14 @@ export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSel
   const completeWhere = (conditions: readonly string[]) =>
     branch("calls", [...looked(scope, p, selection), ...conditions, ...written.replaced], prewhere);
   const complete =
-    selection.aggregation === undefined || shown.length === 0
-      ? [completeWhere(shown)]
-      : aggregated(selection, timesOfHidden(scope, p), shown, completeWhere);
+    selection.aggregation === undefined || unhidden.length === 0
+      ? [completeWhere(unhidden)]
+      : aggregated(selection, timesOfHidden(scope, p), unhidden, completeWhere);
   const { only = readsRunning(scope, selection) ? undefined : "complete" } = selection;
   if (only === "complete") return unionOf(complete);
   const parts = newestRows("call_parts");
   const ids = `SELECT id FROM ${parts} WHERE project_id = ${project} AND part = 'start'`;
-  const running = branch(parts, ["part = 'start'", ...shown, ...written.starts, ...prewhere], [], ids);
+  const running = branch(parts, ["part = 'start'", ...unhidden, ...written.starts, ...prewhere], [], ids);
   return only === "running" ? running : unionOf([running, ...complete]);
 }
 
@@ -139,13 +139,13 @@ function timesOfHidden({ project_id, inFlight }: CallScope, p: Parameters): stri
 function aggregated(
   { aggregation, select }: CallSelection,
   times: string | undefined,
-  shown: readonly string[],
+  unhidden: readonly string[],
   completeWhere: (conditions: readonly string[]) => string,
 ): string[] {
-  if (times === undefined) return [completeWhere(shown)];
-  if (aggregation === "rows") return [completeWhere([`NOT ${times}`]), completeWhere([times, ...shown])];
+  if (times === undefined) return [completeWhere(unhidden)];
+  if (aggregation === "rows") return [completeWhere([`NOT ${times}`]), completeWhere([times, ...unhidden])];
   const negative = columnNames(select).map((name) => `-${name}`);
-  const hidden = completeWhere([times, `NOT (${shown.join(" AND ")})`]);
+  const hidden = completeWhere([times, `NOT (${unhidden.join(" AND ")})`]);
   return [completeWhere([]), `SELECT ${negative.join(", ")} FROM (${hidden})`];
 }
 

@@ -121,10 +121,10 @@ describe("a training job", () => {
   ])("is paused after each step, and ends with the same weights and events: %j", async (config, pauses) => {
     const engine = tableEngine({ vocabulary: 8 });
     const job = (name: string) => {
-      const made = policyJob(engine, name, config);
-      if (!("packed_sequence_length" in config)) return made;
+      const rejected = policyJob(engine, name, config);
+      if (!("packed_sequence_length" in config)) return rejected;
       const prompt = 1000;
-      const rollouts = made.rollouts.map(({ sequences, ...rollout }) => ({
+      const rollouts = rejected.rollouts.map(({ sequences, ...rollout }) => ({
         ...rollout,
         sequences: sequences.map(({ tokens, mask, oldLogprobs }) => ({
           tokens: Int32Array.from([...new Int32Array(prompt).fill(5), ...tokens]),
@@ -132,7 +132,7 @@ describe("a training job", () => {
           oldLogprobs: Float64Array.from([...new Float64Array(prompt).fill(NaN), ...oldLogprobs]),
         })),
       }));
-      return { ...made, rollouts };
+      return { ...rejected, rollouts };
     };
     const whole = job("whole");
     await run(whole);

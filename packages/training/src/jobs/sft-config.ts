@@ -50,8 +50,8 @@ export function sftConfig(config: unknown, rows: number): SftConfig {
     const trained = rows - heldOutCount(rows, settings.validation);
     const batches = Math.ceil(trained / settings.batchSize);
     if (settings.learningRate.length !== batches) {
-      const made = `${trained} rows make ${batches} batches of ${settings.batchSize}`;
-      throw table.refuse("learning_rate", `has ${settings.learningRate.length} values, but ${made}.`);
+      const counts = `${trained} rows make ${batches} batches of ${settings.batchSize}`;
+      throw table.refuse("learning_rate", `has ${settings.learningRate.length} values, but ${counts}.`);
     }
   }
   return settings;

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { LearningRateSchedule } from "./learning-rate-schedule.js";
 import { scheduleFactor } from "./learning-rate-schedule.js";
 
-const factors = (schedule: Partial<LearningRateSchedule>, steps: number, shown = steps): number[] =>
-  Array.from({ length: shown }, (_, index) =>
+const factors = (schedule: Partial<LearningRateSchedule>, steps: number, count = steps): number[] =>
+  Array.from({ length: count }, (_, index) =>
     scheduleFactor({ shape: "constant", warmUpSteps: 0, finalFraction: 0, ...schedule }, index, steps),
   );
 const close = (values: number[]): unknown[] => values.map((value) => expect.closeTo(value, 12));

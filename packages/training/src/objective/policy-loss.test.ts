@@ -22,7 +22,7 @@ function ratiosByDefinition(
 ): number[] {
   const trained = [...sequence.mask.keys()].filter((t) => sequence.mask[t]);
   const difference = (t: number): number => logprobs[t]! - oldByDefinition(sequence, held, t);
-  const wholes = new Map(
+  const conversations = new Map(
     trained
       .map((t) => sequence.segments?.[t])
       .map((segment) => {
@@ -32,10 +32,12 @@ function ratiosByDefinition(
   );
   return [...sequence.mask.keys()].map((t) => {
     const token = Math.exp(difference(t));
-    const whole = wholes.get(sequence.segments?.[t])!;
+    const conversation = conversations.get(sequence.segments?.[t])!;
     if (settings.importanceSamplingLevel === "token") return token;
-    if (settings.importanceSamplingLevel === "sequence") return whole;
-    return settings.importanceSamplingLevel === "average" ? (token + whole) / 2 : Math.sqrt(token) * Math.sqrt(whole);
+    if (settings.importanceSamplingLevel === "sequence") return conversation;
+    return settings.importanceSamplingLevel === "average"
+      ? (token + conversation) / 2
+      : Math.sqrt(token) * Math.sqrt(conversation);
   });
 }
 

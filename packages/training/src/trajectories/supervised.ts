@@ -86,7 +86,7 @@ async function allTurns(
   if (last === undefined) throw invalidAt(loc, "there is no message of the assistant");
   const full = await render(messages);
   const asked = await render(messages, { addGenerationPrompt: true });
-  const opening = asked.startsWith(full) ? asked.slice(full.length) : "";
+  const prefix = asked.startsWith(full) ? asked.slice(full.length) : "";
   const ending = (await textAround(messages.slice(0, last + 1), last, render, loc)).after;
 
   const pieces: Piece[] = [];
@@ -94,7 +94,7 @@ async function allTurns(
   for (const index of turns) {
     const { before, after } = await textAround(messages, index, render, loc);
     const shared = commonPrefix(full, before);
-    const start = turnStart(full, { opening, from: at, shared });
+    const start = turnStart(full, { prefix, from: at, shared });
     const closing = await turnEnd(after.slice(0, commonPrefix(after, ending)), template);
     const end = full.length - after.length + closing.length;
     if (!full.endsWith(after) || start < at || end < start) {
@@ -127,13 +127,13 @@ async function textAround(
 }
 
 /**
- * Returns the position after the opening. Only think tags, which the template may add, can be between it and the
+ * Returns the position after the prefix. Only think tags, which the template may add, can be between it and the
  * marker.
  */
-function turnStart(full: string, { opening, from, shared }: { opening: string; from: number; shared: number }): number {
-  const start = opening === "" ? -1 : full.lastIndexOf(opening, shared - opening.length) + opening.length;
+function turnStart(full: string, { prefix, from, shared }: { prefix: string; from: number; shared: number }): number {
+  const start = prefix === "" ? -1 : full.lastIndexOf(prefix, shared - prefix.length) + prefix.length;
   const opened =
-    start - opening.length >= from &&
+    start - prefix.length >= from &&
     start <= shared &&
     /^\s*(?:<think>\s*)?(?:<\/think>\s*)?$/.test(full.slice(start, shared));
   return opened ? start : shared;

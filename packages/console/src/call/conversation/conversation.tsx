@@ -20,12 +20,12 @@ interface Props {
 
 /** Messages in their order. */
 export function Conversation({ messages, renderOrigin }: Props) {
-  const [shown, setShown] = useState(shownMessages);
-  const hidden = Math.max(0, messages.length - shown);
+  const [limit, setShown] = useState(shownMessages);
+  const hidden = Math.max(0, messages.length - limit);
   return (
     <div className="conversation" role="group" aria-label="Messages">
       {hidden > 0 && (
-        <button className="plain" onClick={() => setShown(shown + 200)}>
+        <button className="plain" onClick={() => setShown(limit + 200)}>
           {formatCount(hidden)} earlier: show more
         </button>
       )}

@@ -12,11 +12,11 @@ const call = (id: string, messages: string[], answer: string) => ({
 });
 
 test("the messages of a trace are there once, also where a call is sent what those before it made", () => {
-  const made = `{"role":"assistant","content":null,"reasoning_content":"hm","tool_calls":[{"id":"t","function":{"name":"f","arguments":"{\\"n\\": 1}"}}]}`;
+  const response = `{"role":"assistant","content":null,"reasoning_content":"hm","tool_calls":[{"id":"t","function":{"name":"f","arguments":"{\\"n\\": 1}"}}]}`;
   const sent = `{"role":"assistant","content":null,"tool_calls":[{"id":"t","function":{"name":"f","arguments":"{\\"n\\":1}"}}]}`;
   const result = `{"role":"tool","tool_call_id":"t","content":"2"}`;
   const joined = joinMessages([
-    call("a", [user("Q")], made),
+    call("a", [user("Q")], response),
     call("b", [user("Q"), sent, result], `{"role":"assistant","content":"A"}`),
   ]);
   expect(joined.map(({ callId, message }) => [callId, message.role, message.parts.at(-1)?.kind])).toEqual([

@@ -31,8 +31,8 @@ export function messagesOf(call: { inputs: string; output?: string | undefined; 
   const { inputs, output = "null", attributes = "{}" } = call;
   if (inputs.length + output.length + attributes.length > longestValue) return [];
   const asked = [...systemOf(membersOf(inputs)), ...listsOf(membersOf(inputs), inputNames)];
-  const made = outputOf(output);
-  const messages = [...asked, ...made.map((message) => ({ ...message, isOutput: true }))];
+  const outputMessages = outputOf(output);
+  const messages = [...asked, ...outputMessages.map((message) => ({ ...message, isOutput: true }))];
   return asked.length > 0 ? messages : [];
 }
 

@@ -10,7 +10,7 @@ test("chosen calls survive the address, whatever their ids are", () => {
   expect(writeChosen([])).toBeUndefined();
 });
 
-test("a call is chosen and not any more, and the hundred and first has no room", () => {
+test("a call is chosen and not any more, and the hundred and first is one too many", () => {
   expect(toggled(["a"], "b")).toEqual(["a", "b"]);
   expect(toggled(["a", "b"], "a")).toEqual(["b"]);
   expect(toggled("all", "a")).toEqual(["a"]);

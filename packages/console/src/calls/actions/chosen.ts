@@ -29,7 +29,7 @@ export function writeChosen(chosen: Chosen): string | undefined {
 
 export const isChosen = (chosen: Chosen, id: string): boolean => chosen === "all" || chosen.includes(id);
 
-/** With the call, or without it if it was among them; undefined where there is no room for it. */
+/** With the call, or without it if it was among them; undefined where too many are chosen. */
 export function toggled(chosen: Chosen, id: string): Chosen | undefined {
   if (chosen === "all") return [id];
   if (chosen.includes(id)) return chosen.filter((other) => other !== id);

@@ -31,8 +31,8 @@ export function DatasetAction({ paths, ...props }: ActionProps & { paths: readon
       act={async (calls) => {
         let objectId = name.trim();
         if (data?.includes(objectId) !== true) {
-          const made = await datasetCreate(session.connection, { ...of, name: objectId, rows: [] });
-          objectId = made.object_id;
+          const created = await datasetCreate(session.connection, { ...of, name: objectId, rows: [] });
+          objectId = created.object_id;
         }
         return await datasetAddMatching(session.connection, {
           ...of,

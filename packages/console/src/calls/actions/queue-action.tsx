@@ -28,7 +28,7 @@ export function QueueAction({ paths, ...props }: ActionProps & { paths: readonly
   });
   const [queueId, setQueueId] = useState<string>();
   const [name, setName] = useState("");
-  const [shown, setShown] = useState(paths.join("\n"));
+  const [pathLines, setShown] = useState(paths.join("\n"));
   const chosen = queueId ?? data?.[0]?.id ?? "";
   return (
     <ActionForm
@@ -47,7 +47,7 @@ export function QueueAction({ paths, ...props }: ActionProps & { paths: readonly
           await client.invalidateQueries({ queryKey });
           setQueueId(id);
         }
-        const body = { project_id: projectId, ...calls, display_fields: pathsIn(shown) };
+        const body = { project_id: projectId, ...calls, display_fields: pathsIn(pathLines) };
         return await annotationQueueAddMatching(session.connection, { queue_id: id, ...body });
       }}
       doneWords={(calls) => `Put ${calls} into the queue.`}
@@ -78,7 +78,7 @@ export function QueueAction({ paths, ...props }: ActionProps & { paths: readonly
       )}
       <label>
         What annotators see, one path a line{" "}
-        <textarea className="mono" rows={3} value={shown} onChange={({ target }) => setShown(target.value)} />
+        <textarea className="mono" rows={3} value={pathLines} onChange={({ target }) => setShown(target.value)} />
       </label>
     </ActionForm>
   );

@@ -26,7 +26,7 @@ export function withAnswer(answers: Answers, ref: string, value: unknown): Answe
   return next;
 }
 
-/** The value of an entered text, or why it is none. Nothing entered is no answer. */
+/** The value of an entered text, or why it is none. Nothing entered is not an answer. */
 export function readEntered({ input }: Field, text: string): { value: unknown } | { mistake: string } {
   if (input.kind === "text") {
     if (input.longest !== undefined && Array.from(text).length > input.longest)

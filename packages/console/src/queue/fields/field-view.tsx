@@ -14,7 +14,7 @@ interface Props {
   onCurrent: () => void;
   onChoose: (value: unknown) => void;
   onEnter: (value: unknown) => void;
-  /** Why what is entered is no value; undefined where it is one. */
+  /** Why what is entered is not a value; undefined where it is one. */
   onMistake: (mistake: string | undefined) => void;
 }
 
@@ -71,10 +71,10 @@ function Entered({
   onCurrent,
 }: { label: string } & Pick<Props, "field" | "value" | "onEnter" | "onMistake" | "onCurrent">) {
   const [text, setText] = useState(() => enteredOf(field, value));
-  const [shown, setShown] = useState(value);
+  const [lastValue, setShown] = useState(value);
   const [mistake, setMistake] = useState<string>();
   // Changed by another than this field: undone.
-  if (!isSame(shown, value)) {
+  if (!isSame(lastValue, value)) {
     setShown(value);
     setText(enteredOf(field, value));
     setMistake(undefined);

@@ -54,7 +54,7 @@ export function nameOf(ref: string): string {
   }
 }
 
-/** How a value of a JSON schema is entered. What is no simple value is entered as JSON. */
+/** How a value of a JSON schema is entered. What is not a simple value is entered as JSON. */
 export function inputOf(given: Schema): FieldInput {
   const schema = withoutNull(given);
   const one = choicesOf(schema);

@@ -32,7 +32,7 @@ test("a schema says how a value is entered", () => {
     expect(inputOf(schema)).toEqual({ kind: "json" });
 });
 
-test("an object that is no specification asks nothing, and a name is what was given", () => {
+test("an object that is not a specification asks nothing, and a name is what was given", () => {
   expect(fieldOf("weave:///a/b/object/judge:v0", { _class_name: "LLMAsAJudgeScorer" })).toBeUndefined();
   expect(fieldOf("weave:///a/b/object/judge:v0", null)).toBeUndefined();
   expect(spec("is%20right", { type: "boolean" })).toMatchObject({ name: "is right", title: "is right" });

@@ -26,10 +26,10 @@ export function NewField({ projectId, onMade, onCancel }: Props) {
   const [given, setGiven] = useState<NewSpecification>({ title: "", kind: "boolean", values: "", most: 5 });
   const [state, setState] = useState<{ error?: unknown; isSending?: true }>({});
   const change = (by: Partial<NewSpecification>) => setGiven({ ...given, ...by });
-  const made = specificationOf(given);
+  const result = specificationOf(given);
   const make = () => {
-    if (!("val" in made)) return;
-    const { name, val } = made;
+    if (!("val" in result)) return;
+    const { name, val } = result;
     setState({ isSending: true });
     const obj = { project_id: projectId, object_id: name, builtin_object_class: "AnnotationSpec", val };
     objCreate(session.connection, { obj }).then(
@@ -79,10 +79,10 @@ export function NewField({ projectId, onMade, onCancel }: Props) {
           <textarea rows={3} value={given.values} onChange={({ target }) => change({ values: target.value })} />
         </label>
       )}
-      {"mistake" in made && given.title !== "" && <p className="quiet">{made.mistake}</p>}
+      {"mistake" in result && given.title !== "" && <p className="quiet">{result.mistake}</p>}
       {state.error !== undefined && <Failure what="The field was not made." error={state.error} />}
       <div>
-        <button type="button" disabled={!("val" in made) || state.isSending === true} onClick={make}>
+        <button type="button" disabled={!("val" in result) || state.isSending === true} onClick={make}>
           Make the field
         </button>{" "}
         <button type="button" className="plain" onClick={onCancel}>

@@ -22,8 +22,8 @@ export function TypeAhead({ label, choices, isChosen, onChoose, onCurrent }: Pro
   const [isOpen, setOpen] = useState(false);
   const [at, setAt] = useState(0);
   const found = matching(choices, text);
-  const shown = found.slice(0, mostShown);
-  const current = shown[Math.min(at, shown.length - 1)];
+  const listed = found.slice(0, mostShown);
+  const current = listed[Math.min(at, listed.length - 1)];
   const chosen = choices.filter(isChosen);
   return (
     <>
@@ -39,7 +39,7 @@ export function TypeAhead({ label, choices, isChosen, onChoose, onCurrent }: Pro
         aria-expanded={isOpen}
         aria-controls={`${id}-list`}
         aria-autocomplete="list"
-        aria-activedescendant={isOpen && current !== undefined ? `${id}-${shown.indexOf(current)}` : undefined}
+        aria-activedescendant={isOpen && current !== undefined ? `${id}-${listed.indexOf(current)}` : undefined}
         autoComplete="off"
         placeholder="Enter, then type"
         value={text}
@@ -55,7 +55,7 @@ export function TypeAhead({ label, choices, isChosen, onChoose, onCurrent }: Pro
         onKeyDown={(event) => {
           const { key, ctrlKey, nativeEvent, currentTarget } = event;
           if (nativeEvent.isComposing || ctrlKey) return;
-          if (key === "ArrowDown") setAt(Math.min(shown.length - 1, at + 1));
+          if (key === "ArrowDown") setAt(Math.min(listed.length - 1, at + 1));
           else if (key === "ArrowUp") setAt(Math.max(0, at - 1));
           else if (key === "Enter" || key === "Escape") {
             if (key === "Enter" && current !== undefined) onChoose(current.value);
@@ -67,7 +67,7 @@ export function TypeAhead({ label, choices, isChosen, onChoose, onCurrent }: Pro
         }}
       />
       <div id={`${id}-list`} role="listbox" aria-labelledby={label} hidden={!isOpen} className="field-list">
-        {shown.map((choice, index) => (
+        {listed.map((choice, index) => (
           <div
             key={choice.label}
             id={`${id}-${index}`}
@@ -83,7 +83,7 @@ export function TypeAhead({ label, choices, isChosen, onChoose, onCurrent }: Pro
             {visibleLine(choice.label)}
           </div>
         ))}
-        {shown.length === 0 && (
+        {listed.length === 0 && (
           <div role="option" aria-selected={false} aria-disabled>
             no such value
           </div>

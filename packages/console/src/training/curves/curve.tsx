@@ -25,7 +25,7 @@ export function Curve({ series, range, cursor, isSmooth, version, onCursor, onPi
   const [width, setWidth] = useState(0);
   const isDark = useMedia("(prefers-color-scheme: dark)");
   const { xs, ys } = series;
-  const shown = cursor === undefined ? ys.length - 1 : nearest(xs, cursor);
+  const index = cursor === undefined ? ys.length - 1 : nearest(xs, cursor);
   useEffect(() => {
     const element = canvas.current;
     if (element === null) return undefined;
@@ -63,9 +63,9 @@ export function Curve({ series, range, cursor, isSmooth, version, onCursor, onPi
     const box = canvas.current?.getBoundingClientRect();
     return box === undefined ? range[0] : range[0] + ((clientX - box.left) / box.width) * (range[1] - range[0]);
   };
-  const value = ys[shown];
+  const value = ys[index];
   const extent = useMemo(() => extentOf(columns), [columns]);
-  const left = (((xs[shown] ?? range[0]) - range[0]) / (range[1] - range[0] || 1)) * 100;
+  const left = (((xs[index] ?? range[0]) - range[0]) / (range[1] - range[0] || 1)) * 100;
   return (
     <figure className="curve">
       <figcaption>

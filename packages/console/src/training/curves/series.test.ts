@@ -3,7 +3,7 @@ import { columnsOf, extentOf, JobSeries, nearest, rangeOf, seriesOfCheckpoints, 
 
 const created = "2026-01-01T00:00:00Z";
 
-test("the numbers of gradient steps run over steps, time and tokens; what is no finite number has no point", () => {
+test("the numbers of gradient steps run over steps, time and tokens; what is not a finite number has no point", () => {
   const series = new JobSeries();
   series.add({ type: "training_started", created_at: created, data: { num_sequences: 3 } });
   const take = (index: number, seconds: number, loss: unknown) =>

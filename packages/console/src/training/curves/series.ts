@@ -25,7 +25,7 @@ const place = (name: string): number => {
 /** What is asked most often first, then by name. */
 const byPlace = (a: Series, b: Series): number => place(a.name) - place(b.name) || (a.name < b.name ? -1 : 1);
 
-/** The metrics of checkpoints over their steps. What is no finite number has no point. */
+/** The metrics of checkpoints over their steps. What is not a finite number has no point. */
 export function seriesOfCheckpoints(checkpoints: readonly Pick<Checkpoint, "step" | "metrics">[]): Series[] {
   const all = new Map<string, Series>();
   for (const { step, metrics } of checkpoints.toSorted((a, b) => a.step - b.step))

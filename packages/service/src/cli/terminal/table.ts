@@ -51,9 +51,9 @@ export class Table<Row> {
       const { text, color } = cellOf(column);
       const cut = shorten(text, column.width);
       const space = " ".repeat(Math.max(0, column.width - widthOf(cut)));
-      const shown = color !== undefined && this.#colors ? styleText(color, cut, { validateStream: false }) : cut;
-      if (column.align === "right") return space + shown;
-      return at === this.#columns.length - 1 ? shown : shown + space;
+      const styled = color !== undefined && this.#colors ? styleText(color, cut, { validateStream: false }) : cut;
+      if (column.align === "right") return space + styled;
+      return at === this.#columns.length - 1 ? styled : styled + space;
     });
     return cells.join(gap).trimEnd();
   }

@@ -23,7 +23,7 @@ describe.skipIf(chromiumPath === undefined)("evaluation runs in the console", ()
         ],
       });
       await writeRun(console_.service, projectId, { model: "empty", rows: [] });
-      // Of mixed kinds, with a text of users that is no markup.
+      // Of mixed kinds, with a text of users that is not markup.
       const mixed = [1, "NaN", null, [1], 2].map((value, n) => right(n, { odd: { "<b>": value } }));
       await writeRun(console_.service, projectId, { model: "mixed", rows: mixed });
       await writeRun(console_.service, projectId, { model: "goes-on", rows: [right(1, { judge: 1 })], finish: false });

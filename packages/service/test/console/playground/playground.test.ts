@@ -41,12 +41,12 @@ describe.skipIf(chromiumPath === undefined)("the playground", () => {
       await keys.press("Control+Enter");
       const starter = page.getByRole("region", { name: "heddle/starter" });
       await starter.getByText(/✓ done/).waitFor();
-      const shown = await starter.locator(".play-text").innerText();
+      const visibleText = await starter.locator(".play-text").innerText();
       const address = (await starter.getByRole("link", { name: "trace" }).getAttribute("href")) ?? "";
       const { call } = await console_.service
         .tracing()
         .callRead({ project_id: projectId, id: decodeURIComponent(address.split("/").at(-1) ?? "") });
-      expect(call?.output).toMatchObject({ choices: [{ message: { content: shown } }] });
+      expect(call?.output).toMatchObject({ choices: [{ message: { content: visibleText } }] });
       await page
         .getByRole("region", { name: "random:tiny" })
         .getByText(/✓ done|✗ failed/)

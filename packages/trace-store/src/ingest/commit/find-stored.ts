@@ -63,8 +63,8 @@ export async function findStored(
 
 function isNew({ known }: IngestState, { id, started_at }: CallLookup): boolean {
   if (!known.provesNew(started_at)) return false;
-  const made = idTime(id);
-  return made === undefined || known.provesNew(made + secondUs);
+  const createdAt = idTime(id);
+  return createdAt === undefined || known.provesNew(createdAt + secondUs);
 }
 
 interface Timed {
@@ -91,9 +91,9 @@ async function findCalls(
   }
   const moved: Timed[] = [];
   for (const { call, us, margin } of timed) {
-    const made = margin === 0n ? undefined : idTime(call.id);
-    if (made !== undefined && (made < us - margin || made > us + margin)) {
-      moved.push({ call, us: made, margin: dayUs });
+    const createdAt = margin === 0n ? undefined : idTime(call.id);
+    if (createdAt !== undefined && (createdAt < us - margin || createdAt > us + margin)) {
+      moved.push({ call, us: createdAt, margin: dayUs });
     }
   }
   const found = await readCompleteCalls(engine, byMonth([...timed, ...near, ...moved]), mayBeHidden);

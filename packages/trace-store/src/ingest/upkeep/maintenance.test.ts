@@ -51,7 +51,7 @@ beforeAll(async () => {
   store = await db.open({ wrapEngine });
 });
 
-const shown = async (projectId: string) => (await listIds(store, { project_id: projectId })).toSorted();
+const visibleIds = async (projectId: string) => (await listIds(store, { project_id: projectId })).toSorted();
 
 test("writes do not wait while the store looks for inconsistencies, compacts and cleans up", async () => {
   const [projectId, id] = [newProject(), newId()];
@@ -67,7 +67,7 @@ test("writes do not wait while the store looks for inconsistencies, compacts and
     release();
   }
   await maintained;
-  expect(await shown(projectId)).toHaveLength(6);
+  expect(await visibleIds(projectId)).toHaveLength(6);
 });
 
 test("what is replaced or deleted while the store compacts is neither doubled nor back afterwards", async () => {
@@ -91,8 +91,8 @@ test("what is replaced or deleted while the store compacts is neither doubled no
   release();
   await maintained;
   for (let times = 0; times < 2; times++) {
-    expect(await shown(projectId)).toEqual([early, replaced].toSorted());
-    expect(await shown(other)).toEqual([kept]);
+    expect(await visibleIds(projectId)).toEqual([early, replaced].toSorted());
+    expect(await visibleIds(other)).toEqual([kept]);
     await store.maintain(true);
   }
 });
@@ -111,7 +111,7 @@ test("what changes while the store looks for inconsistencies is what stays", asy
   release();
   await maintained;
   await store.ingest([endPart({ project_id: projectId, id, output: '"newest"' })]);
-  expect(await shown(projectId)).toEqual([id, running].toSorted());
+  expect(await visibleIds(projectId)).toEqual([id, running].toSorted());
 });
 
 test("a store that closes does not wait for a compaction to end", async () => {

@@ -1,4 +1,4 @@
-import { derivedId, externalRef, externalRefs, newId, withOtelSpan } from "@heddle/trace-model";
+import { derivedId, externalRef, externalRefs, newId, statedOf, withOtelSpan } from "@heddle/trace-model";
 import type { CallEnd, CallStart, ProjectOf } from "@heddle/trace-model";
 import type { RawJson } from "@heddle/server-stub";
 import type { Schemas } from "@heddle/server-stub/tracing";
@@ -31,13 +31,9 @@ export function startOf(wire: WireStart, context: PartContext): CallStart {
     started_at: wireTime(wire.started_at, "started_at"),
     attributes: wire.otel_dump === undefined ? attributes : withOtelSpan(attributes, wire.otel_dump.text),
     inputs: text(wire.inputs),
-    parent_id: wire.parent_id,
-    thread_id: wire.thread_id,
-    turn_id: wire.turn_id,
     display_name: wire.display_name,
+    ...statedOf(wire),
     wb_user_id: context.userId,
-    wb_run_id: wire.wb_run_id,
-    wb_run_step: wire.wb_run_step,
   };
 }
 

@@ -1,6 +1,6 @@
 import { rawJson } from "@heddle/server-stub";
 import type { Schemas } from "@heddle/server-stub/tracing";
-import { formatTime, summaryWithWeave, weaveBlock } from "@heddle/trace-model";
+import { formatTime, statedOf, summaryWithWeave, weaveBlock } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/exact-json";
 import type { StoredCall } from "@heddle/trace-store";
 
@@ -12,9 +12,7 @@ export function wireCall(call: StoredCall, userName?: string): Schemas["CallSche
     op_name: call.op_name,
     display_name: call.display_name,
     trace_id: call.trace_id,
-    parent_id: call.parent_id,
-    thread_id: call.thread_id,
-    turn_id: call.turn_id,
+    ...statedOf(call),
     started_at: formatTime(call.started_at),
     attributes: rawJson(call.attributes),
     inputs: rawJson(call.inputs),
@@ -22,10 +20,7 @@ export function wireCall(call: StoredCall, userName?: string): Schemas["CallSche
     exception: call.exception,
     output: rawJson(call.output),
     summary: rawJson(summaryWithWeave(call.summary, weaveBlock(call, addedOf(call)))),
-    wb_user_id: call.wb_user_id,
     ...(userName !== undefined && { wb_username: userName }),
-    wb_run_id: call.wb_run_id,
-    wb_run_step: call.wb_run_step,
     wb_run_step_end: call.wb_run_step_end,
     deleted_at: null,
     expire_at: call.expire_at === null ? null : formatTime(call.expire_at),

@@ -1,23 +1,18 @@
 import type { JsonText } from "@heddle/exact-json";
 import type { UsageIncludes } from "../usage/usage-includes.js";
 import type { CallKind } from "./kind.js";
+import type { StatedValues } from "./stated-fields.js";
 import type { UsageRow } from "../usage/usage.js";
 
 /** What a client knows when a call begins. Absent optional text may also be "". */
-export interface CallStart {
+export interface CallStart extends Partial<StatedValues<undefined>> {
   project_id: string;
   id: string;
   trace_id: string;
   /** Ref of an op version, or free text. */
   op_name: string;
   started_at: bigint;
-  parent_id?: string;
-  thread_id?: string;
-  turn_id?: string;
   display_name?: string;
-  wb_user_id?: string;
-  wb_run_id?: string;
-  wb_run_step?: number;
   attributes: JsonText;
   inputs: JsonText;
   /** The interface that received it, e.g. `otel`. */

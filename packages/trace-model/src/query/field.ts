@@ -1,6 +1,8 @@
 import { HeddleError } from "@heddle/errors";
 import { limits } from "@heddle/spec/tracing-limits";
 import { firstCharacters, hasAtMost } from "@heddle/exact-json";
+import { statedFields } from "../calls/stated-fields.js";
+import type { StatedField } from "../calls/stated-fields.js";
 import type { TypedField, ValueType } from "./expression.js";
 
 export type CallColumn = keyof typeof columns;
@@ -28,22 +30,21 @@ export type CallField = TypedField &
 const required = { nullable: false, type: "text" } as const;
 const optional = { nullable: true, type: "text" } as const;
 
+const stated = Object.fromEntries(
+  Object.entries(statedFields).map(([name, type]) => [name, { nullable: true, type }]),
+) as Record<StatedField, { nullable: true; type: ValueType }>;
+
 /** An absent nullable column is null, whatever the store keeps for it. */
 const columns = {
   id: required,
   project_id: required,
   trace_id: required,
-  parent_id: optional,
-  thread_id: optional,
-  turn_id: optional,
+  ...stated,
   op_name: { nullable: false, type: "text", refs: true },
   display_name: optional,
   started_at: { nullable: false, type: "time" },
   ended_at: { nullable: true, type: "time" },
   exception: optional,
-  wb_user_id: optional,
-  wb_run_id: optional,
-  wb_run_step: { nullable: true, type: "int" },
   wb_run_step_end: { nullable: true, type: "int" },
   deleted_at: { nullable: true, type: "time" },
 } as const satisfies Record<string, { nullable: boolean; type: ValueType; refs?: boolean }>;

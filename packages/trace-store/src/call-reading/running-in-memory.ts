@@ -9,6 +9,7 @@ import { filterOf, restricts } from "../query/filter.js";
 import type { CallsFilter } from "../query/filter.js";
 import { readStart } from "../stored-calls/call-sides.js";
 import type { StartTexts } from "../stored-calls/call-sides.js";
+import { eachStated, statedColumns } from "../stored-calls/stated-columns.js";
 import { pickColumns } from "../stored-calls/stored-call.js";
 import type { CallRow } from "../stored-calls/stored-call.js";
 import { sizeOf, visibleRunning } from "../visibility/running-calls.js";
@@ -88,14 +89,9 @@ function rowOf({ id, side }: RunningCall, start: StartTexts): CallRow {
   return {
     id,
     trace_id: start.trace_id ?? "",
-    parent_id: start.parent_id ?? "",
-    thread_id: start.thread_id ?? "",
-    turn_id: start.turn_id ?? "",
+    ...eachStated(({ column }) => start[column]),
     op: start.op_name ?? "",
     display_name: start.display_name ?? "",
-    user_id: start.user_id ?? "",
-    run_id: start.run_id ?? "",
-    run_step: start.run_step,
     run_step_end: null,
     started_us: String(side.started_at),
     ended_us: null,
@@ -127,6 +123,11 @@ function valueOf(field: CallField, projectId: string, { id, started_at }: Runnin
     }
   }
   if (field.kind !== "column") return null;
+  const stated = statedColumns.find((column) => column.field === field.name);
+  if (stated !== undefined) {
+    const text = start[stated.column];
+    return text && stated.type === "int" ? BigInt(text) : text || null;
+  }
   switch (field.name) {
     case "id":
       return id;
@@ -134,16 +135,7 @@ function valueOf(field: CallField, projectId: string, { id, started_at }: Runnin
       return projectId;
     case "started_at":
       return started_at;
-    case "wb_user_id":
-      return start.user_id || null;
-    case "wb_run_id":
-      return start.run_id || null;
-    case "wb_run_step":
-      return start.run_step === null ? null : BigInt(start.run_step);
     case "trace_id":
-    case "parent_id":
-    case "thread_id":
-    case "turn_id":
     case "op_name":
     case "display_name":
       return start[field.name] || null;

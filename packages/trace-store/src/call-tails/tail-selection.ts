@@ -1,3 +1,4 @@
+import { statedFields } from "@heddle/trace-model";
 import type { CallField, Expression } from "@heddle/trace-model";
 import { mostBytes } from "../call-pages/read-rows.js";
 import type { RowShape } from "../call-pages/read-rows.js";
@@ -43,14 +44,9 @@ const stableColumns = new Set([
   "id",
   "project_id",
   "trace_id",
-  "parent_id",
-  "thread_id",
-  "turn_id",
   "op_name",
   "started_at",
-  "wb_user_id",
-  "wb_run_id",
-  "wb_run_step",
+  ...Object.keys(statedFields),
 ]);
 
 function stablePart(plan: CallPlan): CallPlan | undefined {

@@ -1,4 +1,5 @@
 import type { CallField } from "@heddle/trace-model";
+import { statedSources } from "../stored-calls/stated-columns.js";
 import { displayName } from "../visibility/display-names.js";
 
 type ColumnField = Extract<CallField, { kind: "column" }>;
@@ -6,20 +7,15 @@ type ComputedField = Extract<CallField, { kind: "weave" }>;
 
 /** The stored column of each field; optional text is kept as ''. */
 const columns: Readonly<Record<ColumnField["name"], string>> = {
+  ...statedSources,
   id: "id",
   project_id: "project_id",
   trace_id: "trace_id",
-  parent_id: "parent_id",
-  thread_id: "thread_id",
-  turn_id: "turn_id",
   op_name: "op_name",
   display_name: displayName,
   started_at: "started_at",
   ended_at: "ended_at",
   exception: "exception",
-  wb_user_id: "user_id",
-  wb_run_id: "run_id",
-  wb_run_step: "run_step",
   wb_run_step_end: "run_step_end",
   deleted_at: "CAST(NULL, 'Nullable(DateTime64(6))')",
 };

@@ -4,20 +4,16 @@ import { exampleDigest, findRefs, opKey, statedKind, statusOf, usageIncludes, us
 import type { CallEnd, CallStart, CallStatus, UsageIncludes, UsageRow } from "@heddle/trace-model";
 import { RowWriter } from "../engine/row-writer.js";
 import { unescaped } from "../engine/tab-separated.js";
+import { eachStated, statedColumns } from "./stated-columns.js";
 import { WrittenFields } from "./written-fields.js";
 
 /** The columns a start fills, in the order of {@link StartSide.fields}, with what they hold; the same in `calls` and `call_parts`. */
 const startTypes = {
   trace_id: "text",
-  parent_id: "text",
-  thread_id: "text",
-  turn_id: "text",
+  ...eachStated(({ type }) => type),
   op_name: "text",
   op_key: "text",
   display_name: "text",
-  user_id: "text",
-  run_id: "text",
-  run_step: "step",
   source: "text",
   started_at: "time",
   attributes: "text",
@@ -150,15 +146,15 @@ export function sameSide(a: Side, b: Side): boolean {
 export function writeStart(out: RowWriter, start: CallStart, exact: ExactText[]): number {
   const { storableAsIs } = start;
   out.text(start.trace_id);
-  out.text(start.parent_id ?? "");
-  out.text(start.thread_id ?? "");
-  out.text(start.turn_id ?? "");
+  for (const { field, type } of statedColumns) {
+    const value = start[field];
+    if (typeof value === "number") out.integer(value);
+    else if (type === "int") out.null();
+    else out.text(value ?? "");
+  }
   out.text(start.op_name);
   out.text(opKey(start.op_name));
   out.text(start.display_name ?? "");
-  out.text(start.wb_user_id ?? "");
-  out.text(start.wb_run_id ?? "");
-  writeStep(out, start.wb_run_step);
   out.text(start.source ?? "");
   out.time(start.started_at);
   const attributesBytes = writeJson(out, "attributes", start.attributes, storableAsIs, exact);
@@ -172,7 +168,7 @@ export function writeStart(out: RowWriter, start: CallStart, exact: ExactText[])
 /** Writes startColumns where there is no start. */
 export function writeNoStart(out: RowWriter): void {
   for (const type of Object.values(startTypes)) {
-    if (type === "step") out.null();
+    if (type === "int") out.null();
     else if (type === "time") out.time(0n);
     else if (type === "texts") out.texts([]);
     else out.text("");

@@ -1,23 +1,19 @@
 import { readable } from "@heddle/exact-json";
 import type { JsonText } from "@heddle/exact-json";
 import { splitPath } from "@heddle/trace-model";
-import type { CallStatus } from "@heddle/trace-model";
+import type { CallStatus, StatedValues } from "@heddle/trace-model";
+import { readStated, statedColumns, statedSources } from "./stated-columns.js";
+import type { StatedRow } from "./stated-columns.js";
 
 /** A call as the store returns it. Columns that were not asked for are empty: null, `{}` or `null`. */
-export interface StoredCall {
+export interface StoredCall extends StatedValues<null> {
   project_id: string;
   id: string;
   trace_id: string;
   op_name: string;
-  parent_id: string | null;
-  thread_id: string | null;
-  turn_id: string | null;
   /** The last rename, else the name it was started with. */
   display_name: string | null;
-  wb_user_id: string | null;
-  wb_run_id: string | null;
   exception: string | null;
-  wb_run_step: number | null;
   wb_run_step_end: number | null;
   /** Microseconds since 1970. */
   started_at: bigint;
@@ -44,21 +40,15 @@ export interface StoredCall {
 }
 
 /** A row of what `callColumns` selects; columns that were not asked for are missing. */
-export interface CallRow {
+export interface CallRow extends StatedRow {
   id: string;
   trace_id: string;
   op: string;
   started_us: string;
   state: CallStatus;
   latency_us: string | null;
-  parent_id?: string;
-  thread_id?: string;
-  turn_id?: string;
   display_name?: string;
-  user_id?: string;
-  run_id?: string;
   failure?: string | null;
-  run_step?: string | null;
   run_step_end?: string | null;
   ended_us?: string | null;
   attributes?: string;
@@ -72,14 +62,9 @@ export interface CallRow {
 
 /** What each field of the API is read from. Names differ where one would hide a stored column from conditions. */
 const columnSources = {
-  parent_id: "parent_id",
-  thread_id: "thread_id",
-  turn_id: "turn_id",
+  ...statedSources,
   display_name: "display_name",
-  wb_user_id: "user_id",
-  wb_run_id: "run_id",
   exception: "nullIf(exception, '') AS failure",
-  wb_run_step: "run_step",
   wb_run_step_end: "run_step_end",
   ended_at: "toUnixTimestamp64Micro(ended_at) AS ended_us",
   attributes: "attributes",
@@ -89,14 +74,9 @@ const columnSources = {
 } as const;
 
 const optionalColumns = [
-  "parent_id",
-  "thread_id",
-  "turn_id",
+  ...statedColumns.map(({ column }) => column),
   "display_name",
-  "user_id",
-  "run_id",
   "failure",
-  "run_step",
   "run_step_end",
   "ended_us",
   "attributes",
@@ -154,14 +134,9 @@ export function toStoredCall(projectId: string, row: CallRow, retentionUs: bigin
     id: row.id,
     trace_id: row.trace_id,
     op_name: row.op,
-    parent_id: row.parent_id || null,
-    thread_id: row.thread_id || null,
-    turn_id: row.turn_id || null,
+    ...readStated(row, null),
     display_name: row.display_name || null,
-    wb_user_id: row.user_id || null,
-    wb_run_id: row.run_id || null,
     exception: row.failure ?? null,
-    wb_run_step: integer(row.run_step),
     wb_run_step_end: integer(row.run_step_end),
     started_at: BigInt(row.started_us),
     ended_at: microseconds(row.ended_us),

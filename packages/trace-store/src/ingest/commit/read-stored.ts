@@ -6,6 +6,8 @@ import type { CallKey } from "../../stored-calls/call-key.js";
 import { endSide, startSide } from "../../stored-calls/call-sides.js";
 import type { EndSide, OpenSides, StartSide } from "../../stored-calls/call-sides.js";
 import type { SideName } from "../../stored-calls/rows.js";
+import { readStated, statedColumns } from "../../stored-calls/stated-columns.js";
+import type { StatedRow } from "../../stored-calls/stated-columns.js";
 import { keysOf, located } from "../../visibility/located.js";
 import { during } from "../../stored-calls/time-spans.js";
 import type { TimeSpan } from "../../stored-calls/time-spans.js";
@@ -82,25 +84,20 @@ export function isOneOf(params: Parameters, keys: readonly CallKey[]): string {
 const times = (column: string) => `toUnixTimestamp64Micro(${column}) AS ${column}_us`;
 
 const sharedColumns = [
-  ..."project_id id version exact trace_id parent_id thread_id turn_id op_name display_name user_id run_id".split(" "),
-  ..."run_step source attributes inputs run_step_end output summary exception".split(" "),
+  ..."project_id id version exact trace_id op_name display_name".split(" "),
+  ...statedColumns.map(({ column }) => column),
+  ..."source attributes inputs run_step_end output summary exception".split(" "),
   times("started_at"),
 ].join(", ");
 
-interface Row {
+interface Row extends StatedRow {
   project_id: string;
   id: string;
   version: string;
   exact: Record<string, string>;
   trace_id: string;
-  parent_id: string;
-  thread_id: string;
-  turn_id: string;
   op_name: string;
   display_name: string;
-  user_id: string;
-  run_id: string;
-  run_step: string | null;
   source: string;
   attributes: string;
   inputs: string;
@@ -119,13 +116,8 @@ function startOf(row: Row): StartSide {
     trace_id: row.trace_id,
     op_name: row.op_name,
     started_at: BigInt(row.started_at_us),
-    parent_id: row.parent_id,
-    thread_id: row.thread_id,
-    turn_id: row.turn_id,
+    ...readStated(row, undefined),
     display_name: row.display_name,
-    wb_user_id: row.user_id,
-    wb_run_id: row.run_id,
-    wb_run_step: row.run_step === null ? undefined : Number(row.run_step),
     source: row.source,
     attributes: readable(row.attributes, row.exact["attributes"]),
     inputs: readable(row.inputs, row.exact["inputs"]),

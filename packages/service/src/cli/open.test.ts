@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openControlPlane } from "@heddle/control-plane";
@@ -17,6 +17,13 @@ async function open(env: Record<string, string> = {}): Promise<string> {
 
 test("a directory that no service has used is refused", async () => {
   await expect(open()).rejects.toThrow("has no owner key, because no service has used it");
+});
+
+test("a key that cannot be read is not called a missing one", async () => {
+  const file = join(directory, "api-key");
+  mkdirSync(file);
+  await expect(open()).rejects.toThrow(/the owner key cannot be read: EISDIR.* Make .*api-key readable/);
+  rmdirSync(file);
 });
 
 test("a service without a console is refused", async () => {

@@ -1,11 +1,9 @@
-import { readFileSync } from "node:fs";
 import { isIPv6 } from "node:net";
-import { join } from "node:path";
 import { openControlPlane } from "@heddle/control-plane";
 import { ConfigError } from "../config/config-error.js";
 import { controlPlaneUrl, readConfig } from "../config/config.js";
 import type { Config } from "../config/config.js";
-import { keyFile, requireDataDirectory } from "../operations/data-directory.js";
+import { keptKey, requireDataDirectory } from "../operations/data-directory.js";
 import { logInLink, ownerLogInCode } from "../sessions/owner-log-in.js";
 import { UsageError } from "./command.js";
 import type { Command } from "./command.js";
@@ -49,9 +47,8 @@ export function addressOf({ publicUrl, host, port }: Config): string {
 export function ownerKeyOf({ apiKey, dataDir }: Config): string {
   if (apiKey !== undefined) return apiKey;
   requireDataDirectory(dataDir);
-  try {
-    return readFileSync(join(dataDir, keyFile), "utf8").trim();
-  } catch {
+  const key = keptKey(dataDir);
+  if (key === undefined)
     throw new ConfigError(`${dataDir} has no owner key, because no service has used it. Set HEDDLE_DATA_DIR.`);
-  }
+  return key;
 }

@@ -91,8 +91,7 @@ const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
  */
 export function ownerKey(directory: DataDirectory, configured: string | undefined): string {
   if (configured !== undefined) return configured;
-  const file = join(directory.path, keyFile);
-  const kept = keptKey(file);
+  const kept = keptKey(directory.path);
   if (kept) return kept;
   let key = "";
   while (key.length < 40) {
@@ -101,12 +100,13 @@ export function ownerKey(directory: DataDirectory, configured: string | undefine
     }
   }
   // Flushed: the key has been shown to the user and must survive a power loss.
-  writeFileSync(file, `${key}\n`, { mode: 0o600, flush: true });
+  writeFileSync(join(directory.path, keyFile), `${key}\n`, { mode: 0o600, flush: true });
   return key;
 }
 
-/** A key that cannot be read is not replaced: clients have it. */
-function keptKey(file: string): string | undefined {
+/** The key that a directory keeps, if it does. One that cannot be read is not replaced: clients have it. */
+export function keptKey(path: string): string | undefined {
+  const file = join(path, keyFile);
   try {
     return readFileSync(file, "utf8").trim();
   } catch (error) {

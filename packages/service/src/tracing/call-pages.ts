@@ -1,3 +1,4 @@
+import { mapConcurrently } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
 import { reply } from "@heddle/server-stub";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
@@ -17,6 +18,8 @@ type PageRequest = Schemas["CallsPageReq"];
 type TailRequest = Schemas["CallsTailReq"];
 
 const eventStream = "text/event-stream";
+/** Users of a page that are looked up at once. */
+const namesAtOnce = 16;
 
 export function callPageHandlers({ config, control, store }: Services): TracingHandlers<Caller>["callPages"] {
   const places = new TailPlaces();
@@ -67,11 +70,11 @@ export function callPageHandlers({ config, control, store }: Services): TracingH
       const request = { ...(await withQueueMembership(control, body)), ...include, start };
       const page = await store.callPages.page(request, { signal, reserve: reserveForResponse(["limit"]) });
       const names = new UserNames(control);
-      const calls = page.calls.map(async (row) =>
+      const calls = await mapConcurrently(page.calls, namesAtOnce, async (row) =>
         wireCallRow(row, include.users && row.user_id ? await names.of(row.user_id) : undefined),
       );
       return {
-        calls: await Promise.all(calls),
+        calls,
         ...(page.last !== undefined && { next: cursors.write(page.last) }),
         ...(page.first !== undefined && { previous: cursors.write(page.first) }),
         has_more: page.has_more,

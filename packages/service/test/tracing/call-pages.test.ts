@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { createTracingClient } from "@heddle/client/tracing";
+import { watchMostAtOnce } from "../most-at-once.js";
 import { newProject, openTestService, ownerKey } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 
@@ -204,4 +205,18 @@ test("a search finds calls by words and texts, and its cursors are its own", asy
   for (const text of ["heddl", "%", "h.ddle", "weave", "_"]) expect((await find(text)).calls).toEqual([]);
   await expect(find('""')).rejects.toMatchObject({ status: 400 });
   await expect(find("x".repeat(1_000_000))).rejects.toMatchObject({ status: 422 });
+});
+
+test("the users of a page are looked up a few at a time", async () => {
+  const projectId = newProject();
+  for (let n = 0; n < 40; n++) {
+    const tracing = service.tracing(await service.key({ user_name: `user${n}` }));
+    const call = { project_id: projectId, id: `c${n}`, trace_id: "t", op_name: "answer" };
+    const start = { ...call, started_at: "2026-04-10T09:00:00Z", attributes: {}, inputs: {} };
+    await tracing.callStart({ start });
+  }
+  const lookUps = watchMostAtOnce(service.services.control.users, "get");
+  const { calls } = await service.tracing().callsPage({ project_id: projectId, limit: 40, include: ["users"] });
+  expect(new Set(calls.map(({ user }) => user?.name)).size).toBe(40);
+  expect(lookUps.stop()).toBeLessThanOrEqual(16);
 });

@@ -40,14 +40,7 @@ export function changesAtOnce({ shape }: TailSelection): number {
 export const assumedBytes = 8192;
 
 /** What a start says, which is sent once. */
-const stableColumns = new Set([
-  "id",
-  "project_id",
-  "trace_id",
-  "op_name",
-  "started_at",
-  ...Object.keys(statedFields),
-]);
+const stableColumns = new Set(["id", "project_id", "trace_id", "op_name", "started_at", ...Object.keys(statedFields)]);
 
 function stablePart(plan: CallPlan): CallPlan | undefined {
   const { output_refs: outputRefs, ...filter } = plan.filter;

@@ -33,14 +33,16 @@ export const statedSources = Object.fromEntries(statedColumns.map(({ field, colu
 /** The stated columns of a row, as JSON has them. */
 export type StatedRow = Partial<Record<StatedColumn, string | null>>;
 
-/** What the columns of a row state, by the names of the API. */
+/** What the columns of a row state, by the names of the API. Written out: this is done for every call that is read. */
 export function readStated<Absent>(row: StatedRow, absent: Absent): StatedValues<Absent> {
-  const values: Partial<Record<StatedField, unknown>> = {};
-  for (const { field, column, type } of statedColumns) {
-    const text = row[column];
-    values[field] = !text ? absent : type === "int" ? Number(text) : text;
-  }
-  return values as StatedValues<Absent>;
+  return {
+    parent_id: row.parent_id || absent,
+    thread_id: row.thread_id || absent,
+    turn_id: row.turn_id || absent,
+    wb_user_id: row.user_id || absent,
+    wb_run_id: row.run_id || absent,
+    wb_run_step: row.run_step ? Number(row.run_step) : absent,
+  };
 }
 
 /** A value of each stated column. */

@@ -42,10 +42,10 @@ export function freeJsonCases(operation: Operation, fixture: Fixture): Case[] {
 }
 
 /** Where the first of what a body has is shown. */
-const pointerOf = (shown: string): string => (shown.split("#")[1] ?? "").replaceAll("/*", "/0");
+const pointerOf = (location: string): string => (location.split("#")[1] ?? "").replaceAll("/*", "/0");
 
 const shownBy = ({ readBack: link }: Operation): string[] =>
-  (link?.["x-heddle-shows"] ?? []).filter((shown) => shown.startsWith("$request.body#"));
+  (link?.["x-heddle-shows"] ?? []).filter((location) => location.startsWith("$request.body#"));
 
 async function refuseNested(operation: Operation, fixture: Fixture, pointer: string): Promise<void> {
   const { text } = written(operation, fixture, pointer, tooDeep);
@@ -109,7 +109,7 @@ async function readTime(operation: Operation, fixture: Fixture, pointer: string)
 /** Pointers to the start of a call whose inputs are shown. */
 function timesBeside(operation: Operation, fixture: Fixture): string[] {
   const { body } = fixture.own.request(operation);
-  const pointers = shownBy(operation).map((shown) => pointerOf(location).replace(/\/[^/]+$/, "/started_at"));
+  const pointers = shownBy(operation).map((location) => pointerOf(location).replace(/\/[^/]+$/, "/started_at"));
   return [...new Set(pointers)].filter((pointer) => typeof valueAt(body, pointer) === "string");
 }
 

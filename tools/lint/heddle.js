@@ -101,7 +101,7 @@ function reportsOf(source, flags) {
 
 const fileFunctions = new Set(["lstat", "opendir", "readFile", "readdir", "readlink", "realpath", "stat"]);
 
-/** `stat(path).catch(() => undefined)`: a file without permission, or on a broken disk, would be taken for missing. */
+/** `stat(path).catch(() => undefined)`, `existsSync(path)`: what is without permission, or on a broken disk, is taken for missing. */
 const noSwallowedFileErrors = {
   create: (context) => ({
     CallExpression(node) {
@@ -109,6 +109,13 @@ const noSwallowedFileErrors = {
         callee,
         arguments: [handler],
       } = node;
+      if (callee.name === "existsSync" && /^(?!.*\/tools\/).*\/src\/(?!.*\.test\.)/.test(context.filename)) {
+        context.report({
+          node,
+          message: "Write pathExists(…) of @heddle/durable-files: only a missing file is no error.",
+        });
+        return;
+      }
       if (callee.property?.name !== "catch" || handler?.type !== "ArrowFunctionExpression" || handler.params.length > 0)
         return;
       const name = callee.object.callee?.name;

@@ -51,6 +51,7 @@ export class Calls {
   "circle/src/store.ts": 'import type { Page } from "./pages/page.js";\nexport const row: Page = "";\n',
   "swallowed.ts":
     'import { stat } from "node:fs/promises";\nexport const isThere = async () => (await stat("a").catch(() => undefined)) !== undefined;\n',
+  "src/swallowed-sync.ts": 'import { existsSync } from "node:fs";\nexport const isThere = () => existsSync("a");\n',
   "snake.ts": "export const read = (project_id: string, { limit: row_limit = 1 }) => project_id + row_limit;\n",
 };
 
@@ -84,6 +85,7 @@ test.each([
   ["snake-case parameters", "snake.ts", ["heddle(no-snake-case-names)", "heddle(no-snake-case-names)"]],
   ["regular expressions that backtrack much", "slow.ts", Array(3).fill("heddle(no-super-linear-reg-exp)")],
   ["errors of files that are taken for missing", "swallowed.ts", ["heddle(no-swallowed-file-errors)"]],
+  ["the same, without waiting", "src/swallowed-sync.ts", ["heddle(no-swallowed-file-errors)"]],
   ["unless a comment says why", "slow-for-a-reason.ts", undefined],
   ["and it has to", "slow-without-a-reason.ts", ["heddle(no-super-linear-reg-exp)"]],
 ])("%s: found", (_, file, rules) => {

@@ -3,7 +3,7 @@ import { readFile, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ifExists } from "./if-exists.js";
+import { ifExists, pathExists } from "./if-exists.js";
 import { readJsonFile } from "./json-file.js";
 
 const directory = mkdtempSync(join(tmpdir(), "heddle-files-"));
@@ -20,10 +20,12 @@ test("what exists is found, and what does not, or could not, is undefined", asyn
   expect(await ifExists(stat(inDirectory("other")))).toBeUndefined();
   expect(await ifExists(stat(inDirectory("file/below")))).toBeUndefined();
   expect(await ifExists(stat(inDirectory("x".repeat(1000))))).toBeUndefined();
+  expect(["file", "other", "file/below"].map((name) => pathExists(inDirectory(name)))).toEqual([true, false, false]);
 });
 
 test("what cannot be read is an error, not missing", async () => {
   await expect(ifExists(stat(inDirectory("unreadable")))).rejects.toMatchObject({ code: "ELOOP" });
+  expect(() => pathExists(inDirectory("unreadable"))).toThrow("ELOOP");
   await expect(readJsonFile(directory, "unreadable")).rejects.toMatchObject({ code: "ELOOP" });
   await expect(readJsonFile(directory, "other")).rejects.toMatchObject({ code: "not_found" });
 });

@@ -1,3 +1,5 @@
+import { statSync } from "node:fs";
+
 /** Nothing has the path: also where a part of it is a file, or is longer than names may be. */
 const missingCodes: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR", "ENAMETOOLONG"]);
 
@@ -15,4 +17,15 @@ export async function ifExists<T>(found: Promise<T>): Promise<T | undefined> {
     if (isMissing(error)) return undefined;
     throw error;
   });
+}
+
+/** Whether something has the path. Throws where that cannot be known. */
+export function pathExists(path: string): boolean {
+  try {
+    statSync(path);
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
 }

@@ -8,5 +8,5 @@ export {
 } from "./durable-file.js";
 export type { WrittenFile } from "./durable-file.js";
 export { readStored, systemReason, withFileErrors } from "./file-errors.js";
-export { ifExists, isMissing } from "./if-exists.js";
+export { ifExists, isMissing, pathExists } from "./if-exists.js";
 export { readJsonFile } from "./json-file.js";

@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { existsSync } from "node:fs";
 import { copyFile, link, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Checkpoint, ControlPlane } from "@heddle/control-plane";
-import { ifExists, syncFile } from "@heddle/durable-files";
+import { ifExists, pathExists, syncFile } from "@heddle/durable-files";
 import { HeddleError } from "@heddle/errors";
 import { writeDirectory } from "../artifacts/write-directory.js";
 import type { Config } from "../config/config.js";
@@ -33,7 +32,7 @@ class Directories implements CheckpointDirectories {
   async directoryOf({ weights_digest, artifact_version }: Checkpoint): Promise<string> {
     if (artifact_version === null || weights_digest === null) throw deleted();
     const directory = this.#path(weights_digest);
-    if (existsSync(directory)) return directory;
+    if (pathExists(directory)) return directory;
     const version = await this.#services.control.artifacts.byId(artifact_version);
     if (version === undefined) throw deleted();
     const writing = this.#writing.get(directory) ?? writeDirectory(this.#services, version, directory);
@@ -45,7 +44,7 @@ class Directories implements CheckpointDirectories {
   async adopt(source: string, paths: readonly string[], digest: string): Promise<string> {
     this.#adopted.add(digest);
     const directory = this.#path(digest);
-    if (existsSync(directory)) return directory;
+    if (pathExists(directory)) return directory;
     const draft = `${directory}.${randomUUID()}${draftEnd}`;
     try {
       for (const path of paths) {
@@ -53,7 +52,7 @@ class Directories implements CheckpointDirectories {
         await linkOrCopy(join(source, path), join(draft, path));
       }
       await rename(draft, directory).catch((error: unknown) => {
-        if (!existsSync(directory)) throw error;
+        if (!pathExists(directory)) throw error;
       });
     } finally {
       await rm(draft, { recursive: true, force: true });

@@ -1,5 +1,6 @@
-import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { pathExists } from "@heddle/durable-files";
 import { backupTables } from "@heddle/trace-store";
 import Database from "libsql";
 import { writeChecksums } from "../operations/backup/checksums.js";
@@ -54,7 +55,7 @@ async function backup(to: string, config: Config, print: (line: string) => void)
     parts.push("files");
   }
   const key = join(config.dataDir, keyFile);
-  if (existsSync(key)) copyFileSync(key, join(to, keyFile));
+  if (pathExists(key)) copyFileSync(key, join(to, keyFile));
   printExternalParts(config, print);
   await writeChecksums(to);
   await syncTree(to);
@@ -82,7 +83,7 @@ const dayMs = 24 * 3_600_000;
 
 /** Removes what killed backups have left. A backup younger than a day may still be running. */
 function removeAbandoned(directory: string): void {
-  if (!existsSync(directory)) return;
+  if (!pathExists(directory)) return;
   for (const name of readdirSync(directory)) {
     const began = Number(/^heddle-\d+-(\d+)$/.exec(name)?.[1] ?? Infinity);
     if (Date.now() - began > dayMs) rmSync(join(directory, name), { recursive: true, force: true });

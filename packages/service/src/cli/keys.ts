@@ -1,5 +1,5 @@
-import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { pathExists } from "@heddle/durable-files";
 import { openControlPlane } from "@heddle/control-plane";
 import type { ApiKey, ControlPlane } from "@heddle/control-plane";
 import { visibleJson } from "@heddle/exact-json";
@@ -57,7 +57,7 @@ function requireControlPlane(config: Config, { mayCreate }: { mayCreate: boolean
   if (config.databaseUrl !== undefined) return;
   requireDataDirectory(config.dataDir);
   const file = controlPlaneFile(config);
-  if (mayCreate || file === undefined || existsSync(file)) return;
+  if (mayCreate || file === undefined || pathExists(file)) return;
   throw new ConfigError(`${config.dataDir} has no keys, because no service has used it. Set HEDDLE_DATA_DIR.`);
 }
 

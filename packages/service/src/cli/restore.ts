@@ -1,5 +1,6 @@
-import { constants, copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { constants, copyFileSync, cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { pathExists } from "@heddle/durable-files";
 import { restoreTables } from "@heddle/trace-store";
 import { verifyChecksums } from "../operations/backup/checksums.js";
 import { copyFiles, syncTree } from "../operations/backup/copy-files.js";
@@ -33,7 +34,7 @@ async function restore(from: string, config: Config, print: (line: string) => vo
   const { parts, made_at, heddle } = readManifest(from);
   mustBeEmpty(config.dataDir, "the data directory");
   const controlPlane = controlPlaneFile(config);
-  if (controlPlane !== undefined && existsSync(controlPlane)) throw new ConfigError(`${controlPlane} exists already.`);
+  if (controlPlane !== undefined && pathExists(controlPlane)) throw new ConfigError(`${controlPlane} exists already.`);
   print(`backup of ${made_at}, made by Heddle ${heddle}`);
   print(`checked: ${await verifyChecksums(from)} files`);
   createDirectory(config.dataDir);
@@ -55,7 +56,7 @@ async function restore(from: string, config: Config, print: (line: string) => vo
     copyFileSync(join(from, "control.db"), controlPlane);
     print("keys, users, projects, annotation queues, models, jobs and artifacts");
   }
-  if (existsSync(join(from, keyFile))) copyFileSync(join(from, keyFile), join(config.dataDir, keyFile));
+  if (pathExists(join(from, keyFile))) copyFileSync(join(from, keyFile), join(config.dataDir, keyFile));
   printExternalParts(config, print);
   await syncTree(config.dataDir);
   rmSync(mark);

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { accessSync, constants, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { isMissing } from "@heddle/durable-files";
+import { isMissing, pathExists } from "@heddle/durable-files";
 import Database from "libsql";
 import { ConfigError } from "../config/config-error.js";
 
@@ -24,7 +24,7 @@ export const restoreMark = "restoring";
 export function openDataDirectory(path: string, { restoring = false } = {}): DataDirectory {
   createDirectory(path);
   requireDataDirectory(path);
-  if (!restoring && existsSync(join(path, restoreMark))) {
+  if (!restoring && pathExists(join(path, restoreMark))) {
     throw new ConfigError(`a restore into ${path} did not finish. Empty the directory and restore again.`);
   }
   const holder = join(path, "heddle.pid");

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { pathExists } from "@heddle/durable-files";
 import { HeddleError } from "@heddle/errors";
 import type { Trainer, WeightsRef } from "../port.js";
 import type { TrainingJob, TrainingJobEvent, TrainingJobResult } from "./training-job.js";
@@ -49,7 +49,7 @@ export async function runGradientSteps(job: TrainingJob, plan: GradientPlan): Pr
   const identity = [from, adapter ?? null, seed, job.resetOptimizer ?? false, plan.steps, ...plan.identity];
   const state = await openJobState(job.workDirectory, fingerprintOf(identity));
   // Checkpoints are written atomically, so one that exists after an interruption is the result of this job.
-  const finished = existsSync(job.directory);
+  const finished = pathExists(job.directory);
   if (finished && !state.resumed) {
     throw new HeddleError("conflict", "The directory of the new checkpoint already exists.", { loc: ["directory"] });
   }

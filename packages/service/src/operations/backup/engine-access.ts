@@ -1,8 +1,8 @@
 import { once } from "node:events";
-import { existsSync } from "node:fs";
 import { request } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
+import { pathExists } from "@heddle/durable-files";
 import { startEngineHost } from "@heddle/embedded-clickhouse";
 import type { RunStatement } from "@heddle/trace-store";
 import { ConfigError } from "../../config/config-error.js";
@@ -26,7 +26,7 @@ export async function reachEngine(config: Config, options: { restoring?: boolean
   const held = holdUnlessRunning(config.dataDir, options);
   if (held === undefined) {
     const socket = join(directory, "engine.sock");
-    if (!existsSync(socket)) {
+    if (!pathExists(socket)) {
       throw new ConfigError(
         `the path of ${config.dataDir} is too long for the engine's socket. Stop the service and try again.`,
       );

@@ -1,5 +1,6 @@
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { pathExists } from "@heddle/durable-files";
 import { ConfigError } from "../../config/config-error.js";
 import { controlPlaneUrl } from "../../config/config.js";
 import type { Config } from "../../config/config.js";
@@ -16,7 +17,7 @@ export const filesDirectory = ({ blobsUrl }: Config): string | undefined =>
 
 /** Throws a {@link ConfigError} unless the directory is empty or missing. */
 export function mustBeEmpty(path: string, what: string): void {
-  if (existsSync(path) && readdirSync(path).length > 0) throw new ConfigError(`${what} ${path} is not empty.`);
+  if (pathExists(path) && readdirSync(path).length > 0) throw new ConfigError(`${what} ${path} is not empty.`);
 }
 
 /** Prints which parts of the installation are not in the backup, and how to back them up. */

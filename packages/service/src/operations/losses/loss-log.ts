@@ -1,5 +1,6 @@
-import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathExists } from "@heddle/durable-files";
 
 /** The parts of the service that keep data. */
 export type StoringPart = "traces" | "control_plane" | "blobs";
@@ -49,7 +50,7 @@ export function openLossLog(dataDir: string, log: (line: string) => void): LossL
 }
 
 function readLosses(path: string): Loss[] {
-  if (!existsSync(path)) return [];
+  if (!pathExists(path)) return [];
   const losses: Loss[] = [];
   for (const line of readFileSync(path, "utf8").split("\n")) {
     try {

@@ -1,5 +1,6 @@
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { pathExists } from "@heddle/durable-files";
 import { controlPlaneFile, filesDirectory } from "../backup/locations.js";
 import { ConfigError } from "../../config/config-error.js";
 import type { Config } from "../../config/config.js";
@@ -13,7 +14,7 @@ export function checkControlPlaneExists(config: Config): void {
   if (file === undefined || (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0) return;
   const files = filesDirectory(config);
   const kept = [join(config.dataDir, "clickhouse"), ...(files === undefined ? [] : [join(files, "sha256")])];
-  const found = kept.find((path) => existsSync(path) && readdirSync(path).length > 0);
+  const found = kept.find((path) => pathExists(path) && readdirSync(path).length > 0);
   if (found === undefined) return;
   throw new ConfigError(
     `${file}, the database of keys, users and projects, is missing, and ${found} is there: ` +

@@ -8,7 +8,7 @@ export { isOpName, opKey, opNamePart } from "./refs/op-name.js";
 export { findRefs } from "./refs/find.js";
 export { externalRef, externalRefs, type ProjectOf } from "./refs/internal.js";
 export type { CallEnd, CallPart, CallStart } from "./calls/part.js";
-export { type StatedField, statedFields, statedOf, type StatedValues } from "./calls/stated-fields.js";
+export { type StatedField, statedFields, statedOf, type StatedValues } from "./stated-fields.js";
 export { type CallKind, statedKind } from "./calls/kind.js";
 export {
   type CallStatus,

@@ -1,7 +1,7 @@
 import type { JsonText } from "@heddle/exact-json";
 import type { UsageIncludes } from "../usage/usage-includes.js";
 import type { CallKind } from "./kind.js";
-import type { StatedValues } from "./stated-fields.js";
+import type { StatedValues } from "../stated-fields.js";
 import type { UsageRow } from "../usage/usage.js";
 
 /** What a client knows when a call begins. Absent optional text may also be "". */

@@ -1,8 +1,8 @@
 import { HeddleError } from "@heddle/errors";
 import { limits } from "@heddle/spec/tracing-limits";
 import { firstCharacters, hasAtMost } from "@heddle/exact-json";
-import { statedFields } from "../calls/stated-fields.js";
-import type { StatedField } from "../calls/stated-fields.js";
+import { statedFields } from "../stated-fields.js";
+import type { StatedField } from "../stated-fields.js";
 import type { TypedField, ValueType } from "./expression.js";
 
 export type CallColumn = keyof typeof columns;

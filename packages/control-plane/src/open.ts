@@ -30,6 +30,7 @@ import { links } from "./migrations/0016-links.js";
 import { leaseAddresses } from "./migrations/0019-lease-addresses.js";
 import { jobBeats } from "./migrations/0020-job-beats.js";
 import { boundedTexts } from "./migrations/0021-bounded-texts.js";
+import { preferenceJobs } from "./migrations/0022-preference-jobs.js";
 import { webhookPositions } from "./migrations/0018-webhook-positions.js";
 import { webhookThresholds } from "./migrations/0017-webhook-thresholds.js";
 import { checkPathName, isStorable } from "./database/names.js";
@@ -154,6 +155,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
         leaseAddresses,
         jobBeats,
         boundedTexts,
+        preferenceJobs,
       ],
       now,
     );

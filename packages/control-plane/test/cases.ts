@@ -2,6 +2,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openControlPlane } from "../src/index.js";
 import type { ControlPlane, ControlPlaneOptions, LeaseHolder } from "../src/index.js";
+import { trainingModels } from "../src/migrations/0005-training-models.js";
+import { trainingJobs } from "../src/migrations/0006-training-jobs.js";
+import { preferenceJobs } from "../src/migrations/0022-preference-jobs.js";
 import { migrate } from "../src/migrations/migrate.js";
 import { openDatabase } from "../src/database/open-database.js";
 
@@ -293,6 +296,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         { version: 19n, name: "lease-addresses" },
         { version: 20n, name: "job-beats" },
         { version: 21n, name: "bounded-texts" },
+        { version: 22n, name: "preference-jobs" },
       ]);
     });
 
@@ -310,7 +314,33 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         code: "incompatible",
         message: expect.stringContaining("version 1000"),
       });
-      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 22n }]);
+      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 23n }]);
+    });
+
+    test("training jobs of earlier versions keep their kind, and those of preferences can be stored", async () => {
+      const database = openDatabase(await make());
+      onTestFinished(async () => await database.close());
+      await migrate(database, [trainingModels, trainingJobs], () => 0n);
+      await database.run(`INSERT INTO training_models (id, sequence, project_id, name, base_model, run_id, next_step, created_by,
+        created_at) VALUES ('m', 1, 'acme/demo', 'agent', 'tiny', 'r', 1, 'ann', 0)`);
+      const insert = async (sequence: number, kind: string) =>
+        await database.run(
+          `INSERT INTO training_jobs (id, sequence, project_id, model_id, kind, request_digest, config, warnings,
+            created_by, state, completed_sequences, created_at)
+            VALUES ($1, $2, 'acme/demo', 'm', $3, 'd', '{}', '[]', 'ann', 'queued', 0, 0)`,
+          [`job${sequence}`, BigInt(sequence), kind],
+        );
+      await insert(1, "sft");
+      await insert(2, "rl");
+      await expect(insert(3, "preference")).rejects.toThrow();
+      await migrate(database, [trainingModels, trainingJobs, preferenceJobs], () => 0n);
+      await insert(3, "preference");
+      await expect(insert(4, "other")).rejects.toThrow();
+      expect(await database.rows("SELECT kind FROM training_jobs ORDER BY sequence")).toEqual([
+        { kind: "sft" },
+        { kind: "rl" },
+        { kind: "preference" },
+      ]);
     });
 
     test("a migration that fails leaves nothing", async () => {

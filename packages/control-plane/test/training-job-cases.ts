@@ -92,21 +92,25 @@ export function trainingJobCases(backEnd: string, make: () => Promise<string>): 
       expect((await jobs.create(newJob(model, request))).created).toBe(true);
     });
 
-    test("an equal supervised job is not made again after it has succeeded, unless that is forced", async () => {
-      const { plane, jobs, model } = await open();
-      const request = { kind: "sft", request_digest: "same" } as const;
-      const first = await create(plane, model, request);
-      await jobs.start(first.id);
-      await jobs.fail({ id: first.id }, failure);
-      const second = await create(plane, model, request);
-      expect(second.id).not.toBe(first.id);
-      await jobs.start(second.id);
-      await jobs.succeed(second.id, result());
-      expect((await create(plane, model, request)).id).toBe(second.id);
-      const forced = await create(plane, model, { ...request, force: true });
-      expect(forced.id).not.toBe(second.id);
-      expect((await create(plane, model, request)).id).toBe(forced.id);
-    });
+    const onFiles = ["sft", "preference"] as const;
+    test.each(onFiles)(
+      "an equal job is not made again after it has succeeded, unless that is forced: %s",
+      async (kind) => {
+        const { plane, jobs, model } = await open();
+        const request = { kind, request_digest: "same" } as const;
+        const first = await create(plane, model, request);
+        await jobs.start(first.id);
+        await jobs.fail({ id: first.id }, failure);
+        const second = await create(plane, model, request);
+        expect(second.id).not.toBe(first.id);
+        await jobs.start(second.id);
+        await jobs.succeed(second.id, result());
+        expect((await create(plane, model, request)).id).toBe(second.id);
+        const forced = await create(plane, model, { ...request, force: true });
+        expect(forced.id).not.toBe(second.id);
+        expect((await create(plane, model, request)).id).toBe(forced.id);
+      },
+    );
 
     test("an idempotency key names one job, and only its own request", async () => {
       const { plane, jobs, model } = await open();

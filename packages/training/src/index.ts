@@ -1,6 +1,10 @@
 export * from "./port.js";
 export { checkpointDigest, digestOf, weightFiles } from "./weights-digest.js";
 export { composeEngine } from "./compose-engine.js";
+export { preferenceConfig } from "./jobs/preference-config.js";
+export type { PreferenceConfig } from "./jobs/preference-config.js";
+export { previewPreferences, runPreferenceJob } from "./jobs/preference-job.js";
+export type { PreferenceJob } from "./jobs/preference-job.js";
 export { rlConfig } from "./jobs/rl-config.js";
 export type { ReferencePolicy, RlConfig } from "./jobs/rl-config.js";
 export { previewRollouts, runRlJob } from "./jobs/rl-job.js";
@@ -28,4 +32,4 @@ export { compactTrajectory } from "./trajectories/compact.js";
 export { readTrajectoryGroups } from "./trajectories/groups.js";
 export { supervisedSequence } from "./trajectories/supervised.js";
 export { readTrainingRows } from "./trajectories/training-file.js";
-export type { TrainingFileLimits, TrainingRow } from "./trajectories/training-file.js";
+export type { TrainingFileLimits, TrainingRow, TrainingRowForm } from "./trajectories/training-file.js";

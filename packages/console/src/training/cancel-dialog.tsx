@@ -7,6 +7,7 @@ import { useCommands } from "../commands/use-commands.js";
 import { useReadOnlyReason } from "../data/use-read-only.js";
 import { useSession } from "../session/session-context.js";
 import { Failure } from "../ui/failure.js";
+import { kindNames } from "./job-kind.js";
 import { JobProgress, JobState } from "./job-state.js";
 
 const dialogCommands = { close: { title: "Close", keys: ["Escape"] } };
@@ -39,8 +40,8 @@ export function CancelDialog({ job, model, onClose }: { job: TrainingJob; model:
       <form className="training-dialog" onSubmit={submit}>
         <h2>Cancel the job</h2>
         <p className="prose">
-          The {job.kind.toUpperCase()} job of <span className="mono given">{model}</span> ends without a checkpoint;
-          what it has learned so far is lost. <JobState job={job} /> <JobProgress job={job} />
+          The {kindNames[job.kind]} job of <span className="mono given">{model}</span> ends without a checkpoint; what
+          it has learned so far is lost. <JobState job={job} /> <JobProgress job={job} />
         </p>
         {readOnly !== undefined && <p className="is-error">{readOnly}</p>}
         {state.error !== undefined && <Failure what="The job was not cancelled." error={state.error} />}

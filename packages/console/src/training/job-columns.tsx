@@ -4,6 +4,7 @@ import type { Column } from "../grid/virtual-grid.js";
 import { linkToProject } from "../project/project-link.js";
 import { Ago } from "../ui/ago.js";
 import { visibleLine } from "../ui/visible-text.js";
+import { kindNames } from "./job-kind.js";
 import { JobDuration, JobProgress, JobState } from "./job-state.js";
 
 /** Of a list of jobs; narrow windows have the first ones. */
@@ -31,7 +32,7 @@ export function jobColumns(
         </Link>
       ),
     },
-    { id: "kind", title: "kind", width: 56, cell: ({ kind }) => kind.toUpperCase() },
+    { id: "kind", title: "kind", width: 92, cell: ({ kind }) => kindNames[kind] },
     { id: "state", title: "state", width: 140, cell: (job) => <JobState job={job} /> },
     figure("progress", "steps done", isNarrow ? 80 : 110, (job) => <JobProgress job={job} />),
   ];

@@ -2,6 +2,7 @@ import type { TrainingJob } from "@heddle/client/training";
 import { Ago } from "../ui/ago.js";
 import { counted } from "../ui/format.js";
 import { visibleText } from "../ui/visible-text.js";
+import { kindNames } from "./job-kind.js";
 import { JobDuration, JobProgress, JobState } from "./job-state.js";
 
 /** How a job goes, or went, and why it failed. */
@@ -10,7 +11,7 @@ export function JobFacts({ job }: { job: TrainingJob }) {
   return (
     <>
       <p className="job-line">
-        <span>{job.kind.toUpperCase()} job</span>
+        <span>{kindNames[job.kind]} job</span>
         <JobState job={job} />
         <span>
           <JobProgress job={job} /> {(completed > 0 || total !== null) && "gradient steps"}

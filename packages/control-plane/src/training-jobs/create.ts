@@ -19,8 +19,8 @@ export interface NewTrainingJob extends Pick<NewJob, "pool" | "added_by"> {
   /** The caller's name of the request: an equal one returns the same job, whatever its state. */
   idempotency_key?: string;
   /**
-   * Makes a second job although an equal one is there. Otherwise an equal request returns the job that waits, runs or, for
-   * `sft`, has succeeded.
+   * Makes a second job although an equal one is there. Otherwise an equal request returns the job that waits, runs or,
+   * unless it is `rl`, has succeeded.
    */
   force?: boolean;
   /** JSON text. */

@@ -42,7 +42,7 @@ export async function succeedTrainingJob(
   return await database.transaction(async (statements) => {
     const [job] = await statements.rows(
       `UPDATE training_jobs SET state = 'succeeded', phase = NULL, ended_at = $2, optimizer_files = $3,
-          dedupe_key = CASE WHEN kind = 'sft' THEN dedupe_key ELSE NULL END
+          dedupe_key = CASE WHEN kind IN ('sft', 'preference') THEN dedupe_key ELSE NULL END
         WHERE id = $1 AND state = 'running' RETURNING model_id, created_by`,
       [id, now, storedText(JSON.stringify(optimizer_files))],
     );

@@ -4,7 +4,7 @@ import { originalText } from "../database/stored-text.js";
 import { jobStates } from "../jobs/records.js";
 import type { JobState } from "../jobs/records.js";
 
-const trainingJobKinds = ["rl", "sft"] as const;
+const trainingJobKinds = ["rl", "sft", "preference"] as const;
 export type TrainingJobKind = (typeof trainingJobKinds)[number];
 
 const trainingPhases = ["preparing", "training", "waiting", "saving", "verifying"] as const;

@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { cpuEngine } from "../cpu-engine.js";
-import { rlConfig, sftConfig } from "@heddle/training";
-import { policyPlan, runGradientSteps, supervisedPlan } from "@heddle/training/testing";
+import { preferenceConfig, rlConfig, sftConfig } from "@heddle/training";
+import { policyPlan, preferencePlan, runGradientSteps, supervisedPlan } from "@heddle/training/testing";
 
 let directory: string;
 beforeEach(async () => {
@@ -129,5 +129,43 @@ describe("supervised steps on the real trainer", () => {
     const twice = [...rows, ...rows];
     await runGradientSteps(ten, supervisedPlan({ ...ten, settings, rows: twice }));
     expect((await bits("ten"))["model.safetensors"]).toBe((await bits("second"))["model.safetensors"]);
+  });
+});
+
+describe("steps of preferences on the real trainer", () => {
+  const sequences = rollouts.map(({ sequences: [first] }) => ({ tokens: first!.tokens, mask: first!.mask }));
+  const rows = {
+    dpo: Array.from({ length: 10 }, (_, at) => ({ chosen: sequences[at]!, rejected: sequences[at + 10]! })),
+    kto: sequences.slice(0, 10).map((answer, at) => ({ answer, desirable: at % 2 === 0 })),
+  };
+  it.each(["dpo", "kto"] as const)("are bitwise the same when resumed after an interruption: %s", async (objective) => {
+    const settings = preferenceConfig({ objective, batch_size: 4, num_epochs: 2, learning_rate: 1e-3 });
+    const planned = (change: Partial<TrainingJob> & { name: string }) => {
+      const made = { ...job(change.name), ...change, settings, rows: rows[objective] };
+      return { made, plan: preferencePlan(made) };
+    };
+    const whole = planned({ name: "whole" });
+    await runGradientSteps(whole.made, whole.plan);
+    expect(whole.made.events.filter(({ type }) => type === "gradient_step")).toHaveLength(6);
+
+    const workDirectory = join(directory, "work");
+    const killed = planned({ name: "resumed", workDirectory, engine: dying(cpuEngine(), 3) });
+    await expect(runGradientSteps(killed.made, killed.plan)).rejects.toThrow("killed");
+    const reported = { started: true, gradientSteps: 3 };
+    // The reference is that of the beginning, which is not computed again.
+    const references: number[] = [];
+    const engine = cpuEngine();
+    const counting: TrainingEngine = {
+      ...engine,
+      openTrainer: async (spec) => {
+        references.push(spec.weights.checkpoint === undefined ? 1 : 0);
+        return await engine.openTrainer(spec);
+      },
+    };
+    const resumed = planned({ name: "resumed", workDirectory, reported, engine: counting });
+    await runGradientSteps(resumed.made, resumed.plan);
+    expect(references).toEqual([0]);
+    expect(await bits("resumed")).toEqual(await bits("whole"));
+    expect(untimed([...killed.made.events, ...resumed.made.events])).toEqual(untimed(whole.made.events));
   });
 });

@@ -1,9 +1,7 @@
 import type { Caller, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
-import { HeddleError, mapErrors } from "@heddle/errors";
+import { HeddleError } from "@heddle/errors";
 import type { Schemas } from "@heddle/server-stub/training";
 import { leafAt } from "@heddle/trace-model";
-import { artifactUri } from "../artifacts/artifact-uri.js";
-import { storeContent } from "../artifacts/store-content.js";
 import { previewRows } from "@heddle/training";
 import { baseModelOf } from "./preview.js";
 import type { PreviewServices, TrainingPreview } from "./preview.js";
@@ -11,6 +9,7 @@ import type { FromCallsServices } from "./from-calls-services.js";
 import { createSftJob } from "../training-jobs/create-job.js";
 import { linkCalls } from "./link-calls.js";
 import { selectCalls } from "./select-calls.js";
+import { storeExamples } from "./store-examples.js";
 import type { SelectedCall, Selection } from "./select-calls.js";
 
 export interface SftFromCalls {
@@ -28,21 +27,14 @@ export async function createSftJobFromCalls(
 ): Promise<{ job: TrainingJobRecord; artifact: string; selection: Selection }> {
   const { artifact_name: name = `${model.name}-calls` } = request;
   const selection = await selectExamples(services, { model, request, signal });
-  const { project_id } = model;
-  const { sha256 } = await storeContent(services, project_id, linesOf(selection.calls));
-  const { version } = await mapErrors(atArtifactName, () =>
-    services.control.artifacts.commit({
-      project_id,
-      name,
-      type: "dataset",
-      created_by: caller.user_id,
-      deduplicate: true,
-      description: `Calls as examples for the model ${model.name}`,
-      metadata: JSON.stringify({ format: "jsonl", num_trajectories: selection.calls.length }),
-      files: [{ path: "train.jsonl", sha256 }],
-    }),
-  );
-  const artifact = artifactUri({ project_id, name, selector: `v${version.index}` });
+  const artifact = await storeExamples(services, {
+    caller,
+    model,
+    name,
+    path: "train.jsonl",
+    description: `Calls as examples for the model ${model.name}`,
+    rows: selection.calls.map(rowOf),
+  });
   const job = await createSftJob(services, {
     caller,
     model,
@@ -125,20 +117,7 @@ async function selectExamples(
   );
 }
 
-async function* linesOf(calls: readonly SelectedCall[]): AsyncGenerator<Uint8Array> {
-  for (const call of calls) {
-    const row = rowOf(call);
-    // Between the tokens of JSON, line breaks are spaces; there are none inside them.
-    yield Buffer.from(`${row.replaceAll(/[\r\n]/g, " ")}\n`);
-  }
-}
-
 function rowOf({ messages, choice, tools }: SelectedCall): string {
   const list = [...messages, leafAt(choice, ["message"]) ?? "null"].join(",");
   return `{"messages":[${list}]${tools === undefined ? "" : `,"tools":${tools}`}}`;
-}
-
-/** The name of the artifact is the only part of a version that the request gives. */
-function atArtifactName(error: HeddleError): HeddleError {
-  return error.loc === undefined ? error : error.with({ loc: ["artifact_name"] });
 }

@@ -2,12 +2,13 @@ import { createHash } from "node:crypto";
 import type { ArtifactVersion, Caller, ControlPlane, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
 import { HeddleError, mapErrors } from "@heddle/errors";
 import { newId } from "@heddle/trace-model";
-import { rlConfig, sftConfig } from "@heddle/training";
+import { preferenceConfig, rlConfig, sftConfig } from "@heddle/training";
 import { resolveArtifact } from "../artifacts/artifact-uri.js";
 import { trainingKinds, trainingPool } from "./train.js";
 import type { JobQueue } from "../jobs/runner.js";
 import type { StoredTrajectories } from "./store-trajectories.js";
 import { trainingFileOf } from "./training-data.js";
+import type { DataUse } from "./training-data.js";
 
 type Used = { control: ControlPlane; jobs: JobQueue };
 type Settings = Readonly<Record<string, unknown>>;
@@ -28,13 +29,17 @@ export interface RlRequest extends Request {
   callIds?: readonly string[];
 }
 
-export interface SftRequest extends Request {
+/** Of a job whose data are the file of an artifact. */
+export interface FileRequest extends Request {
   dataUrl: string;
   config: Settings;
-  experimentalConfig: Settings;
   force: boolean;
   /** The calls that the rows were made from. */
   callIds?: readonly string[];
+}
+
+export interface SftRequest extends FileRequest {
+  experimentalConfig: Settings;
 }
 
 /** Checks `experimental_config`, and resolves what it names. Throws `unprocessable`, and `not_found` for an artifact. */
@@ -71,28 +76,65 @@ export async function createRlJob(services: Used, request: RlRequest): Promise<T
 
 /** Adds an SFT job, or returns the job that an equal request has added. */
 export async function createSftJob(services: Used, request: SftRequest): Promise<TrainingJobRecord> {
-  const { caller, dataUrl, config, experimentalConfig, force } = request;
+  const { caller, config, experimentalConfig } = request;
   const { learning_rate: rate } = config;
   // The number of rates is checked when the rows are read.
   const oneRate = { ...config, ...(Array.isArray(rate) && { learning_rate: null }) };
   const { unknownSettings } = atMember([], () => sftConfig(oneRate, 1));
-  const version = await atMember("training_data_url", async () => {
+  const version = await dataVersion(services, request, "training");
+  const validation = await validationData(services, caller, config);
+  return await createOnFile(services, request, {
+    kind: "sft",
+    version,
+    identity: { ...config, ...(validation && { validation_data_url: validation.digest }) },
+    config: { ...config, ...(validation && { validation_data_url: validation.id }) },
+    warnings: [...unknownSettings, ...Object.keys(experimentalConfig)].map(unknownSetting),
+  });
+}
+
+/** Checks the settings of a job that learns preferences. Throws `unprocessable`. */
+export function readPreferenceConfig(config: Settings): { objective: "dpo" | "kto"; warnings: string[] } {
+  const { objective, unknownSettings } = atMember([], () => preferenceConfig(config));
+  return { objective: objective.name, warnings: unknownSettings.map(unknownSetting) };
+}
+
+/** Adds a job that learns preferences, or returns the job that an equal request has added. */
+export async function createPreferenceJob(services: Used, request: FileRequest): Promise<TrainingJobRecord> {
+  const { config } = request;
+  const { warnings } = readPreferenceConfig(config);
+  const version = await dataVersion(services, request, "preferences");
+  return await createOnFile(services, request, { kind: "preference", version, identity: config, config, warnings });
+}
+
+/** The artifact version with the rows. */
+async function dataVersion(
+  services: Used,
+  { caller, dataUrl }: FileRequest,
+  use: DataUse,
+): Promise<ArtifactVersion> {
+  return await atMember("training_data_url", async () => {
     const found = await mapErrors(asInvalid, () => resolveArtifact(services, caller, dataUrl));
-    await trainingFileOf(services, found);
+    await trainingFileOf(services, found, use);
     return found;
   });
-  const validation = await validationData(services, caller, config);
-  const identity = { ...config, ...(validation && { validation_data_url: validation.digest }) };
+}
+
+async function createOnFile(
+  services: Used,
+  request: FileRequest,
+  made: { kind: "sft" | "preference"; version: ArtifactVersion; identity: Settings; config: Settings; warnings: string[] },
+): Promise<TrainingJobRecord> {
+  const { kind, version, identity, config, warnings } = made;
   return await create(services, request, {
-    kind: "sft",
+    kind,
     request_digest: sha256(
       JSON.stringify([version.digest, Object.entries(identity).toSorted(([a], [b]) => (a < b ? -1 : 1))]),
     ),
-    config: JSON.stringify({ ...config, ...(validation && { validation_data_url: validation.id }) }),
-    warnings: [...unknownSettings, ...Object.keys(experimentalConfig)].map(unknownSetting),
+    config: JSON.stringify(config),
+    warnings,
     data_source: version.id,
     ...(request.callIds && { call_ids: request.callIds }),
-    force,
+    force: request.force,
   });
 }
 

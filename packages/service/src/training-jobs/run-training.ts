@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import type { ControlPlane, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
+import type { ArtifactVersion, ControlPlane, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
 import { HeddleError, mapErrors } from "@heddle/errors";
-import { runRlJob, runSftJob, splitMetrics } from "@heddle/training";
+import { runPreferenceJob, runRlJob, runSftJob, splitMetrics } from "@heddle/training";
 import type { TrainingJob, TrainingJobEvent, TrainingRow } from "@heddle/training";
 import type { JobAttempt } from "../jobs/job-kind.js";
 import type { TrainingServices } from "./training-services.js";
@@ -39,8 +39,10 @@ export async function runTraining(
   const watch = new StallWatch(services.config.trainingStallMs);
   const signal = AbortSignal.any([attempt.signal, watch.signal]);
   const run: Run = { services, job, model, directory, attempt, watch, signal };
-  await watch.race(job.kind === "rl" ? trainOnTrajectories(run) : trainOnExamples(run));
+  await watch.race(trainers[job.kind](run));
 }
+
+const trainers = { rl: trainOnTrajectories, sft: trainOnExamples, preference: trainOnPreferences };
 
 async function trainOnTrajectories(run: Run): Promise<void> {
   const { services, job, model } = run;
@@ -60,12 +62,23 @@ async function trainOnTrajectories(run: Run): Promise<void> {
 
 async function trainOnExamples(run: Run): Promise<void> {
   const { services, job } = run;
-  const version = await services.control.artifacts.byId(job.data_source ?? "");
-  if (version === undefined) throw new HeddleError("not_found", "the artifact with the training data was deleted");
-  const rows = await readTrainingData(services, version);
+  const rows = await readTrainingData(services, await dataOf(run));
   const config = JSON.parse(job.config) as Record<string, unknown>;
   const validationRows = await validationRowsOf(services, config);
   await runSftJob({ ...(await commonInput(run, {})), rows, config, ...(validationRows && { validationRows }) });
+}
+
+async function trainOnPreferences(run: Run): Promise<void> {
+  const { services, job } = run;
+  const rows = await readTrainingData(services, await dataOf(run), "preferences");
+  const config: unknown = JSON.parse(job.config);
+  await runPreferenceJob({ ...(await commonInput(run, {})), rows, config, fromStep: job.from_step ?? 0 });
+}
+
+async function dataOf({ services, job }: Run): Promise<ArtifactVersion> {
+  const version = await services.control.artifacts.byId(job.data_source ?? "");
+  if (version === undefined) throw new HeddleError("not_found", "the artifact with the training data was deleted");
+  return version;
 }
 
 /** The rows that `validation_data_url` means, which is the id of the artifact version when the job is made. */

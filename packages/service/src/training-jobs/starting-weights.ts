@@ -31,11 +31,18 @@ export async function startingWeights(
     return { from: { baseModel }, resetOptimizer: false, ...(await newAdapter(services, baseModel)) };
   const previous = checkpoint.job_id === null ? undefined : await services.control.trainingJobs.get(checkpoint.job_id);
   // The moments of one objective would mislead the other.
-  if (previous?.kind !== job.kind) return { from: { baseModel, checkpoint: weights }, resetOptimizer: true };
+  if (previous === undefined || objectiveOf(previous) !== objectiveOf(job))
+    return { from: { baseModel, checkpoint: weights }, resetOptimizer: true };
   // A training server keeps the state of the optimizer itself.
   if (!previous.optimizer_files?.length) return { from: { baseModel, checkpoint: weights }, resetOptimizer: false };
   await withOptimizer(services, weights, previous.optimizer_files, directory.start);
   return { from: { baseModel, checkpoint: directory.start }, resetOptimizer: false };
+}
+
+/** Jobs with the same objective continue each other's state of the optimizer. */
+function objectiveOf({ kind, config }: TrainingJobRecord): string {
+  const { objective } = JSON.parse(config) as { objective?: string | null };
+  return kind === "preference" ? `preference ${objective ?? "dpo"}` : kind;
 }
 
 /** Resolves the reference weights of a KL penalty. A step without weights of its own means the base model. */

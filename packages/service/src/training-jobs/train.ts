@@ -9,7 +9,7 @@ import { purgeCheckpoints } from "../checkpoints/purge-checkpoints.js";
 import type { JobAttempt, JobKind, JobPool } from "../jobs/job-kind.js";
 
 /** Kind of the job of the queue for each kind of training. */
-export const trainingKinds = { rl: "train-rl", sft: "train-sft" } as const;
+export const trainingKinds = { rl: "train-rl", sft: "train-sft", preference: "train-preference" } as const;
 
 /** Training has slots of its own: a job has the memory of one for all of its time. */
 export const trainingPool = "training" satisfies JobPool;

@@ -13,12 +13,13 @@ import type { Config } from "../config/config.js";
 const maxFileBytes = 256 * 1024 * 1024;
 const maxMetadataBytes = 1024 * 1024;
 /** What rows are for. */
-export type DataUse = "training" | "validation";
+export type DataUse = "training" | "validation" | "preferences";
 const trainingFiles = ["trajectories.jsonl", "train.jsonl"];
-/** One artifact can have the rows for both. */
+/** One artifact can have the rows for several uses. */
 const preferredFiles: Readonly<Record<DataUse, readonly string[]>> = {
   training: trainingFiles,
   validation: ["validation.jsonl", ...trainingFiles],
+  preferences: ["preferences.jsonl", "train.jsonl"],
 };
 
 /** Returns the file of an artifact that has the rows. Throws `invalid` if none or more than one can be meant. */
@@ -59,6 +60,7 @@ export async function readTrainingData(
   const { stream } = await readContent(services, file, { verify: true });
   const rows = await readTrainingRows(limited(stream, trainingDataBytes(services.config.limits)), {
     bytes: maxFileBytes,
+    form: use === "preferences" ? "preference" : "conversation",
   });
   for (const [source, metadata] of [
     ["the artifact's metadata", version.metadata],

@@ -7,7 +7,7 @@ import { reserveForResponse } from "../limits/request-scope.js";
 import { loadTrainingModel } from "../access/load-training-model.js";
 import { loadTrainingJob } from "../access/load-training-job.js";
 import type { Services } from "../services.js";
-import { createRlJob, createSftJob, readRlConfig } from "../training-jobs/create-job.js";
+import { createPreferenceJob, createRlJob, createSftJob, readRlConfig } from "../training-jobs/create-job.js";
 import type { RlRequestHeader } from "../training-jobs/pack-trajectories.js";
 import { rolloutText } from "../training-jobs/keep-rollouts.js";
 import { storeTrajectories } from "../training-jobs/store-trajectories.js";
@@ -84,6 +84,13 @@ export function trainingJobHandlers(services: Services): TrainingHandlers<Caller
         force,
       };
       return await wire(await createSftJob(services, request));
+    },
+
+    async createPreferenceTrainingJob({ body, headers }, caller) {
+      const { model_id, training_data_url: dataUrl, config = {}, force } = body;
+      const model = await loadTrainingModel(control, caller, model_id);
+      const idempotencyKey = headers["Idempotency-Key"];
+      return await wire(await createPreferenceJob(services, { caller, model, idempotencyKey, dataUrl, config, force }));
     },
 
     async getTrainingJob({ params }, caller) {

@@ -79,6 +79,60 @@ test(
   60_000 + rounds * 60_000,
 );
 
+test("a job that learns preferences goes on after kill -9, from the reference that it began with", async () => {
+  const model = await ask<{ id: string }>("/v1/preview/models", {
+    entity: "faults",
+    project: "preferences",
+    name: "agent",
+    base_model: "random:tiny",
+    return_existing: true,
+  });
+  const row = (question: number) => ({
+    prompt: [{ role: "user", content: `${question}?` }],
+    chosen: { role: "assistant", content: "yes" },
+    rejected: { role: "assistant", content: "no" },
+  });
+  const rows = Array.from({ length: steps / 2 }, (_, n) => JSON.stringify(row(n))).join("\n");
+  const stored = await fetch(`${heddle.url}/v1/artifact-contents/faults/preferences`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${ownerKey}`, "content-type": "application/octet-stream" },
+    body: rows,
+  });
+  const { sha256 } = (await stored.json()) as { sha256: string };
+  await ask("/v1/artifacts/faults/preferences", {
+    name: "pairs",
+    type: "dataset",
+    files: [{ path: "preferences.jsonl", sha256 }],
+  });
+  const { id } = await ask<{ id: string }>("/v1/preview/preference-training-jobs", {
+    model_id: model.id,
+    training_data_url: "heddle-artifact:///faults/preferences/pairs:v0",
+    config: { batch_size: 1, num_epochs: 2, learning_rate: 1e-3 },
+  });
+  const killAt = Math.floor(next() * (steps - 1));
+  while ((await eventsOf(id)).length <= killAt) await delay(5);
+  const before = await eventsOf(id);
+  await heddle.end("SIGKILL");
+  await heddle.start();
+  while (!isTerminal((await eventsOf(id)).at(-1))) await delay(50);
+  const events = await eventsOf(id);
+  expect(events.slice(0, before.length)).toEqual(before);
+  expect(events.map(({ type }) => type)).toEqual([
+    "training_started",
+    ...Array.from({ length: steps }, () => "gradient_step"),
+    "training_ended",
+  ]);
+  // A reference of the interrupted job itself would put the margins back to 0.
+  const margins = events.slice(1, -1).map(({ data }) => Number(data["reward_margin"]));
+  expect(margins[0]).toBe(0);
+  expect(margins.at(-1)).toBeGreaterThan(margins[Math.max(0, before.length - 2)] ?? Infinity);
+  expect(await ask(`/v1/preview/training-jobs/${id}`)).toMatchObject({
+    kind: "preference",
+    status: "COMPLETED",
+    step: 1,
+  });
+}, 120_000);
+
 const isTerminal = (event: JobEvent | undefined): boolean =>
   event?.type === "training_ended" || event?.type === "training_failed";
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { storeContent } from "../../src/artifacts/store-content.js";
 import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
+import { dataArtifact } from "./data-artifact.js";
+import type { ArtifactOptions } from "./data-artifact.js";
 import { eventsOf, newestCheckpoint, newModel } from "./jobs.js";
 import type { TrainingClient } from "./jobs.js";
 
@@ -24,30 +25,8 @@ const row = (answer: string) =>
     ],
   });
 
-/** Makes an artifact of files and returns its URI. */
-async function artifact(
-  projectId: string,
-  files: Record<string, string>,
-  { name = "examples", metadata = {} }: { name?: string; metadata?: object } = {},
-): Promise<string> {
-  const stored = [];
-  for (const [path, text] of Object.entries(files)) {
-    async function* source() {
-      yield Buffer.from(text);
-    }
-    const { sha256 } = await storeContent(service.services, projectId, source());
-    stored.push({ path, sha256 });
-  }
-  const { version } = await service.services.control.artifacts.commit({
-    project_id: projectId,
-    name,
-    type: "dataset",
-    metadata: JSON.stringify(metadata),
-    files: stored,
-    created_by: "ann",
-  });
-  return `heddle-artifact:///${projectId}/${name}:v${version.index}`;
-}
+const artifact = async (...[projectId, ...rest]: [string, Record<string, string>, ArtifactOptions?]) =>
+  await dataArtifact(service, projectId, ...rest);
 
 const train = async (modelId: string, url: string, more: object = {}) =>
   await client.createSftTrainingJob({ model_id: modelId, training_data_url: url, ...more });

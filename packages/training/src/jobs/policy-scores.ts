@@ -1,10 +1,8 @@
 import { HeddleError } from "@heddle/errors";
 import type { WeightsRef } from "../port.js";
-import { closeQuietly } from "./gradient-loop.js";
 import type { JobState } from "./job-state.js";
 import type { PlannedSequence, PolicyJob } from "./policy-job.js";
-import { sequenceParts } from "./sequence-parts.js";
-import { isToPause, paused } from "./training-job.js";
+import { logprobsUnder } from "./logprobs-under.js";
 
 /**
  * Adds the log-probabilities of other weights to the sequences. With `precalculate_logprobs`, the job's initial weights
@@ -18,9 +16,10 @@ export async function scoredSequences(
   state: JobState,
 ): Promise<PlannedSequence[]> {
   const { precalculateLogprobs, klPenalty, klLoss } = job.settings;
+  const sequences = planned.map(({ sequence }) => sequence);
   let scored = planned;
   if (precalculateLogprobs) {
-    const first = await scores(job, planned, job.from, "first-logprobs", state);
+    const first = await logprobsUnder(job.from, sequences, { job, state, name: "first-logprobs" });
     scored = scored.map(({ sequence, ...rest }, at) => ({
       ...rest,
       sequence: {
@@ -31,7 +30,8 @@ export async function scoredSequences(
     }));
   }
   if (klPenalty || klLoss) {
-    const reference = await scores(job, planned, await referenceWeights(job), "reference-logprobs", state);
+    const weights = await referenceWeights(job);
+    const reference = await logprobsUnder(weights, sequences, { job, state, name: "reference-logprobs" });
     scored = scored.map(({ sequence, ...rest }, at) => ({
       ...rest,
       reference: reference[at],
@@ -39,34 +39,6 @@ export async function scoredSequences(
     }));
   }
   return scored;
-}
-
-async function scores(
-  job: PolicyJob,
-  planned: PlannedSequence[],
-  weights: WeightsRef,
-  name: string,
-  state: JobState,
-): Promise<Float64Array[]> {
-  // A run that was paused has saved those of the first sequences.
-  const computed = (await state.readArrays(name)) ?? [];
-  if (computed.length === planned.length) return computed;
-  // A new adapter does not change the model, but its trainer needs less memory than one for all weights.
-  const adapter = weights.checkpoint === undefined ? job.adapter : undefined;
-  const trainer = await job.engine.openTrainer({ weights, adapter, seed: job.seed }, job.signal);
-  try {
-    job.onReady?.();
-    const rest = planned.slice(computed.length).map(({ sequence }) => sequence);
-    for (const part of sequenceParts(rest)) {
-      computed.push(...(await trainer.logprobs(part, job.signal)));
-      const pauses = computed.length < planned.length && isToPause(job);
-      if (pauses || computed.length === planned.length) await state.saveArrays(name, computed);
-      if (pauses) throw paused();
-    }
-    return computed;
-  } finally {
-    await closeQuietly(trainer);
-  }
 }
 
 async function referenceWeights(job: PolicyJob): Promise<WeightsRef> {

@@ -2,6 +2,7 @@ import { policySettings } from "../objective/policy-settings.js";
 import type { LearningRateSchedule } from "../objective/learning-rate-schedule.js";
 import type { LossAggregation } from "../objective/token-weights.js";
 import type { PolicySettings } from "../port.js";
+import { learningRateSchedule } from "./learning-rate-settings.js";
 import type { SettingsTable } from "./settings-table.js";
 import { settingsTable } from "./settings-table.js";
 
@@ -125,14 +126,6 @@ export function rlConfig(value: unknown): RlConfig {
   if (klLoss > 0) config.klLoss = { reference };
   if (aggregation) config.lossAggregation = aggregation;
   return config;
-}
-
-function learningRateSchedule(table: SettingsTable): LearningRateSchedule | undefined {
-  const shape = table.choice("learning_rate_schedule", ["constant", "linear", "cosine"]) ?? "constant";
-  const warmUpSteps = table.integer("learning_rate_warmup_steps", { min: 0, max: 2 ** 31 }) ?? 0;
-  const finalFraction = table.number("learning_rate_final_fraction", { min: 0, max: 1 }) ?? 0;
-  const totalSteps = table.integer("learning_rate_total_steps", { min: 1, max: 2 ** 31 });
-  return shape === "constant" && warmUpSteps === 0 ? undefined : { shape, warmUpSteps, finalFraction, totalSteps };
 }
 
 function lossAggregation(table: SettingsTable): LossAggregation | undefined {

@@ -11,6 +11,7 @@ import { holdOut } from "./held-out-rows.js";
 import { heldOutCount, sftConfig } from "./sft-config.js";
 import type { SftConfig } from "./sft-config.js";
 import { supervisedPlan } from "./supervised-plan.js";
+import { atLine, untrainedRows } from "./untrained-rows.js";
 
 export interface SftJob extends TrainingJob {
   /** Rows in file order, as returned by `readTrainingRows`; `line` counts from 1. */
@@ -45,7 +46,15 @@ export async function runSftJob(job: SftJob): Promise<TrainingJobResult> {
     rows,
     validationRows: evaluation.rows,
   });
-  Object.assign(plan.started, untrainedRows(kept, rows, maxSequenceTokens), evaluation.counts);
+  const linesOf = (is: (row: TokenSequence | undefined) => boolean) =>
+    kept.filter((_, index) => is(rows[index])).map(({ line }) => line);
+  const untrained = linesOf((row) => row !== undefined && trainedTokens(row) === 0);
+  const warning = untrainedRows(kept.length, [
+    { lines: linesOf((row) => row === undefined), reason: `rows have more than ${maxSequenceTokens} tokens` },
+    { lines: untrained, reason: "rows have no trained token" },
+  ]);
+  if (warning !== undefined) Object.assign(plan.started, { num_untrained_trajectories: untrained.length, warning });
+  Object.assign(plan.started, evaluation.counts);
   if (settings.unknownSettings.length > 0) plan.started["unknown_settings"] = settings.unknownSettings;
   if (!training.gradientClipping) plan.started["ignored_settings"] = ["max_gradient_norm"];
   return runGradientSteps(job, plan);
@@ -125,37 +134,4 @@ async function* sequencesOf(
     await yieldToEventLoop(signal);
     yield await atLine(line, () => withLoc(["rows", index], () => supervisedSequence(row, options)));
   }
-}
-
-/** Lines that an event names; further ones are counted. */
-const namedLines = 20;
-
-/**
- * What the first event says of rows that are not trained. Throws `invalid` when none is: the job would change nothing.
- */
-function untrainedRows(
-  given: SftJob["rows"],
-  rows: readonly (TokenSequence | undefined)[],
-  maxTokens: number,
-): Record<string, number | string | string[]> {
-  const linesOf = (is: (row: TokenSequence | undefined) => boolean) =>
-    given.filter((_, index) => is(rows[index])).map(({ line }) => line);
-  const long = linesOf((row) => row === undefined);
-  const untrained = linesOf((row) => row !== undefined && trainedTokens(row) === 0);
-  if (long.length + untrained.length === 0) return {};
-  const named = (lines: number[]) =>
-    lines.slice(0, namedLines).join(", ") + (lines.length > namedLines ? " and others" : "");
-  const warning = [
-    ...(long.length > 0 ? [`${long.length} rows have more than ${maxTokens} tokens (lines ${named(long)})`] : []),
-    ...(untrained.length > 0 ? [`${untrained.length} rows have no trained token (lines ${named(untrained)})`] : []),
-  ].join("; ");
-  if (long.length + untrained.length === given.length) {
-    throw new HeddleError("invalid", `Nothing can be trained: ${warning}.`, { loc: ["rows"] });
-  }
-  return { num_untrained_trajectories: untrained.length, warning: `Not trained: ${warning}.` };
-}
-
-/** Adds the line of a row to the message of an error. */
-function atLine<T>(line: number, read: () => Promise<T>): Promise<T> {
-  return mapErrors((error) => error.with({ message: `line ${line}: ${error.message}` }), read);
 }

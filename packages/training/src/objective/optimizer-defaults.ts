@@ -15,15 +15,17 @@ const defaults = {
   bundled: {
     rl: { ...bundled, learningRate: 5e-4, warmUpSteps: 0, finalFraction: 1 },
     sft: { ...bundled, learningRate: 3e-3, warmUpSteps: 5, finalFraction: 0.05 },
+    preference: { ...bundled, learningRate: 5e-4, warmUpSteps: 0, finalFraction: 1 },
   },
   other: {
     rl: { ...other, learningRate: 5e-6, weightDecay: 0.1, maxGradientNorm: 0.1 },
     sft: { ...other, learningRate: 5e-5, weightDecay: 0.01, maxGradientNorm: 1 },
+    preference: { ...other, learningRate: 5e-6, weightDecay: 0.01, maxGradientNorm: 1 },
   },
-} satisfies Record<string, Record<"rl" | "sft", OptimizerDefaults>>;
+} satisfies Record<string, Record<"rl" | "sft" | "preference", OptimizerDefaults>>;
 
 /** Returns the default optimizer settings of a base model. */
-export function optimizerDefaults(baseModel: BaseModelName, kind: "rl" | "sft"): OptimizerDefaults {
+export function optimizerDefaults(baseModel: BaseModelName, kind: "rl" | "sft" | "preference"): OptimizerDefaults {
   return defaults[isBundledModel(baseModel) ? "bundled" : "other"][kind];
 }
 

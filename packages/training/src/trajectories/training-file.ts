@@ -16,15 +16,19 @@ export interface TrainingFileLimits {
 
 const defaultLimits: TrainingFileLimits = { bytes: 256 << 20, lineBytes: 16 << 20, rows: 1_000_000 };
 
+/** What a row must have; what it says in full is checked when it is tokenized. */
+export type TrainingRowForm = "conversation" | "preference";
+
 /**
- * Reads JSON Lines: an object with a list of `messages` per line. Blank lines are ignored. Other work of the process goes
- * on meanwhile. Throws `invalid` with the first invalid line and the reason, or with the exceeded limit.
+ * Reads JSON Lines: an object per line, for a `conversation` with a list of `messages`. Blank lines are ignored. Other
+ * work of the process goes on meanwhile. Throws `invalid` with the first invalid line and the reason, or with the
+ * exceeded limit.
  */
 export async function readTrainingRows(
   file: AsyncIterable<Uint8Array>,
-  given: Partial<TrainingFileLimits> = {},
+  given: Partial<TrainingFileLimits> & { form?: TrainingRowForm } = {},
 ): Promise<TrainingRow[]> {
-  const limits = { ...defaultLimits, ...given };
+  const limits = { ...defaultLimits, form: "conversation" as const, ...given };
   const rows: TrainingRow[] = [];
   let [bytes, line] = [0, 1];
   let rest: Uint8Array[] = [];
@@ -56,14 +60,14 @@ export async function readTrainingRows(
 function readLine(
   parts: Uint8Array[],
   line: number,
-  { lineBytes }: TrainingFileLimits,
+  { lineBytes, form }: { lineBytes: number; form: TrainingRowForm },
 ): Record<string, unknown> | undefined {
   const bytes = parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts);
   if (bytes.length > lineBytes) throw invalidFile(`line ${line}: more than ${lineBytes} bytes`);
-  return readRow(bytes, line);
+  return readRow(bytes, line, form);
 }
 
-function readRow(bytes: Uint8Array, line: number): Record<string, unknown> | undefined {
+function readRow(bytes: Uint8Array, line: number, form: TrainingRowForm): Record<string, unknown> | undefined {
   let row: unknown;
   try {
     // A byte order mark at the beginning of the file is dropped here.
@@ -77,7 +81,8 @@ function readRow(bytes: Uint8Array, line: number): Record<string, unknown> | und
     );
   }
   if (!isJsonObject(row)) throw invalidFile(`line ${line}: not a JSON object`);
-  if (!Array.isArray(row["messages"]) || row["messages"].length === 0)
+  const { messages } = row;
+  if (form === "conversation" && (!Array.isArray(messages) || messages.length === 0))
     throw invalidFile(`line ${line}: messages must be a list that is not empty`);
   return row;
 }

@@ -48,4 +48,6 @@ export const skippedWords: Record<NonNullable<Rollout["skipped"]>, string> = {
   excluded: "says itself that it is not trained",
   truncated: "cut off at its limit of tokens",
   off_policy: "sampled by weights that are too old",
+  equal_answers: "both answers of the pair are equal",
+  empty_answer: "an empty answer would be preferred",
 };

@@ -57,8 +57,10 @@ export function Rollouts({ projectId, job, at, onAt }: Props) {
   const row = useCallback((index: number) => rollouts[index], [rollouts]);
   const equal = [...groups.values()].filter(({ isEqual }) => isEqual).length;
   const skipped = rollouts.filter((each) => each.skipped !== null).length;
-  if (job.kind === "sft")
-    return <p className="training-part quiet">A supervised job has no rollouts: its examples are its artifact.</p>;
+  if (job.kind !== "rl")
+    return (
+      <p className="training-part quiet">Only jobs of RL have rollouts: the examples of this one are its artifact.</p>
+    );
   return (
     <section className="training-part" aria-label="Rollouts">
       <div className="curves-bar">

@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { newProject, openTestService } from "../test-service.js";
+import type { TestService } from "../test-service.js";
+import { eventsOf, newModel } from "./jobs.js";
+import type { TrainingClient } from "./jobs.js";
+
+let service: TestService;
+let client: TrainingClient;
+beforeAll(async () => {
+  service = await openTestService();
+  client = service.training();
+});
+afterAll(async () => {
+  expect(service.unexpected).toEqual([]);
+  await service.close();
+});
+
+const calls = { filter: { op_names: ["chat"] }, sort_by: [{ field: "id", direction: "asc" as const }] };
+const thumbs = { feedback_type: "wandb.reaction.1", path: "emoji" };
+const quality = { feedback_type: "quality", path: "value" };
+const kto = { objective: "kto" as const, batch_size: 2 };
+
+/** Calls as an SDK records them, of any model, with what people think of them. */
+async function recorded(answers: [question: string, answer: string, opinion: string | number | null][]) {
+  const projectId = newProject();
+  const model = await newModel(client, projectId);
+  const tracing = service.tracing();
+  for (const [at, [question, content, opinion]] of answers.entries()) {
+    const id = `call${at}`;
+    const inputs = { messages: [{ role: "user", content: question }] };
+    const output = { choices: [{ finish_reason: "stop", index: 0, message: { role: "assistant", content } }] };
+    const [startedAt, endedAt] = ["2026-04-10T09:00:00Z", "2026-04-10T09:00:01Z"];
+    await tracing.callStart({
+      start: {
+        project_id: projectId,
+        id,
+        trace_id: id,
+        op_name: "chat",
+        started_at: startedAt,
+        attributes: {},
+        inputs,
+      },
+    });
+    await tracing.callEnd({
+      end: { project_id: projectId, id, ended_at: endedAt, summary: {}, output },
+    });
+    if (opinion === null) continue;
+    await tracing.feedbackCreate({
+      project_id: projectId,
+      weave_ref: `weave:///${projectId}/call/${id}`,
+      ...(typeof opinion === "string"
+        ? { feedback_type: "wandb.reaction.1", payload: { emoji: opinion } }
+        : { feedback_type: "quality", payload: { value: opinion } }),
+    });
+  }
+  return { projectId, model_id: model.id, name: model.name, tracing };
+}
+
+test("thumbs up and down of any skin tone are ratings, and calls and job name each other", async () => {
+  const { projectId, model_id, name, tracing } = await recorded([
+    ["a?", "yes", "👍🏽"],
+    ["b?", "no", "👎"],
+    ["c?", "yes", "👍"],
+    ["d?", "well", "🎉"],
+    ["e?", "so", null],
+  ]);
+  const request = { model_id, calls, reward: thumbs, config: kto };
+  const preview = await client.previewPreferenceTrainingJobFromCalls(request);
+  expect(preview).toMatchObject({
+    num_calls: 3,
+    num_groups: null,
+    groups: [
+      {
+        num_calls: 3,
+        calls: [
+          { id: "call0", reward: 1, skipped: null, tokens: expect.any(Number) },
+          { id: "call1", reward: 0, skipped: null },
+          { id: "call2", reward: 1, skipped: null },
+        ],
+      },
+    ],
+    skipped: [{ reason: "no_reward", count: 2, example: "call3" }],
+    warnings: [],
+    error_message: null,
+  });
+  const made = await client.createPreferenceTrainingJobFromCalls(request);
+  expect(made).toMatchObject({
+    job: { kind: "preference", call_ids: ["call0", "call1", "call2"] },
+    num_calls: 3,
+    num_groups: null,
+    artifact: `heddle-artifact:///${projectId}/${name}-preferences:v0`,
+  });
+  const events = await eventsOf(service, made.job.id);
+  expect(events[0]?.data).toMatchObject({ num_ratings: 3, num_desirable: 2, num_undesirable: 1 });
+  expect(events.at(-1)?.type).toBe("training_ended");
+  const query = { $expr: { $eq: [{ $getField: "feedback_type" }, { $literal: "heddle.training_job" }] } };
+  const { result } = await tracing.feedbackQuery({ project_id: projectId, query });
+  expect(result).toHaveLength(3);
+  expect(result[0]).toMatchObject({ payload: { job_id: made.job.id, kind: "preference" } });
+  // The same calls make the same data and the same job.
+  expect((await client.createPreferenceTrainingJobFromCalls(request)).job.id).toBe(made.job.id);
+}, 60_000);
+
+test("calls with the same messages are pairs of a better and a worse answer", async () => {
+  const { model_id } = await recorded([
+    ["a?", "worst", 0],
+    ["a?", "best", 1],
+    ["a?", "middle", 0.5],
+    ["b?", "fine", 0.6],
+    ["b?", "finer", 0.7],
+    ["c?", "same", 1],
+    ["c?", "same", 0],
+    ["d?", "alone", 1],
+  ]);
+  const request = { model_id, calls, reward: quality, min_margin: 0.2 };
+  expect(await client.previewPreferenceTrainingJobFromCalls(request)).toMatchObject({
+    num_calls: 4,
+    num_groups: 2,
+    groups: [
+      {
+        num_calls: 2,
+        calls: [
+          { id: "call1", reward: 1, skipped: null },
+          { id: "call0", reward: 0, skipped: null },
+        ],
+      },
+      {
+        calls: [
+          { id: "call5", skipped: "equal_answers", trained_tokens: 0 },
+          { id: "call6", skipped: "equal_answers" },
+        ],
+      },
+    ],
+    skipped: [{ reason: "no_pair", count: 4, example: "call2" }],
+  });
+  const { job, num_groups } = await client.createPreferenceTrainingJobFromCalls(request);
+  expect({ num_groups, ids: job.call_ids }).toEqual({ num_groups: 2, ids: ["call1", "call0", "call5", "call6"] });
+  const [first] = await eventsOf(service, job.id);
+  expect(first?.data).toMatchObject({ num_pairs: 1, num_dropped_equal_answers: 1 });
+}, 60_000);
+
+test("a job that cannot be is refused with the reason, and a preview tells why it would fail", async () => {
+  const { model_id } = await recorded([
+    ["a?", "yes", "👍"],
+    ["b?", "no", "👍"],
+  ]);
+  const request = { model_id, calls, reward: thumbs };
+  await expect(client.createPreferenceTrainingJobFromCalls(request)).rejects.toMatchObject({
+    status: 422,
+    message: expect.stringContaining("no two of the 2 calls have the same messages"),
+  });
+  expect(await client.previewPreferenceTrainingJobFromCalls({ ...request, config: kto })).toMatchObject({
+    num_calls: 2,
+    error_message: expect.stringContaining("kto needs some of both kinds"),
+  });
+  await expect(client.createPreferenceTrainingJobFromCalls({ ...request, reward: quality })).rejects.toMatchObject({
+    status: 422,
+    message: expect.stringContaining("no_reward: 2"),
+  });
+  await expect(
+    client.previewPreferenceTrainingJobFromCalls({ ...request, config: { ...kto, label_smoothing: 0.1 } }),
+  ).rejects.toMatchObject({ status: 422 });
+}, 60_000);

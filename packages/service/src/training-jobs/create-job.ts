@@ -107,11 +107,7 @@ export async function createPreferenceJob(services: Used, request: FileRequest):
 }
 
 /** The artifact version with the rows. */
-async function dataVersion(
-  services: Used,
-  { caller, dataUrl }: FileRequest,
-  use: DataUse,
-): Promise<ArtifactVersion> {
+async function dataVersion(services: Used, { caller, dataUrl }: FileRequest, use: DataUse): Promise<ArtifactVersion> {
   return await atMember("training_data_url", async () => {
     const found = await mapErrors(asInvalid, () => resolveArtifact(services, caller, dataUrl));
     await trainingFileOf(services, found, use);
@@ -122,7 +118,13 @@ async function dataVersion(
 async function createOnFile(
   services: Used,
   request: FileRequest,
-  made: { kind: "sft" | "preference"; version: ArtifactVersion; identity: Settings; config: Settings; warnings: string[] },
+  made: {
+    kind: "sft" | "preference";
+    version: ArtifactVersion;
+    identity: Settings;
+    config: Settings;
+    warnings: string[];
+  },
 ): Promise<TrainingJobRecord> {
   const { kind, version, identity, config, warnings } = made;
   return await create(services, request, {

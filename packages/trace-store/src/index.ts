@@ -20,6 +20,7 @@ export type { CallsFilter } from "./query/filter.js";
 export type { CallStats, CallStatsRequest, StatsBucket, UsageBucket } from "./stats/stats.js";
 export type { StoredCall } from "./stored-calls/stored-call.js";
 export type { AggregatedUsage, CallsUsageRequest, TraceUsageRequest, UsageByCall } from "./usage/usage.js";
+export type { ComparedScore, EvaluationComparison } from "./evaluations/comparison.js";
 export type { Evaluations } from "./evaluations/evaluations.js";
 export type { EvaluationRecord, EvaluationRecordKind, EvaluationRecordQuery } from "./evaluations/records.js";
 export type { ResultsRow, ResultsTrial } from "./evaluations/results.js";

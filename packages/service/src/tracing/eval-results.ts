@@ -3,7 +3,7 @@ import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { formatTime } from "@heddle/trace-model";
 import type { EvaluationRecord, StoredCall } from "@heddle/trace-store";
 import type { Caller, Services } from "../services.js";
-import { wireResultsRow, wireStats } from "../wire/eval-results.js";
+import { wireComparedScore, wireResultsRow, wireStats } from "../wire/eval-results.js";
 import { projectOfPath } from "../wire/project-of-path.js";
 
 interface KnownRun {
@@ -20,7 +20,7 @@ export function evalResultHandlers({ store }: Services): TracingHandlers<Caller>
     if (ids.length === 0) return known;
     const records = await store.evaluations.find({ project_id: projectId, kind: "run", ids }, { signal });
     const recordOf = new Map(records.map((record) => [record.id, record]));
-    const request = { project_id: projectId, filter: { call_ids: ids }, columns: ["display_name"] };
+    const request = { project_id: projectId, filter: { call_ids: ids }, columns: ["display_name", "ended_at"] };
     for await (const call of store.calls.query(request, { signal })) {
       known.set(call.id, { call, record: recordOf.get(call.id) });
     }
@@ -65,6 +65,29 @@ export function evalResultHandlers({ store }: Services): TracingHandlers<Caller>
           ...(sums?.runs ?? [])
             .filter(({ is_cut }) => is_cut)
             .map(({ evaluation_run_id: id }) => `the scores of ${id} have too many different values for a summary`),
+        ],
+      };
+    },
+
+    async evalResultsCompare({ params, body, signal }) {
+      const projectId = projectOfPath(params);
+      const ids = [body.base, ...body.others];
+      const known = await knownRuns(projectId, ids, signal);
+      const found = await store.evaluations.compare({ ...body, project_id: projectId }, { signal });
+      return {
+        ...found,
+        runs: found.runs.map(({ evaluation_run_id: id, ...sizes }) => {
+          const { trace_id: _, ...shown } = shownRun(known.get(id));
+          return { evaluation_call_id: id, ...sizes, ...shown };
+        }),
+        scores: found.scores.map(wireComparedScore),
+        warnings: [
+          ...ids.filter((id) => !known.has(id)).map((id) => `there is no evaluation run ${id}`),
+          ...ids.filter((id) => known.get(id)?.call.ended_at === null).map((id) => `the run ${id} has not ended`),
+          ...found.runs
+            .filter(({ evaluation_run_id: id, row_count }) => row_count === 0 && known.has(id))
+            .map(({ evaluation_run_id: id }) => `the run ${id} has no results`),
+          ...found.warnings,
         ],
       };
     },

@@ -1,7 +1,7 @@
 import { rawJson } from "@heddle/server-stub";
 import type { Schemas } from "@heddle/server-stub/tracing";
 import { objectText } from "@heddle/exact-json";
-import type { ResultsRow, ResultsTrial, ScoreStats } from "@heddle/trace-store";
+import type { ComparedScore, ResultsRow, ResultsTrial, ScoreStats } from "@heddle/trace-store";
 
 export function wireResultsRow({ row_digest, raw_data_row, evaluations }: ResultsRow): Schemas["EvalResultsRow"] {
   return {
@@ -49,4 +49,11 @@ export function wireStats({ path, ...stats }: ScoreStats, trialCount: number): S
     trial_count: trialCount,
     pass_signal_coverage: stats.pass_known_count === 0 ? null : stats.pass_known_count / trialCount,
   };
+}
+
+export function wireComparedScore({
+  path: [scorer = "", ...path],
+  ...score
+}: ComparedScore): Schemas["EvalComparedScore"] {
+  return { ...score, scorer_key: scorer, path: path.length === 0 ? null : path.join(".") };
 }

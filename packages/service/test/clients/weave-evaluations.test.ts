@@ -118,6 +118,31 @@ test("evaluations of the weave SDK are runs, predictions and scores, and their r
   expect(stat(summary, "graded", "length")).toMatchObject({ numeric_count: 2, numeric_mean: 1 });
   expect(stat(summary, "graded", "note")).toMatchObject({ value_type: "text" });
   expect(stat(loggedSummary, "points")).toMatchObject({ numeric_count: 3, numeric_mean: 0.25 });
+  const compared = await tracing.evalResultsCompare({
+    ...path,
+    base: run.evaluation_run_id,
+    others: [logged.evaluation_run_id],
+    score: "scores.exact",
+  });
+  expect(compared.runs).toMatchObject([
+    { row_count: 3, trial_count: 6, model_ref: run.model },
+    { row_count: 3, trial_count: 3, model_ref: logged.model },
+  ]);
+  // The model throws for one row: it has no score in the first run, and no difference.
+  expect(compared.rows.map(({ row_digest, differences }) => [row_digest, differences[1]])).toEqual([
+    ...[0, 2].map((index) => [digestOf(rows[index] ?? {}), 0]).toSorted(),
+    [digestOf(rows[1] ?? {}), null],
+  ]);
+  expect(compared.scores.find(({ field }) => field === "scores.exact")?.runs).toMatchObject([
+    { value_type: "binary", mean: 1, count: 2, missing: 1, unstable: 0 },
+    {
+      value_type: "binary",
+      mean: 1,
+      count: 3,
+      missing: 0,
+      difference: { rows: 2, difference: 0, passed: 0, failed: 0 },
+    },
+  ]);
   const { call } = await tracing.callRead({ project_id: projectId, id: logged.evaluation_run_id });
   await tracing.evaluationRunFinish({ ...path, evaluation_run_id: logged.evaluation_run_id, summary: {} });
   const finished = await tracing.callRead({ project_id: projectId, id: logged.evaluation_run_id });

@@ -59,6 +59,7 @@ const builtOn: Record<string, string[]> = {
   predictions: ["evaluationRuns"],
   scores: ["predictions"],
   evaluationService: ["evaluationRuns"],
+  evalResults: ["scores", "evaluationService"],
   checkpoints: ["models"],
   trainingJobs: ["models", "artifacts"],
   traceToTraining: ["models"],

@@ -1,5 +1,7 @@
 import type { ReadOptions } from "../context.js";
 import type { Costs } from "../costs/costs.js";
+import { compareRuns } from "./comparison.js";
+import type { EvaluationComparison, EvaluationComparisonQuery } from "./comparison.js";
 import { findRecords } from "./records.js";
 import type { EvaluationRecord, EvaluationRecordQuery, EvaluationsContext } from "./records.js";
 import { planResults } from "./results-plan.js";
@@ -27,6 +29,8 @@ export interface Evaluations {
   results(request: EvaluationResultsQuery, options?: ReadOptions): Promise<ResultsPage>;
   /** Sums up the trials of each run, in the order of the request. */
   summarize(request: ResultsSummaryQuery, options?: ReadOptions): Promise<{ row_count: number; runs: RunSummary[] }>;
+  /** Compares the scores of runs with those of a base run. Also throws `too_large`. */
+  compare(request: EvaluationComparisonQuery, options?: ReadOptions): Promise<EvaluationComparison>;
   /** Returns the mean of the outputs of a run that are numbers; null if none is. */
   meanOutput(request: { project_id: string; evaluation_run_id: string }): Promise<number | null>;
 }
@@ -48,6 +52,7 @@ export function openEvaluations(context: EvaluationsContext & { costs: Pick<Cost
         planResults(request),
         request.include_costs === true,
       ),
+    compare: async (request, options) => await compareRuns(sourceOf(request.project_id, options), request),
     meanOutput: async ({ project_id, evaluation_run_id }) => await meanOutput(sourceOf(project_id), evaluation_run_id),
   };
 }

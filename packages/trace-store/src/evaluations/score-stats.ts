@@ -1,5 +1,5 @@
-import { jsonType, objectEntries } from "@heddle/exact-json";
 import type { JsonText } from "@heddle/exact-json";
+import { forEachScore } from "./score-values.js";
 
 /** One value of the scores of a run, over its trials. */
 export interface ScoreStats {
@@ -36,7 +36,17 @@ export class ScoreSums {
 
   /** Adds the scores of `count` trials that have equal ones: an object by the names of scorers. */
   add(scores: JsonText, count: number): void {
-    this.#addMembers(scores, [], count);
+    forEachScore(scores, (path, value) => {
+      const sums = this.#at(path);
+      if (sums === undefined) return;
+      if (typeof value === "boolean") {
+        sums.booleans += count;
+        if (value) sums.trues += count;
+      } else if (typeof value === "number") {
+        sums.numbers += count;
+        sums.sum += value * count;
+      } else if (value === "text") sums.texts += count;
+    });
   }
 
   /** By scorer and path, in the order of their code units. */
@@ -44,30 +54,6 @@ export class ScoreSums {
     const all = Array.from(this.#sums.values(), statsOf);
     const key = ({ scorer_key, path }: ScoreStats) => [scorer_key, ...path].join("\u0000");
     return all.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
-  }
-
-  #addMembers(object: JsonText, path: readonly string[], count: number): void {
-    // Of repeated keys the last one counts, as JSON parsers do.
-    const members = new Map(objectEntries(object).map(({ key, value }) => [key, value]));
-    for (const [key, value] of members) this.#add(value, [...path, key], count);
-  }
-
-  #add(value: JsonText, path: readonly string[], count: number): void {
-    const type = jsonType(value);
-    if (type === "null") return;
-    if (type === "object") {
-      this.#addMembers(value, path, count);
-      return;
-    }
-    const sums = this.#at(path);
-    if (sums === undefined) return;
-    if (type === "boolean") {
-      sums.booleans += count;
-      if (value.trim() === "true") sums.trues += count;
-    } else if (type === "number" && Number.isFinite(Number(value))) {
-      sums.numbers += count;
-      sums.sum += Number(value) * count;
-    } else if (type === "string") sums.texts += count;
   }
 
   #at(path: readonly string[]): Sums | undefined {

@@ -17,6 +17,8 @@ export interface Project {
 export interface Projects {
   /** The project of that name, made when there is none. Cheap for one that was seen before. */
   ensure(entity: string, name: string): Promise<Project>;
+  /** Whether the project, `entity/name`, is remembered from an earlier call. Without a promise, since writes ask each time. */
+  isRemembered(projectId: string): boolean;
   get(entity: string, name: string): Promise<Project | undefined>;
   byId(id: string): Promise<Project | undefined>;
   /** Those of one entity, or all, oldest first. */
@@ -76,6 +78,7 @@ export function openProjects(database: Database, now: () => bigint): Projects {
       if (created === undefined) throw new Error(`the project ${entity}/${name} vanished while it was made`);
       return created;
     },
+    isRemembered: (projectId) => seen.has(projectId),
     get,
     async byId(id) {
       if (id.includes("/") || !isStorable(id)) return undefined;

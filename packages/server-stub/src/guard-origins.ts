@@ -30,13 +30,20 @@ export function guardOrigins(next: HttpServer, { origins = [], setting }: Origin
     return { status: 403, headers, body: JSON.stringify({ reason, detail: reason }) };
   }
 
-  return async (request) => {
+  async function guarded(request: HttpRequest): Promise<HttpResponse> {
     const origin = request.header("origin");
     if (isPreflight(request)) return allowed.has(origin ?? "") ? preflight(request) : varying(refusal(request));
     if (origin !== undefined && allowed.has(origin)) return readable(await next(request), origin);
     if (!safeMethods.has(request.method) && isForeign(request)) return varying(refusal(request));
-    return allowed.size === 0 ? next(request) : varying(await next(request));
-  };
+    return allowed.size === 0 ? await next(request) : varying(await next(request));
+  }
+
+  // Programs that are not pages of a browser are passed on without another promise.
+  return (request) => (allowed.size === 0 && isOfNoPage(request) ? next(request) : guarded(request));
+}
+
+function isOfNoPage(request: HttpRequest): boolean {
+  return request.header("origin") === undefined && request.header("sec-fetch-site") === undefined;
 }
 
 function isPreflight(request: HttpRequest): boolean {

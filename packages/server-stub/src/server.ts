@@ -30,7 +30,7 @@ export interface ServerOptions<Caller> {
    */
   authorize?: (access: Access, caller: Caller) => void | Promise<void>;
   /** Called when a handler returned, before the response is sent. Its error is the response. */
-  onSuccess?: (access: Access, caller: Caller) => void | Promise<void>;
+  onSuccess?: (access: Access, caller: Caller) => Promise<void> | undefined | void;
   /**
    * Returns what an error other than a Problem means to the client; `undefined` is a 500 without a reason. The
    * operation is absent for errors outside of one. Also called for errors after the first item of a stream, whose
@@ -108,21 +108,25 @@ export function createServer<Caller>(
     let needed: Access | undefined;
     if (access !== undefined && isKnownEarly(access)) {
       needed = context.access = accessOf(entry, access, parameters);
-      await options.authorize?.(needed, caller as Caller);
+      const authorized = options.authorize?.(needed, caller as Caller);
+      if (authorized !== undefined) await authorized;
     }
     const body = entry.body && (await readRequestBody(request, entry.body, group));
     if (access !== undefined && needed === undefined) {
       needed = context.access = accessOf(entry, access, { ...parameters, body });
-      await options.authorize?.(needed, caller as Caller);
+      const authorized = options.authorize?.(needed, caller as Caller);
+      if (authorized !== undefined) await authorized;
     }
     const incoming = { ...parameters, body, requestId: request.id, remoteAddress: request.remoteAddress };
     withSignal(incoming, () => request.signal);
     const result = await (handler as Handler).call(group.handlers, incoming, caller);
-    if (needed !== undefined) await options.onSuccess?.(needed, caller as Caller);
-    const response = await responseOf(result, entry, request, {
+    const recorded = needed === undefined ? undefined : options.onSuccess?.(needed, caller as Caller);
+    if (recorded !== undefined) await recorded;
+    const responding = responseOf(result, entry, request, {
       validators: responseValidators && (await responseValidators),
       maxLength: options.maxResponseLength ?? defaultMaxResponseLength,
     });
+    const response = responding instanceof Promise ? await responding : responding;
     if (response.held !== undefined) await options.reserve?.(response.held);
     return response;
   }

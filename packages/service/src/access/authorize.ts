@@ -35,10 +35,10 @@ export function checkUsable({ projectDeletions }: ControlPlane, projectId: strin
 }
 
 /** Makes the project of a write that succeeded, unless that has deleted it. */
-export async function recordProject(control: ControlPlane, access: Access, caller: Caller): Promise<void> {
+export function recordProject(control: ControlPlane, access: Access, caller: Caller): Promise<void> | undefined {
   const { operation, right, project } = access;
-  if (right === "read" || typeof project === "string" || operation === "projectDelete") return;
-  await ensureProject(control, projectIdIn(project, caller));
+  if (right === "read" || typeof project === "string" || operation === "projectDelete") return undefined;
+  return ensureProject(control, projectIdIn(project, caller));
 }
 
 /** Returns `entity/project`, with the entity of the caller where the request leaves it out. */
@@ -64,7 +64,9 @@ export function mayRead(caller: Caller, projectId: string): boolean {
 }
 
 /** Makes the project if there is none; its id was checked before. */
-export async function ensureProject(control: ControlPlane, projectId: string): Promise<void> {
+export function ensureProject(control: ControlPlane, projectId: string): Promise<void> | undefined {
+  // Nearly every write is in a project that is known, and needs no promise for that.
+  if (control.projects.isRemembered(projectId)) return undefined;
   const name = splitProject(projectId);
-  if (name !== undefined) await control.projects.ensure(name.entity, name.project);
+  return name === undefined ? undefined : control.projects.ensure(name.entity, name.project).then(() => {});
 }

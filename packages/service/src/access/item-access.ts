@@ -32,7 +32,10 @@ export class ItemAccess {
 
   /** Makes the projects of items that were stored. */
   async record(projectIds: Iterable<string>): Promise<void> {
-    for (const projectId of new Set(projectIds)) await ensureProject(this.#control, projectId);
+    for (const projectId of new Set(projectIds)) {
+      const recording = ensureProject(this.#control, projectId);
+      if (recording !== undefined) await recording;
+    }
   }
 
   #check(projectId: string): HeddleError | undefined {

@@ -31,10 +31,13 @@ export function drainable(server: HttpServer): Draining {
       if (draining) return stopping();
       running += 1;
       let refuse = () => {};
-      const refused = new Promise<HttpResponse>((resolve) => (refuse = () => resolve(stopping())));
-      refusals.add(refuse);
       try {
-        const response = await Promise.race([server(request), refused]);
+        // One promise in place of a race of several: it is made for each request.
+        const response = await new Promise<HttpResponse>((resolve, reject) => {
+          refuse = () => resolve(stopping());
+          refusals.add(refuse);
+          server(request).then(resolve, reject);
+        });
         const { body } = response;
         if (typeof body !== "function") return draining ? closing(response) : response;
         running += 1;

@@ -55,16 +55,21 @@ export function serveRoutes(routes: readonly OpenedRoute[], options: RouteOption
       byFirstSegment.set(first, [...(byFirstSegment.get(first) ?? []), served]);
     }
   }
-  return async (request) => {
-    const path = pathOf(request.target);
-    const first = firstSegment(path);
-    // Paths that begin with an entity are none of an operation or another route.
-    const entity = reservedEntities.has(first) ? undefined : byFirstSegment.get("{entity}");
-    for (const served of byFirstSegment.get(first) ?? entity ?? []) {
+  async function firstOfRoutes(among: readonly Served[], path: string, request: HttpRequest): Promise<HttpResponse> {
+    for (const served of among) {
       const response = await respond(served, path, request, options);
       if (response !== undefined) return withUnknownParameters(request, response, []);
     }
     return await next(request);
+  }
+
+  return (request) => {
+    const path = pathOf(request.target);
+    const first = firstSegment(path);
+    // Paths that begin with an entity are none of an operation or another route.
+    const entity = reservedEntities.has(first) ? undefined : byFirstSegment.get("{entity}");
+    const among = byFirstSegment.get(first) ?? entity;
+    return among === undefined ? next(request) : firstOfRoutes(among, path, request);
   };
 }
 

@@ -1,6 +1,6 @@
 import type { FairShare } from "@heddle/concurrency";
 import { onResponseEnd } from "@heddle/server-stub";
-import type { HttpRequest, HttpServer, ResponseEnd, Sink } from "@heddle/server-stub";
+import type { HttpRequest, HttpResponse, HttpServer, ResponseEnd, Sink } from "@heddle/server-stub";
 import { compressResponse } from "../compression/compress-response.js";
 import { currentSharer, RequestScope, runInScope } from "./request-scope.js";
 import { RevocableRequest } from "./revocable-request.js";
@@ -45,10 +45,13 @@ export function withScope(server: HttpServer, { memory, maxBytes, observers = []
     };
     return runInScope(scope, async () => {
       for (const observer of observers) observer.onBegin?.(scope, request);
-      const response = await server(request).catch((error: unknown) => {
+      let response: HttpResponse;
+      try {
+        response = await server(request);
+      } catch (error) {
         end(500, "failed");
         throw error;
-      });
+      }
       const { body, status } = response;
       if (typeof body !== "function") {
         end(status, "sent");

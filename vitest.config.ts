@@ -34,7 +34,7 @@ const deep = [
   "packages/embedded-engine/src/processes/{faults,warm-trainer}.test.ts",
   "packages/embedded-engine/test/learning.test.ts",
   "packages/service/test/{attacks,faults,integrations}/**/*.test.ts",
-  "packages/service/test/{agent-tools,command-line,command-line-reading,one-writer,remote-backends,stories}.test.ts",
+  "packages/service/test/{agent-tools,command-line,command-line-reading,one-writer,remote-backends,stories,terminal-guide}.test.ts",
   "packages/service/test/conformance/conformance.test.ts",
   "packages/service/test/hostile/{computing,values}.test.ts",
   "tools/src/dev/regenerate.test.ts",

@@ -53,8 +53,12 @@ class CanonicalWriter {
 
   #object(depth: number): string {
     const text = this.#text;
-    const members = new Map<string, string>();
     this.#at = spaceEnd(text, this.#at + 1);
+    if (text[this.#at] === "}") {
+      this.#at++;
+      return "{}";
+    }
+    const members = new SortedMembers();
     while (text[this.#at] !== "}") {
       if (text[this.#at] !== '"') throw notJson(this.#at);
       const keyFrom = this.#at;
@@ -62,12 +66,12 @@ class CanonicalWriter {
       this.#at = spaceEnd(text, keyTo);
       if (text[this.#at] !== ":") throw notJson(this.#at);
       this.#at = spaceEnd(text, this.#at + 1);
-      members.set(decodeString(text, keyFrom, keyTo), this.#value(depth + 1));
+      const member = `${canonicalString(text, keyFrom, keyTo)}: ${this.#value(depth + 1)}`;
+      members.set(decodeString(text, keyFrom, keyTo), member);
       this.#separator("}");
     }
     this.#at++;
-    const sorted = [...members].toSorted(([a], [b]) => compareCodePoints(a, b));
-    return `{${sorted.map(([key, value]) => `${asciiString(key)}: ${value}`).join(", ")}}`;
+    return `{${members.sorted().join(", ")}}`;
   }
 
   #array(depth: number): string {
@@ -86,6 +90,29 @@ class CanonicalWriter {
     if (this.#text[this.#at] === close) return;
     if (this.#text[this.#at] !== ",") throw notJson(this.#at);
     this.#at = spaceEnd(this.#text, this.#at + 1);
+  }
+}
+
+/** Members as text by their keys. Those that come in the order of their keys, as most do, take neither a map nor sorting. */
+class SortedMembers {
+  readonly #keys: string[] = [];
+  readonly #members: string[] = [];
+  #all: Map<string, string> | undefined;
+
+  set(key: string, member: string): void {
+    const last = this.#keys.at(-1);
+    if (this.#all === undefined && (last === undefined || compareCodePoints(last, key) < 0)) {
+      this.#keys.push(key);
+      this.#members.push(member);
+    } else {
+      this.#all ??= new Map(this.#keys.map((name, at) => [name, this.#members[at] ?? ""]));
+      this.#all.set(key, member);
+    }
+  }
+
+  sorted(): readonly string[] {
+    if (this.#all === undefined) return this.#members;
+    return [...this.#all].toSorted(([a], [b]) => compareCodePoints(a, b)).map(([, member]) => member);
   }
 }
 

@@ -80,6 +80,13 @@ describe("canonical JSON", () => {
       "[Infinity, -Infinity, NaN, Infinity, -Infinity]",
     ],
     ["repeated keys", '{"a": 1, "b": 2, "a": 3}', '{"a": 3, "b": 2}'],
+    ["a key repeated at once", '{"a": 1, "a": 2, "b": {"c": 1, "c": 3}}', '{"a": 2, "b": {"c": 3}}'],
+    [
+      "a key repeated after others in order",
+      '{"a": 1, "b": 2, "c": 3, "b": 4, "d": 5}',
+      '{"a": 1, "b": 4, "c": 3, "d": 5}',
+    ],
+    ["keys with escapes", '{"\\u0041": 1, "B": {}, "\\u00e9": 2}', '{"A": 1, "B": {}, "\\u00e9": 2}'],
     ["lone surrogates", '["\\uD800", "x\\udc00"]', '["\\ud800", "x\\udc00"]'],
     ["escapes", '["\\/", "\\u0041\\u001f", "\\b\\f\\t"]', '["/", "A\\u001f", "\\b\\f\\t"]'],
     [

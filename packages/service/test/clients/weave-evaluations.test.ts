@@ -130,7 +130,10 @@ test("evaluations of the weave SDK are runs, predictions and scores, and their r
   ]);
   // The model throws for one row: it has no score in the first run, and no difference.
   expect(compared.rows.map(({ row_digest, differences }) => [row_digest, differences[1]])).toEqual([
-    ...[0, 2].map((index) => [digestOf(rows[index] ?? {}), 0]).toSorted(),
+    ...[0, 2]
+      .map((index) => digestOf(rows[index] ?? {}))
+      .toSorted()
+      .map((digest) => [digest, 0]),
     [digestOf(rows[1] ?? {}), null],
   ]);
   expect(compared.scores.find(({ field }) => field === "scores.exact")?.runs).toMatchObject([

@@ -20,15 +20,15 @@ const digestOf = (n: number) => valueDigest(`{"n":${n}}`);
 let second = 0;
 function call(name: string, parent: { id: string; trace_id: string } | undefined, fields: object) {
   const id = randomUUID();
-  const started_at = new Date(Date.UTC(2026, 3, 10, 9, 0, second++)).toISOString();
+  const startedAt = new Date(Date.UTC(2026, 3, 10, 9, 0, second++)).toISOString();
   return {
     project_id: projectId,
     id,
     trace_id: parent?.trace_id ?? id,
     parent_id: parent?.id,
     op_name: ref("op", name),
-    started_at,
-    ended_at: started_at,
+    started_at: startedAt,
+    ended_at: startedAt,
     attributes: {},
     inputs: {},
     output: null,
@@ -122,7 +122,7 @@ test("the row that got worse comes first, and the summary says by how much and h
     expect.closeTo(-0.7),
   ]);
   const flips = await compare({ base, others: [other], only: "flips", sort: "row_digest", include_scores: false });
-  expect([numbersOf(flips).toSorted(), flips.scores]).toEqual([[1, 3], []]);
+  expect([numbersOf(flips).toSorted((a, b) => Number(a) - Number(b)), flips.scores]).toEqual([[1, 3], []]);
   const unstable = await compare({ base, others: [other], only: "unstable" });
   expect(numbersOf(unstable)).toEqual([2]);
   const costs = await compare({ base, others: [other], score: "scores.points", lower_is_better: true, limit: 1 });

@@ -175,6 +175,18 @@ test("guides of one subject are a group of the menu; groups that are not about o
   expect(read("index.html")).not.toContain('href="guides/integrations/openai.html"');
 });
 
+test("each concept is explained with a figure, which its Markdown shows as a file", () => {
+  const pages = files.filter((file) => /^guides\/concepts\/[^/]+\.md$/.test(file));
+  expect(pages.length).toBe(5);
+  for (const page of pages) {
+    expect(read(page.replace(/md$/, "html"))).toMatch(/<span class="figure"[^>]*><svg [^>]*aria-label="[^"]{40}/);
+    const [, figure = ""] = /!\[[^\]]+\]\((\S+\.svg)\)/.exec(read(page)) ?? [];
+    const file = read(posix.join(posix.dirname(page), figure));
+    expect(file).toContain('xmlns="http://www.w3.org/2000/svg"');
+    expect(file).not.toContain("var(");
+  }
+});
+
 test("the overview of the integrations links each", () => {
   const overview = read("guides/integrations/index.md");
   const names = files.filter((file) => /^guides\/integrations\/.*\.md$/.test(file)).map((file) => posix.basename(file));

@@ -10,6 +10,8 @@ interface Guide {
   description: string;
   /** Markdown with the examples it refers to inlined. */
   markdown: string;
+  /** SVG by the address that an image of the text has. */
+  figures: Record<string, string>;
 }
 
 /** Guides of one subject, under a title of their own in the menu. */
@@ -54,7 +56,15 @@ function parseGuide(name: string, file: string, published: boolean): Guide {
   const markdown = withInstall(text, published);
   const [, title, description] = /^# (.+)\n\n([^\n#|-][^]*?)\n\n/.exec(markdown) ?? [];
   if (!title || !description) throw new Error(`guides/${name}.md: begin with a # title and one paragraph`);
-  return { name, title, description: plainText(description), markdown };
+  return { name, title, description: plainText(description), markdown, figures: figuresOf(markdown, dirname(file)) };
+}
+
+/** The drawings that a guide shows. */
+function figuresOf(markdown: string, directory: string): Record<string, string> {
+  const addresses = [...markdown.matchAll(/!\[[^\]]*\]\(([^()]+\.svg)\)/g)].map(([, address = ""]) => address);
+  return Object.fromEntries(
+    addresses.map((address) => [address, readFileSync(join(directory, address), "utf8").trim()]),
+  );
 }
 
 /** A fence that names a file (` ```ts file=../examples/x.ts `) is replaced by that file, which is also compiled or run. */

@@ -48,6 +48,13 @@ test("HTML in Markdown is text, comments are left out, and images of other hosts
   expect(html).toContain('seen <img src="own.png" alt="">');
 });
 
+test("figures that a page has are drawn in it, by their address alone", () => {
+  const figures = { "figures/a.svg": "<svg><path /></svg>" };
+  const { html } = renderMarkdown("![a](figures/a.svg) ![b](figures/b.svg) ![c](constructor)", { figures });
+  expect(html).toContain("<svg><path /></svg>");
+  expect(html).toContain('<img src="figures/b.svg" alt="b"> <img src="constructor" alt="c">');
+});
+
 test("cells, spans and blocks hold any text", () => {
   const { html } = renderMarkdown(table(["a"], [[codeSpan("x|`y`")], ["two\n\nlines | one"]]));
   expect(html).toContain("<td><code>x|`y`</code></td>");

@@ -22,11 +22,20 @@ export interface RenderedMarkdown {
 /** Returns the HTML of a block of code. `title` is what follows the language. */
 export type RenderCode = (code: string, language: string, title: string) => string;
 
+interface MarkdownOptions {
+  renderCode?: RenderCode;
+  /** SVG by the address that an image has: it is drawn in the page, in the colours of its scheme. */
+  figures?: Readonly<Record<string, string>> | undefined;
+}
+
 /**
  * Markdown → HTML. Headings can be linked to; links between `.md` files lead to their pages. Raw HTML is text: what the
  * contract says comes from elsewhere. Comments are left out.
  */
-export function renderMarkdown(markdown: string, renderCode: RenderCode = plainCode): RenderedMarkdown {
+export function renderMarkdown(
+  markdown: string,
+  { renderCode = plainCode, figures = {} }: MarkdownOptions = {},
+): RenderedMarkdown {
   const marked = new Marked({
     renderer: {
       heading({ tokens, depth, id }: Tokens.Heading & { id?: string }) {
@@ -51,8 +60,12 @@ export function renderMarkdown(markdown: string, renderCode: RenderCode = plainC
         return target === undefined ? html : `<a href="${escapeHtml(target)}">${html}</a>`;
       },
       // Pages load nothing from other hosts.
-      image: ({ href, text }: Tokens.Image) =>
-        isRelative(href) ? `<img src="${escapeHtml(href)}" alt="${escapeHtml(text)}">` : escapeHtml(text),
+      image({ href, text }: Tokens.Image) {
+        if (Object.hasOwn(figures, href)) {
+          return `<span class="figure" tabindex="0" role="group" aria-label="Figure">${figures[href] ?? ""}</span>`;
+        }
+        return isRelative(href) ? `<img src="${escapeHtml(href)}" alt="${escapeHtml(text)}">` : escapeHtml(text);
+      },
       table(token: Tokens.Table) {
         const cell = (text: string, tag: string, attributes = "") => `<${tag}${attributes}>${text}</${tag}>`;
         const row = (cells: Tokens.TableCell[], write: (text: string) => string) =>

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import type { Files } from "../generated-files.js";
 import { nameAssets } from "./assets.js";
 import type { Highlighter } from "./highlight.js";
@@ -34,7 +34,7 @@ export function renderSite(
   const rendered = sections.flatMap((section) =>
     section.pages.map((page) => ({ section, page, ...render(page, renderCode) })),
   );
-  const firstLines = renderMarkdown(first, renderCode).html;
+  const firstLines = renderMarkdown(first, { renderCode }).html;
   const style = `${readFileSync(join(template, "style.css"), "utf8")}${highlighter.rules()}\n`;
   const { assets, files } = nameAssets({ template, style, ...scripts });
   const shell = createShell({ template, policy, assets, sections });
@@ -48,16 +48,34 @@ export function renderSite(
   files["404.html"] = shell.lost("No such page", readFileSync(join(template, "404.html"), "utf8"));
   for (const { section, page, html, sections: headings } of rendered) {
     files[`${page.path}.html`] = shell.article({ section, page, html, headings });
+    for (const [href, svg] of Object.entries(page.figures ?? {})) {
+      files[posix.join(posix.dirname(page.path), href)] = standalone(svg);
+    }
     files[`${page.path}.md`] = page.markdown.endsWith("\n") ? page.markdown : `${page.markdown}\n`;
   }
   return files;
 }
 
-function render({ markdown, insert, method }: Page, renderCode: RenderCode): RenderedMarkdown {
-  const { html: text, sections } = renderMarkdown(markdown, renderCode);
+function render({ markdown, insert, method, figures }: Page, renderCode: RenderCode): RenderedMarkdown {
+  const { html: text, sections } = renderMarkdown(markdown, { renderCode, figures });
   const html = method === undefined ? text : text.replace("<h1>", `<h1>${methodBadge(method)} `);
   return { html: insert === undefined ? html : insertAfterSection(html, insert), sections };
 }
+
+/** Colours of a figure that is seen outside of a page, on white. */
+const colours: Readonly<Record<string, string>> = {
+  ink: "#1d2126",
+  quiet: "#5b6470",
+  line: "#c6ccd4",
+  code: "#f5f6f8",
+  thread: "#6d4bd1",
+};
+
+/** A figure as a file, which the Markdown of its page shows. */
+const standalone = (svg: string): string =>
+  svg
+    .replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ')
+    .replace(/var\(--(\w+)\)/g, (_, name: string) => colours[name] ?? "currentColor");
 
 /** Before the heading that follows the section. */
 function insertAfterSection(html: string, { after, html: added }: NonNullable<Page["insert"]>): string {

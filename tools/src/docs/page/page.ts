@@ -12,6 +12,8 @@ export interface Page {
   keywords?: string;
   /** Ids of the sections that are not searched, because other pages have the same text. */
   unindexed?: readonly string[];
+  /** SVG by the address that an image of the text has. */
+  figures?: Readonly<Record<string, string>>;
   /** HTML that follows a section, given by its id. */
   insert?: { after: string; html: string };
 }

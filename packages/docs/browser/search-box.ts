@@ -1,5 +1,7 @@
 import MiniSearch from "minisearch";
+import { matchingLine } from "@heddle/tools/search-line";
 import { searchEntries } from "@heddle/tools/search-query";
+import type { FoundEntry } from "@heddle/tools/search-query";
 import { searchOptions } from "@heddle/tools/search-terms";
 import type { SearchEntry } from "@heddle/tools/search-terms";
 
@@ -34,9 +36,7 @@ export function enableSearch(form: HTMLFormElement, root: string): void {
     }
     if (text !== input.value) return;
     status.textContent = results.length === 0 ? "Nothing found" : `${results.length} found`;
-    list.replaceChildren(
-      ...results.slice(0, maxResults).map(({ href, title, heading }) => resultItem(root + href, title, heading)),
-    );
+    list.replaceChildren(...results.slice(0, maxResults).map((result) => resultItem(root, result)));
   }
 
   input.addEventListener("input", () => void show(input.value));
@@ -75,10 +75,11 @@ async function loadIndex(source: string): Promise<MiniSearch<SearchEntry>> {
   return MiniSearch.loadJSON<SearchEntry>(await response.text(), searchOptions);
 }
 
-function resultItem(href: string, title: string, heading: string): HTMLLIElement {
+function resultItem(root: string, result: FoundEntry): HTMLLIElement {
+  const { href, title, heading } = result;
   const item = document.createElement("li");
   const link = document.createElement("a");
-  link.href = href;
+  link.href = root + href;
   const strong = document.createElement("strong");
   strong.textContent = heading === "" ? title : heading;
   link.append(strong);
@@ -87,8 +88,31 @@ function resultItem(href: string, title: string, heading: string): HTMLLIElement
     small.textContent = title;
     link.append(" ", small);
   }
+  const line = document.createElement("span");
+  line.className = "line";
+  link.append(line);
   item.append(link);
+  void showLine(line, root, result);
   return item;
+}
+
+/** The Markdown of pages that were found. */
+const texts = new Map<string, Promise<string>>();
+
+/** Shows the line that matches, when the text of its page has come. */
+async function showLine(line: HTMLElement, root: string, { href, heading, terms }: FoundEntry): Promise<void> {
+  const address = root + href.replace(/\.html(?:#.*)?$/, ".md");
+  const text = texts.get(address) ?? fetch(address).then(async (response) => (response.ok ? response.text() : ""));
+  texts.set(address, text);
+  const found = matchingLine(await text.catch(() => ""), heading, terms);
+  let shown = 0;
+  for (const [start, end] of found?.marks ?? []) {
+    const mark = document.createElement("mark");
+    mark.textContent = found?.text.slice(start, end) ?? "";
+    line.append(found?.text.slice(shown, start) ?? "", mark);
+    shown = end;
+  }
+  line.append(found?.text.slice(shown) ?? "");
 }
 
 function moveFocus(stops: HTMLElement[], step: 1 | -1): void {

@@ -8,6 +8,7 @@ import MiniSearch from "minisearch";
 import { buildDocs, createCodeHighlighter } from "@heddle/tools/docs";
 import type { Highlighter } from "@heddle/tools/docs";
 import { parseModel } from "@heddle/tools/model";
+import { matchingLine } from "@heddle/tools/search-line";
 import { searchEntries } from "@heddle/tools/search-query";
 import { searchOptions } from "@heddle/tools/search-terms";
 import type { SearchEntry } from "@heddle/tools/search-terms";
@@ -267,6 +268,18 @@ describe("search", () => {
     expect(kinds[0]).toBe("guide");
     expect(kinds.slice(0, 3)).not.toContain("changelog");
   });
+
+  test.each(["webhook signature", "retention", "cached tokens", "reward", "HEDDLE_CLICKHOUSE_URL"])(
+    "shows lines of the pages that it finds for %s, with marks",
+    (text) => {
+      const found = searchEntries(index, text).slice(0, 5);
+      const lines = found.map(({ href, heading, terms }) =>
+        matchingLine(read(href.replace(/\.html(?:#.*)?$/, ".md")), heading, terms),
+      );
+      expect(lines).not.toContain(undefined);
+      expect(lines.flatMap((line) => line!.marks)).not.toEqual([]);
+    },
+  );
 
   test("finds the texts of error responses", () => {
     expect(top("The database is restarting or overloaded", 2)).toContain("tracing/errors.html#503-unavailable");

@@ -40,9 +40,7 @@ test("rows of tables and lines of code are lines, and parts of names are words",
 });
 
 test("a long line is cut around its first mark", () => {
-  const { text = "", marks = [] } = matchingLine(`# A\n\n${"word ".repeat(80)}needle${" more".repeat(80)}`, "", [
-    "needle",
-  ])!;
+  const { text, marks } = matchingLine(`# A\n\n${"word ".repeat(80)}needle${" more".repeat(80)}`, "", ["needle"])!;
   expect(text.length).toBeLessThan(150);
   expect(marks.map(([from, to]) => text.slice(from, to))).toEqual(["needle"]);
   expect(text).toMatch(/^… word .* more/);

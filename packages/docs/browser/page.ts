@@ -1,5 +1,6 @@
 import { addCopyButtons, addPathCopy, enablePageCopy } from "./copy.js";
 import { enableSearch } from "./search-box.js";
+import { enableTableFilter } from "./table-filter.js";
 import { addTabs } from "./tabs.js";
 import { addThemeChoice } from "./theme-choice.js";
 import { enableTryIt } from "./try-it.js";
@@ -12,6 +13,7 @@ addTabs();
 for (const button of document.querySelectorAll<HTMLButtonElement>(".copy-page")) enablePageCopy(button);
 for (const form of document.querySelectorAll<HTMLFormElement>(".search")) enableSearch(form, root);
 for (const label of document.querySelectorAll<HTMLElement>(".theme")) addThemeChoice(label);
+for (const form of document.querySelectorAll<HTMLElement>(".filter")) enableTableFilter(form);
 for (const section of document.querySelectorAll<HTMLElement>(".try")) enableTryIt(section, root);
 for (const button of document.querySelectorAll<HTMLButtonElement>(".menu-button")) {
   button.hidden = false;

@@ -176,6 +176,22 @@ test("guides of one subject are a group of the menu; groups that are not about o
   expect(read("index.html")).not.toContain('href="guides/integrations/openai.html"');
 });
 
+test("operations have their samples and the form in a part that stands beside the others", () => {
+  const html = read("tracing/call-start.html");
+  const [, beside = ""] = /<div class="beside">([^]*?)<\/div>\n<div class="below">/.exec(html) ?? [];
+  expect(beside).toContain('<h2 id="code-samples">');
+  expect(beside).toContain('class="try"');
+  expect(html.indexOf('<div class="above">')).toBeLessThan(html.indexOf("<h1>"));
+  expect(html.indexOf('<div class="below">')).toBeLessThan(html.indexOf('<h2 id="parameters">'));
+});
+
+test("the table of operations is as wide as the window, and its filter is hidden until a script shows it", () => {
+  const html = read("operations.html");
+  expect(html).toContain('class="columns wide"');
+  expect(html).toMatch(/<p class="filter" hidden>[^]*<h2 /);
+  expect(read("guides/threads.html")).toContain('class="columns"');
+});
+
 test("each concept is explained with a figure, which its Markdown shows as a file", () => {
   const pages = files.filter((file) => /^guides\/concepts\/[^/]+\.md$/.test(file));
   expect(pages.length).toBe(5);

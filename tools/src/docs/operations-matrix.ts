@@ -20,8 +20,13 @@ export function operationsMatrix(models: Model[], spec: string): Page {
 
 Every operation has a handler in the service, a method in \`@heddle/client\`, an entry in the handler types of \`@heddle/server-stub\` and a page here. Tests hold all of them against the same documents. \`heddle conformance\` judges every operation: the column says how many example requests it sends to begin with, and with how many descriptions it compares responses, one for each status. Both are counted in the plan that the command works by; the requests that it derives from the examples, such as invalid ones, are not. The last column counts the stories (executable sequences of requests) that use the operation.`;
   const sections = models.map((model) => section(model, stories));
-  return { path: "operations", title, description, markdown: [`# ${title}`, intro, ...sections].join("\n\n") + "\n" };
+  const markdown = [`# ${title}`, intro, ...sections].join("\n\n") + "\n";
+  return { path: "operations", title, description, markdown, insert: { html: filterForm }, wide: true };
 }
+
+/** A script shows it, and leaves the rows that have every word. */
+const filterForm =
+  '<p class="filter" hidden><label>Filter <input type="search" autocomplete="off" placeholder="calls write, training, GET" /></label> <output></output></p>\n';
 
 function section(model: Model, stories: Map<string, number>): string {
   const judged = judgedParts(model);

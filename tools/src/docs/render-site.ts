@@ -56,10 +56,32 @@ export function renderSite(
   return files;
 }
 
-function render({ markdown, insert, method, figures }: Page, renderCode: RenderCode): RenderedMarkdown {
+function render({ markdown, insert, beside, method, figures }: Page, renderCode: RenderCode): RenderedMarkdown {
   const { html: text, sections } = renderMarkdown(markdown, { renderCode, figures });
-  const html = method === undefined ? text : text.replace("<h1>", `<h1>${methodBadge(method)} `);
-  return { html: insert === undefined ? html : insertAfterSection(html, insert), sections };
+  const titled = method === undefined ? text : text.replace("<h1>", `<h1>${methodBadge(method)} `);
+  return { html: beside === true ? withBeside(titled, insert) : withInsert(titled, insert), sections };
+}
+
+/** Where a section begins, and the heading that follows it; the end of the page where none does. */
+function rangeOf(html: string, id: string | undefined): [start: number, end: number] {
+  const start = id === undefined ? 0 : html.indexOf(`<h2 id="${id}">`);
+  const next = html.indexOf("<h2 ", start + 1);
+  return [start, next < 0 ? html.length : next];
+}
+
+function withInsert(html: string, insert: Page["insert"]): string {
+  if (insert === undefined) return html;
+  const [, end] = rangeOf(html, insert.after);
+  return html.slice(0, end) + insert.html + html.slice(end);
+}
+
+/** The page in three parts: what is above a section, the section with what follows it, and the others. */
+function withBeside(html: string, insert: Page["insert"]): string {
+  const [start, end] = rangeOf(html, insert?.after);
+  if (start < 0) return withInsert(html, insert);
+  const part = (name: string, text: string) => `<div class="${name}">${text}</div>\n`;
+  const beside = html.slice(start, end) + (insert?.html ?? "");
+  return part("above", html.slice(0, start)) + part("beside", beside) + part("below", html.slice(end));
 }
 
 /** Colours of a figure that is seen outside of a page, on white. */
@@ -76,13 +98,6 @@ const standalone = (svg: string): string =>
   svg
     .replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ')
     .replace(/var\(--(\w+)\)/g, (_, name: string) => colours[name] ?? "currentColor");
-
-/** Before the heading that follows the section. */
-function insertAfterSection(html: string, { after, html: added }: NonNullable<Page["insert"]>): string {
-  const start = html.indexOf(`<h2 id="${after}">`);
-  const next = html.indexOf("<h2 ", start + 1);
-  return next < 0 ? html + added : html.slice(0, next) + added + html.slice(next);
-}
 
 /** A block of code under a row with its title or language, where a script adds the button that copies it. */
 function codeHtml(lines: string, language: string, title: string): string {

@@ -59,6 +59,7 @@ export function createShell({ template, policy, assets, sections }: ShellOptions
       const { path, title, description } = page;
       const body = fillArticle({
         section: escapeHtml(section.title),
+        kind: page.wide === true ? "columns wide" : "columns",
         menu: menuHtml(section, path),
         source: `${posix.basename(path)}.md`,
         content: contentsHtml(headings, "details") + html,

@@ -14,8 +14,12 @@ export interface Page {
   unindexed?: readonly string[];
   /** SVG by the address that an image of the text has. */
   figures?: Readonly<Record<string, string>>;
-  /** HTML that follows a section, given by its id. */
-  insert?: { after: string; html: string };
+  /** HTML that follows a section, given by its id; without one, what is above all sections. */
+  insert?: { after?: string; html: string };
+  /** What is inserted stands with its section beside the others, where there is room. */
+  beside?: boolean;
+  /** It has tables that are as wide as the window. */
+  wide?: boolean;
 }
 
 /** Pages of one kind, in reading order. Each page has one entry in the menu. */

@@ -43,6 +43,7 @@ export function operationPage(context: ReferenceContext, operation: Operation): 
     keywords: [operation.id, operation.path, ...operation.aliases].join(" "),
     unindexed: ["code-samples", "shared-errors"],
     insert: { after: "code-samples", html: tryItForm(context, operation) },
+    beside: true,
   };
 }
 

@@ -7,6 +7,7 @@ import { Conversation } from "./conversation/conversation.js";
 import { messagesOf } from "./conversation/messages.js";
 import { Cost } from "./cost/cost.js";
 import { Feedback } from "./feedback/feedback.js";
+import { Lineage } from "./lineage/lineage.js";
 import { chatRequestOf, replayAsCurl, replayAsTypeScript } from "./replay/replay.js";
 import type { DetailView } from "./detail-view.js";
 import { spanCommands } from "./span-commands.js";
@@ -42,6 +43,7 @@ export function SpanDetails({ projectId, id, show, onShow }: Props) {
         <>
           <Details key={call.id} projectId={projectId} call={call} show={show} onShow={onShow} />
           <Cost projectId={projectId} callId={id} />
+          <Lineage projectId={projectId} call={call} />
           <Feedback key={`feedback ${call.id}`} projectId={projectId} callId={id} />
           <Facts call={call} />
         </>

@@ -18,6 +18,7 @@ export const callsCommands = {
   dataset: { title: "Add the chosen calls to a dataset", keys: ["d"] },
   queue: { title: "Put the chosen calls into a queue", keys: ["q"] },
   feedback: { title: "Give the chosen calls feedback", keys: ["f"] },
+  train: { title: "See what training on the chosen calls would be, and start it", keys: ["t"] },
   compare: { title: "Compare the two chosen calls", keys: ["="] },
   delete: { title: "Delete the chosen calls, once confirmed", keys: ["Delete"] },
   curl: { title: "Copy the request as curl", keys: ["Y"] },

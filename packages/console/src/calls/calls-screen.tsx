@@ -131,6 +131,7 @@ export function CallsScreen() {
     dataset: canAct ? () => begin("dataset") : undefined,
     queue: canAct ? () => begin("queue") : undefined,
     feedback: canAct ? () => begin("feedback") : undefined,
+    train: canAct ? () => begin("train") : undefined,
     compare,
     delete: canAct ? () => begin("delete") : undefined,
     curl: () =>

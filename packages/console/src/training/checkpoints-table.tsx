@@ -2,16 +2,19 @@ import type { Checkpoint } from "@heddle/client/training";
 import { Link } from "@tanstack/react-router";
 import { Ago } from "../ui/ago.js";
 import { CopyButton } from "../ui/copy-button.js";
+import { callsAnswered } from "./calls-of.js";
 import { formatNumber } from "./numbers.js";
 
 interface Props {
+  projectId: string;
+  modelId: string;
   checkpoints: readonly Checkpoint[];
   /** Step that is looked at. */
   current: number | undefined;
 }
 
 /** The checkpoints of a model, newest first, and how far what is served agrees with what was trained. */
-export function CheckpointsTable({ checkpoints, current }: Props) {
+export function CheckpointsTable({ projectId, modelId, checkpoints, current }: Props) {
   return (
     <div className="training-scroll" tabIndex={0} role="group" aria-label="Table of checkpoints">
       <table className="training-table">
@@ -23,6 +26,7 @@ export function CheckpointsTable({ checkpoints, current }: Props) {
             <th className="figure">train/reward</th>
             <th className="figure">made</th>
             <th>model of chat completions</th>
+            <th>answered</th>
           </tr>
         </thead>
         <tbody>
@@ -52,6 +56,9 @@ export function CheckpointsTable({ checkpoints, current }: Props) {
               <td>
                 <span className="mono given">{checkpoint.inference_name}</span>{" "}
                 <CopyButton text={() => checkpoint.inference_name} />
+              </td>
+              <td>
+                <Link {...callsAnswered(projectId, modelId, checkpoint.step)}>its calls</Link>
               </td>
             </tr>
           ))}

@@ -1,12 +1,14 @@
 import type { TrainingJob } from "@heddle/client/training";
+import { Link } from "@tanstack/react-router";
 import { Ago } from "../ui/ago.js";
 import { counted } from "../ui/format.js";
 import { visibleText } from "../ui/visible-text.js";
+import { callsOfJob } from "./calls-of.js";
 import { kindNames } from "./job-kind.js";
 import { JobDuration, JobProgress, JobState } from "./job-state.js";
 
 /** How a job goes, or went, and why it failed. */
-export function JobFacts({ job }: { job: TrainingJob }) {
+export function JobFacts({ projectId, job }: { projectId: string; job: TrainingJob }) {
   const { completed, total } = job.progress;
   return (
     <>
@@ -23,7 +25,11 @@ export function JobFacts({ job }: { job: TrainingJob }) {
         <span className="quiet">
           created <Ago time={job.created_at} />
         </span>
-        {job.call_ids !== null && <span className="quiet">made of {counted(job.call_ids.length, "call")}</span>}
+        {job.call_ids !== null && (
+          <span className="prose">
+            made of <Link {...callsOfJob(projectId, job.id)}>{counted(job.call_ids.length, "call")}</Link>
+          </span>
+        )}
       </p>
       {job.error_message !== null && (
         <p className="prose job-said" role="alert">

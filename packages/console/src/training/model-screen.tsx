@@ -24,7 +24,7 @@ const none: readonly Checkpoint[] = [];
 /** How one model was trained: its jobs, what was measured, and its checkpoints. */
 export function ModelScreen() {
   const { entity, project, modelId } = useParams({ from });
-  const { job: jobId, x = "step", rollout } = useSearch({ from });
+  const { job: jobId, x = "step", rollout, side } = useSearch({ from });
   const navigate = useNavigate({ from });
   const model = useModel(modelId);
   const jobs = useModelJobs(`${entity}/${project}`, modelId);
@@ -99,7 +99,7 @@ export function ModelScreen() {
       )}
       {job !== undefined && (
         <section className="training-part" aria-label="Job">
-          <JobFacts job={job} />
+          <JobFacts projectId={`${entity}/${project}`} job={job} />
         </section>
       )}
       {checkpoints.error !== null && model.data !== undefined && (
@@ -127,13 +127,25 @@ export function ModelScreen() {
           projectId={`${entity}/${project}`}
           job={job}
           at={rollout}
+          isSide={side !== undefined}
+          onSide={() =>
+            void navigate({
+              search: (given) => ({ ...given, side: side === undefined ? "group" : undefined }),
+              replace: true,
+            })
+          }
           onAt={(id) => void navigate({ search: (given) => ({ ...given, rollout: id }), replace: true })}
         />
       )}
       {checkpoints.data !== undefined && (
         <section className="training-part" aria-labelledby="checkpoints">
           <h2 id="checkpoints">{counted(checkpoints.data.items.length, "checkpoint")}</h2>
-          <CheckpointsTable checkpoints={checkpoints.data.items} current={job?.step ?? undefined} />
+          <CheckpointsTable
+            projectId={`${entity}/${project}`}
+            modelId={modelId}
+            checkpoints={checkpoints.data.items}
+            current={job?.step ?? undefined}
+          />
         </section>
       )}
       {isCancelling && job !== undefined && (

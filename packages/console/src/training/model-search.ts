@@ -9,14 +9,17 @@ export interface ModelSearch {
   x?: Axis;
   /** Id of the rollout under the cursor, as `<group>.<index>`. */
   rollout?: string;
+  /** `group`: all rollouts of the group under the cursor are shown next to each other. */
+  side?: "group";
 }
 
 /** What is not said well is left out. */
-export function readModelSearch({ job, x, rollout }: Record<string, unknown>): ModelSearch {
+export function readModelSearch({ job, x, rollout, side }: Record<string, unknown>): ModelSearch {
   const axis = axes.slice(1).find((name) => name === x);
   return {
     ...(typeof job === "string" && job !== "" && { job: job.slice(0, 100) }),
     ...(axis !== undefined && { x: axis }),
     ...(typeof rollout === "string" && /^\d{1,9}\.\d{1,9}$/.test(rollout) && { rollout }),
+    ...(side === "group" && { side }),
   };
 }

@@ -20,7 +20,7 @@ export const curvesCommands = {
   next: { title: "The cursor a point on", keys: ["ArrowRight"] },
   previous: { title: "The cursor a point back", keys: ["ArrowLeft"] },
   pick: { title: "Show the job of the step under the cursor", keys: ["Enter"] },
-  axis: { title: "Next axis: checkpoint step, gradient step, time, tokens", keys: ["X"] },
+  axis: { title: "Next axis: checkpoint step, gradient step, time, tokens, logged step", keys: ["X"] },
   smooth: { title: "Smooth the curves, or not; the raw ones stay", keys: ["m"] },
   table: { title: "The curves as a table, or as curves", keys: ["T"] },
 };
@@ -30,5 +30,6 @@ export const rolloutsCommands = {
   next: { title: "Next rollout", keys: ["j", "ArrowDown"] },
   previous: { title: "Previous rollout", keys: ["k", "ArrowUp"] },
   order: { title: "Next order: by group, by reward, by advantage", keys: ["o"] },
+  side: { title: "The group side by side, or one rollout", keys: ["b"] },
   colour: { title: "Colour tokens by log-probability, advantage or mask", keys: ["v"] },
 };

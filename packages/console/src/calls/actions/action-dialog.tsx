@@ -6,6 +6,7 @@ import { DatasetAction } from "./dataset-action.js";
 import { DeleteAction } from "./delete-action.js";
 import { FeedbackAction } from "./feedback-action.js";
 import { QueueAction } from "./queue-action.js";
+import { TrainAction } from "./train-action.js";
 import "./actions.css";
 
 const dialogCommands = { close: { title: "Close", keys: ["Escape"] } };
@@ -27,6 +28,7 @@ export function ActionDialog({ action, paths, ...props }: Props) {
       {action === "dataset" && <DatasetAction {...props} paths={paths} />}
       {action === "queue" && <QueueAction {...props} paths={paths} />}
       {action === "feedback" && <FeedbackAction {...props} />}
+      {action === "train" && <TrainAction {...props} />}
       {action === "delete" && <DeleteAction {...props} />}
     </dialog>
   );

@@ -15,8 +15,12 @@ const buttons = [
   ["dataset", "Add to a dataset", "d"],
   ["queue", "Queue", "q"],
   ["feedback", "Give feedback", "f"],
+  ["train", "Train", "t"],
   ["delete", "Delete", "Delete"],
 ] as const;
+
+/** What a job would be trained on may be looked at by those who cannot start one. */
+const changes = (action: Action): boolean => action !== "train";
 
 /** How many calls are chosen, and what can be done with them. */
 export function ChosenBar({ chosen, onAct, onCompare, onAll, onClear }: Props) {
@@ -25,7 +29,12 @@ export function ChosenBar({ chosen, onAct, onCompare, onAll, onClear }: Props) {
     <div className="chosen-bar" role="group" aria-label="Chosen calls">
       <span role="status">{chosen === "all" ? "All that match" : counted(chosen.length, "call")} chosen</span>
       {buttons.map(([action, title, key]) => (
-        <button key={action} disabled={readOnly !== undefined} title={readOnly} onClick={() => onAct(action)}>
+        <button
+          key={action}
+          disabled={changes(action) && readOnly !== undefined}
+          title={readOnly}
+          onClick={() => onAct(action)}
+        >
           {title} <kbd>{key}</kbd>
         </button>
       ))}

@@ -1,7 +1,7 @@
 import { selectionOf } from "../calls-search.js";
 import type { CallSelection, CallsSearch } from "../calls-search.js";
 
-export const actions = ["dataset", "queue", "feedback", "delete"] as const;
+export const actions = ["dataset", "queue", "feedback", "train", "delete"] as const;
 export type Action = (typeof actions)[number];
 
 /** `all`: all that match, also those that are not loaded. */

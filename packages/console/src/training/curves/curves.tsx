@@ -8,9 +8,11 @@ import { counted, formatCount } from "../../ui/format.js";
 import { visibleLine } from "../../ui/visible-text.js";
 import { formatNumber } from "../numbers.js";
 import { curvesCommands } from "../training-commands.js";
+import { isActive } from "../training-search.js";
 import { Curve } from "./curve.js";
-import { axes, axisTitles, nearest, seriesOfCheckpoints, rangeOf } from "./series.js";
+import { axes, axisTitles, nearest, seriesOfCheckpoints, seriesOfHistory, rangeOf } from "./series.js";
 import type { Axis, Series } from "./series.js";
+import { useHistory } from "./use-history.js";
 import { useJobSeries } from "./use-job-series.js";
 import "./curves.css";
 
@@ -26,13 +28,19 @@ interface Props {
 /** What was measured, as curves under one cursor, or as a table. */
 export function Curves({ job, checkpoints, axis, onAxis, onStep }: Props) {
   const events = useJobSeries(job.id);
+  const history = useHistory(job.model_id, axis === "logged", isActive(job));
   const [at, setAt] = useState<{ axis: Axis; x: number }>();
   const [isSmooth, setSmooth] = useState(false);
   const [isTable, setTable] = useState(false);
   const all = useMemo(
-    () => (axis === "step" ? seriesOfCheckpoints(checkpoints) : events.series.over(axis)),
+    () =>
+      axis === "step"
+        ? seriesOfCheckpoints(checkpoints)
+        : axis === "logged"
+          ? seriesOfHistory(history.data ?? { series: [] })
+          : events.series.over(axis),
     // oxlint-disable-next-line react/exhaustive-deps -- the series grows in place
-    [axis, checkpoints, events.series, events.version],
+    [axis, checkpoints, history.data, events.series, events.version],
   );
   const xs = useMemo(() => xsOf(all), [all]);
   const cursor = at?.axis === axis ? at.x : undefined;
@@ -78,10 +86,26 @@ export function Curves({ job, checkpoints, axis, onAxis, onStep }: Props) {
           <kbd>←</kbd> <kbd>→</kbd> move the cursor
         </span>
       </div>
-      {events.error !== undefined && axis !== "step" && (
+      {axis === "logged" && history.error !== null && (
+        <Failure
+          what="What clients logged cannot be read."
+          error={history.error}
+          onRetry={() => void history.refetch()}
+        />
+      )}
+      {axis === "logged" && history.data?.series.some(({ sampled }) => sampled) === true && (
+        <p className="quiet">Of long series the least and the greatest number of each part.</p>
+      )}
+      {events.error !== undefined && axis !== "step" && axis !== "logged" && (
         <Failure what="The events of the job cannot be followed; they are asked for again." error={events.error} />
       )}
-      {!any && <p className="quiet">Nothing was measured over this axis yet.</p>}
+      {!any && (
+        <p className="quiet">
+          {axis === "logged"
+            ? "No client has logged numbers to the run of this model, which has its name."
+            : "Nothing was measured over this axis yet."}
+        </p>
+      )}
       {any && !isTable && (
         <div className="curves">
           {all.slice(0, mostCurves).map((series) => (

@@ -1,5 +1,14 @@
 import { expect, test } from "vitest";
-import { columnsOf, extentOf, JobSeries, nearest, rangeOf, seriesOfCheckpoints, smoothed } from "./series.js";
+import {
+  columnsOf,
+  extentOf,
+  JobSeries,
+  nearest,
+  rangeOf,
+  seriesOfCheckpoints,
+  seriesOfHistory,
+  smoothed,
+} from "./series.js";
 
 const created = "2026-01-01T00:00:00Z";
 
@@ -67,4 +76,24 @@ test("a single point is in the middle of its axis, and what is drawn has a least
   expect(rangeOf([])).toEqual([0, 1]);
   expect(extentOf(columnsOf({ xs: [0, 1, 2], ys: [3, -1, 2] }, [0, 2], 10))).toEqual([-1, 3]);
   expect(extentOf([undefined])).toBeUndefined();
+});
+
+test("what clients logged runs over their steps, or over rows where steps are missing or do not rise", () => {
+  const logged = (key: string, steps: (number | null)[]) => ({
+    key,
+    count: 2,
+    sampled: false,
+    rows: [3, 7],
+    steps,
+    times: [null, null],
+    values: [0.5, 1],
+  });
+  const series = seriesOfHistory({
+    series: [logged("zeta", [10, 20]), logged("loss", [10, 10]), logged("val/reward", [null, 20])],
+  });
+  expect(series.map(({ name, xs }) => [name, xs])).toEqual([
+    ["val/reward", [3, 7]],
+    ["loss", [3, 7]],
+    ["zeta", [10, 20]],
+  ]);
 });

@@ -1,4 +1,4 @@
-import type { Checkpoint, TrainingJobEvent } from "@heddle/client/training";
+import type { Checkpoint, ModelHistory, TrainingJobEvent } from "@heddle/client/training";
 
 /** Numbers of one name over an axis, by rising x; both lists have one length. */
 export interface Series {
@@ -13,6 +13,7 @@ export const axisTitles = {
   gradient: "gradient step of the job",
   time: "time since the job began, s",
   tokens: "trained tokens of the job",
+  logged: "step that clients logged",
 } as const;
 export type Axis = keyof typeof axisTitles;
 export const axes = Object.keys(axisTitles) as Axis[];
@@ -31,6 +32,16 @@ export function seriesOfCheckpoints(checkpoints: readonly Pick<Checkpoint, "step
   for (const { step, metrics } of checkpoints.toSorted((a, b) => a.step - b.step))
     for (const [name, value] of Object.entries(metrics)) add(all, name, step, value);
   return [...all.values()].toSorted(byPlace);
+}
+
+/** What clients logged to the run of a model, over its steps, or where it has none that rise, over its rows. */
+export function seriesOfHistory({ series }: Pick<ModelHistory, "series">): Series[] {
+  const named = series.map(({ key, rows, steps, values }): Series => {
+    const xs = steps.flatMap((step) => (step === null ? [] : [step]));
+    const rise = xs.length === rows.length && xs.every((x, index) => index === 0 || x > (xs[index - 1] ?? 0));
+    return { name: key, xs: rise ? xs : rows, ys: values };
+  });
+  return named.filter(({ xs }) => xs.length > 0).toSorted(byPlace);
 }
 
 /** Grows by the events of a job, in their order: the numbers of its gradient steps over each axis. */
@@ -56,7 +67,7 @@ export class JobSeries {
     }
   }
 
-  over = (axis: Exclude<Axis, "step">): Series[] => [...this.#all[axis].values()].toSorted(byPlace);
+  over = (axis: Exclude<Axis, "step" | "logged">): Series[] => [...this.#all[axis].values()].toSorted(byPlace);
 }
 
 function add(all: Map<string, Series>, name: string, x: number, value: unknown): void {

@@ -20,18 +20,24 @@ interface Props {
   rollout: Rollout;
   group: GroupSum | undefined;
   colour: TokenColour;
+  /** Whether it is the one under the cursor among several. */
+  isCurrent?: boolean;
 }
 
 /** Texts that are longer are cut; the trace has them whole. */
 const longestText = 20_000;
 
 /** One rollout: what it earned, its conversation, and the tokens that were sampled. */
-export function RolloutView({ projectId, jobId, rollout, group, colour }: Props) {
+export function RolloutView({ projectId, jobId, rollout, group, colour, isCurrent }: Props) {
   const { data, error, refetch } = useTrajectory(jobId, rollout);
   const turns = useMemo(() => turnsOf(data), [data]);
   const { reward, advantage, trained_tokens: trained, skipped, metrics, call_ids: calls } = rollout;
   return (
-    <article className="rollout" aria-label={`Rollout ${rollout.id}`}>
+    <article
+      className={isCurrent === true ? "rollout is-current" : "rollout"}
+      aria-current={isCurrent}
+      aria-label={`Rollout ${rollout.id}`}
+    >
       <h3>
         Group {rollout.group}, rollout {rollout.index}
       </h3>

@@ -11,6 +11,7 @@ import { rolloutsCommands } from "../training-commands.js";
 import { isActive } from "../training-search.js";
 import { groupsOf, ordered, rolloutOrders, skippedWords } from "./groups.js";
 import type { RolloutOrder } from "./groups.js";
+import { GroupSideBySide } from "./group-side-by-side.js";
 import { RolloutView } from "./rollout-view.js";
 import { tokenColours } from "./token-view.js";
 import { useRollouts } from "./use-rollouts.js";
@@ -28,10 +29,13 @@ interface Props {
   /** Id of the rollout under the cursor. */
   at: string | undefined;
   onAt: (id: string) => void;
+  /** Whether all of the group are shown next to each other. */
+  isSide: boolean;
+  onSide: () => void;
 }
 
 /** What a job was trained on: its rollouts in their groups, and the one under the cursor. */
-export function Rollouts({ projectId, job, at, onAt }: Props) {
+export function Rollouts({ projectId, job, at, onAt, isSide, onSide }: Props) {
   const { data, error, refetch } = useRollouts(job);
   const [order, setOrder] = useState<RolloutOrder>("group");
   const [colour, setColour] = useState<(typeof tokenColours)[number]>("log-probability");
@@ -52,6 +56,7 @@ export function Rollouts({ projectId, job, at, onAt }: Props) {
     next: any ? () => setCurrent(current + 1) : undefined,
     previous: any ? () => setCurrent(current - 1) : undefined,
     order: any ? () => setOrder(nextOf(rolloutOrders, order)) : undefined,
+    side: any ? onSide : undefined,
     colour: any ? () => setColour(nextOf(tokenColours, colour)) : undefined,
   });
   const row = useCallback((index: number) => rollouts[index], [rollouts]);
@@ -95,6 +100,9 @@ export function Rollouts({ projectId, job, at, onAt }: Props) {
                 ))}
               </select>
             </label>
+            <button className="plain" aria-pressed={isSide} onClick={onSide}>
+              Group side by side <kbd>b</kbd>
+            </button>
           </>
         )}
         {equal > 0 && <span>{counted(equal, "group")} with equal rewards: not trained</span>}
@@ -110,7 +118,7 @@ export function Rollouts({ projectId, job, at, onAt }: Props) {
         </p>
       )}
       {rollout !== undefined && (
-        <div className="rollouts">
+        <div className={isSide ? "rollouts is-side" : "rollouts"}>
           <div className="rollouts-list" style={{ height: (count + 1.5) * 28 }}>
             <VirtualGrid
               label="Rollouts of the job"
@@ -123,13 +131,24 @@ export function Rollouts({ projectId, job, at, onAt }: Props) {
               total={count}
             />
           </div>
-          <RolloutView
-            projectId={projectId}
-            jobId={job.id}
-            rollout={rollout}
-            group={groups.get(rollout.group)}
-            colour={colour}
-          />
+          {isSide ? (
+            <GroupSideBySide
+              projectId={projectId}
+              jobId={job.id}
+              rollouts={rollouts.filter(({ group }) => group === rollout.group)}
+              current={rollout.id}
+              group={groups.get(rollout.group)}
+              colour={colour}
+            />
+          ) : (
+            <RolloutView
+              projectId={projectId}
+              jobId={job.id}
+              rollout={rollout}
+              group={groups.get(rollout.group)}
+              colour={colour}
+            />
+          )}
         </div>
       )}
     </section>

@@ -23,7 +23,14 @@ export type { TrainingProgress } from "./training-jobs/events.js";
 export type { BlobFile, TrainingEventRecord, TrainingJobRecord } from "./training-jobs/records.js";
 export { rolloutId, type RolloutRecord } from "./training-jobs/rollouts.js";
 export type { TrainingJobs } from "./training-jobs/training-jobs.js";
-export type { Checkpoint, CheckpointParity, TrainingModel } from "./training-models/records.js";
+export type {
+  Checkpoint,
+  CheckpointParity,
+  ModelAdapter,
+  ModelOrigin,
+  TrainingModel,
+} from "./training-models/records.js";
+export type { NewTrainingModel } from "./training-models/models.js";
 export type { Checkpoints, TrainingModels } from "./training-models/training-models.js";
 export type { Share, ShareCheck, Shares } from "./access/shares.js";
 export type { ExportLinks, LinkedExport } from "./access/export-links.js";

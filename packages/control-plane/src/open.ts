@@ -31,6 +31,7 @@ import { leaseAddresses } from "./migrations/0019-lease-addresses.js";
 import { jobBeats } from "./migrations/0020-job-beats.js";
 import { boundedTexts } from "./migrations/0021-bounded-texts.js";
 import { preferenceJobs } from "./migrations/0022-preference-jobs.js";
+import { modelOrigins } from "./migrations/0023-model-origins.js";
 import { webhookPositions } from "./migrations/0018-webhook-positions.js";
 import { webhookThresholds } from "./migrations/0017-webhook-thresholds.js";
 import { checkPathName, isStorable } from "./database/names.js";
@@ -156,6 +157,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
         jobBeats,
         boundedTexts,
         preferenceJobs,
+        modelOrigins,
       ],
       now,
     );

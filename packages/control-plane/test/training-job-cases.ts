@@ -230,8 +230,10 @@ export function trainingJobCases(backEnd: string, make: () => Promise<string>): 
       };
       const first = await train({ files, metadata: '{"base_model":"tiny"}' });
       const second = await train({ files });
-      for (const [index, checkpoint] of [first, second].entries()) {
-        const version = await plane.artifacts.get(project, "agent", `step${index + 1}`);
+      for (const [at, checkpoint] of [first, second].entries()) {
+        const version = await plane.artifacts.get(project, "agent", `step${at + 1}`);
+        // As the version of step 0 would be v0.
+        const index = at + 1;
         expect(version).toMatchObject({ id: checkpoint?.artifact_version, digest: checkpoint?.weights_digest, index });
       }
       expect(await plane.artifacts.get(project, "agent")).toMatchObject({ aliases: ["latest", "step2"], type: "lora" });

@@ -55,7 +55,13 @@ function trainingOf(
   return {
     objectives: ["cross_entropy", "policy"],
     fullFineTuning: withAllWeights > 0,
-    lora: { default: defaultAdapter, maxRank, selectableTargets: true, maxSequenceTokens: withAdapter },
+    lora: {
+      default: defaultAdapter,
+      maxRank,
+      selectableTargets: true,
+      maxSequenceTokens: withAdapter,
+      sequenceTokens: tokens,
+    },
     gradientClipping: true,
     entropies: true,
     maxSequenceTokens: withAllWeights || withAdapter,

@@ -6,7 +6,7 @@ import { adapterIfNone, withCapabilities } from "./capabilities.js";
 import { requireTrainingMemory } from "./model/memory.js";
 import type { BaseModelProblem, BaseModelSettings } from "./weights/base-models.js";
 import { listBaseModels } from "./weights/base-models.js";
-import { describeWeights, weightsDigest } from "./weights/load-weights.js";
+import { checkedAdapter, describeWeights, weightsDigest } from "./weights/load-weights.js";
 import type { EngineProcess } from "./processes/child.js";
 import { openChild } from "./processes/open-child.js";
 import { restartingSampler } from "./processes/sampler-client.js";
@@ -148,6 +148,7 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
       return detail === undefined ? { ok: true } : { ok: false, detail };
     },
     weightsDigest: (weights) => weightsDigest(settings.models, weights),
+    adapterOf: (weights) => checkedAdapter(settings.models, weights),
     async openTrainer(spec, signal) {
       if (closing.signal.aborted) throw new HeddleError("aborted", "the engine is closed");
       const either = signal ? AbortSignal.any([signal, closing.signal]) : closing.signal;
@@ -177,6 +178,7 @@ function unavailableEngine(reason: string, settings: BaseModelSettings): Trainin
     },
     health: async () => ({ ok: false, detail: reason }),
     weightsDigest: refuse,
+    adapterOf: refuse,
     openTrainer: refuse,
     deleteWeights: async () => undefined,
     sampler: { unsupportedFields, generate: refuse, preload: refuse, unload: refuse },

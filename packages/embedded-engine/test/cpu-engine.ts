@@ -7,7 +7,7 @@ import { openTokenizer } from "@heddle/chat-format";
 import { listBaseModels } from "../src/weights/base-models.js";
 import { writeCheckpoint } from "../src/weights/checkpoint.js";
 import { initialAdapter } from "../src/weights/initial-weights.js";
-import { loadWeights, weightsDigest } from "../src/weights/load-weights.js";
+import { checkedAdapter, loadWeights, weightsDigest } from "../src/weights/load-weights.js";
 import { checkpointDigest } from "@heddle/training";
 
 /** An engine with the real trainer and sampler in this process, without child processes. `memoryBytes` of the trainer. */
@@ -24,6 +24,7 @@ export function cpuEngine({ memoryBytes = 2 ** 30 } = {}): TrainingEngine {
     },
     health: async () => ({ ok: true }),
     weightsDigest: (weights) => weightsDigest(models, weights),
+    adapterOf: (weights) => checkedAdapter(models, weights),
     openTrainer,
     deleteWeights: async () => undefined,
     sampler: {

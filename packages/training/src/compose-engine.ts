@@ -50,6 +50,9 @@ export function composeEngine({ trainers, samplers }: Providers): TrainingEngine
     async weightsDigest(weights) {
       return providerOf(trainers, weights.baseModel).weightsDigest(weights);
     },
+    async adapterOf(weights) {
+      return providerOf(trainers, weights.baseModel).adapterOf(weights);
+    },
     async openTrainer(spec, signal) {
       return providerOf(trainers, spec.weights.baseModel).openTrainer(spec, signal);
     },

@@ -64,6 +64,8 @@ export interface TrainingCapabilities {
 export interface LoraCapabilities {
   /** As `maxSequenceTokens` of the model, for an adapter. Absent: the same. */
   maxSequenceTokens?: number;
+  /** The same for an adapter of another shape; 0 where a trainer has too little memory for it. Absent: as for the default. */
+  sequenceTokens?(adapter: LoraConfig): number;
   /** The adapter that is trained if one is needed and none is configured. */
   default: LoraConfig;
   maxRank: number;
@@ -109,6 +111,12 @@ export interface EngineProvider {
 export interface TrainerProvider extends EngineProvider {
   /** Returns the identity of weights by content. Weights with the same digest compute the same numbers. */
   weightsDigest(weights: WeightsRef): Promise<string>;
+  /**
+   * Returns the shape of the adapter that a checkpoint is, after checking that it belongs to the base model and that each
+   * of its tensors has the form that the model needs, without reading numbers. Undefined for fully trained weights. Rejects with
+   * `not_found`, `invalid`, `unsupported` or `conflict`, naming the file and what is wrong in it.
+   */
+  adapterOf(weights: WeightsRef): Promise<LoraConfig | undefined>;
   openTrainer(spec: TrainerSpec, signal?: AbortSignal): Promise<Trainer>;
   /**
    * Deletes what a server keeps of saved weights. Called before the directory is removed; the directory itself belongs

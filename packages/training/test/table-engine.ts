@@ -64,6 +64,7 @@ export function tableEngine({ vocabulary = 272, contextLength = 64, directory = 
     }),
     health: async () => ({ ok: true }),
     weightsDigest: async ({ checkpoint }) => (checkpoint === undefined ? "untrained" : digestOf(checkpoint)),
+    adapterOf: async () => undefined,
     openTrainer: async (spec) => {
       if (open > 0) throw new HeddleError("busy", "Another trainer is open.");
       open++;

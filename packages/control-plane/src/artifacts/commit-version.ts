@@ -28,6 +28,8 @@ export interface NewArtifactVersion {
   /** Taken from the versions that have them. */
   aliases?: readonly string[];
   created_by: string;
+  /** The index is not below it. */
+  leastIndex?: bigint;
   /** Gives the aliases to the newest version instead when it has the same files. */
   deduplicate?: boolean;
 }
@@ -69,7 +71,7 @@ export async function insertVersion(
   const same = request.deduplicate === true ? await newestIfSame(statements, collection.id, digest) : undefined;
   const id = same ?? request.id ?? randomUUID();
   if (same === undefined) {
-    const index = await takeIndex(statements, collection.id);
+    const index = await takeIndex(statements, collection.id, request.leastIndex);
     const size = files.reduce((sum, file) => sum + file.size_bytes, 0);
     await statements.run(
       `INSERT INTO artifact_versions (id, collection_id, version_index, digest, description, metadata, size_bytes,

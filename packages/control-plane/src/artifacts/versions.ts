@@ -162,11 +162,12 @@ export async function requireVersion(
   return version;
 }
 
-/** Index that the next version of a collection gets; it is taken by this call. */
-export async function takeIndex(statements: Statements, collectionId: string): Promise<bigint> {
+/** Index that the next version of a collection gets, at least `least`; it is taken by this call. */
+export async function takeIndex(statements: Statements, collectionId: string, least = 0n): Promise<bigint> {
   const [row] = await statements.rows(
-    "UPDATE artifact_collections SET next_index = next_index + 1 WHERE id = $1 RETURNING next_index - 1 AS taken",
-    [collectionId],
+    `UPDATE artifact_collections SET next_index = CASE WHEN next_index < $2 THEN $2 ELSE next_index END + 1
+      WHERE id = $1 RETURNING next_index - 1 AS taken`,
+    [collectionId, least],
   );
   return integerOf(row ?? {}, "taken");
 }

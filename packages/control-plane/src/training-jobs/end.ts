@@ -1,9 +1,9 @@
 import { HeddleError } from "@heddle/errors";
-import { insertVersion } from "../artifacts/commit-version.js";
 import type { NewArtifactVersion } from "../artifacts/commit-version.js";
 import type { ArtifactVersion } from "../artifacts/records.js";
 import type { Database, Statements } from "../database/database.js";
 import { integerOf, textOf } from "../database/database.js";
+import { insertWeights } from "../training-models/weights.js";
 import { insertCheckpoint } from "../training-models/checkpoints.js";
 import type { NewCheckpoint } from "../training-models/checkpoints.js";
 import type { Checkpoint } from "../training-models/records.js";
@@ -49,7 +49,7 @@ export async function succeedTrainingJob(
     if (job === undefined) return undefined;
     const modelId = textOf(job, "model_id");
     const version =
-      weights && (await insertWeights(statements, { ...weights, modelId, createdBy: textOf(job, "created_by") }, now));
+      weights && (await addWeights(statements, { ...weights, modelId, createdBy: textOf(job, "created_by") }, now));
     const identity = { artifact_version: version?.id ?? null, weights_digest: version?.digest ?? null };
     const added = await insertCheckpoint(
       statements,
@@ -72,7 +72,7 @@ export async function succeedTrainingJob(
 }
 
 /** Adds the version of the model's artifact that its next checkpoint has. */
-async function insertWeights(
+async function addWeights(
   statements: Statements,
   { modelId, createdBy, ...weights }: NonNullable<TrainingResult["weights"]> & { modelId: string; createdBy: string },
   now: bigint,
@@ -82,19 +82,14 @@ async function insertWeights(
     [modelId],
   );
   if (model === undefined) throw new HeddleError("not_found", `no model ${modelId}`);
-  const { version } = await insertVersion(
-    statements,
-    {
-      ...weights,
-      project_id: textOf(model, "project_id"),
-      name: textOf(model, "name"),
-      type: "lora",
-      aliases: [`step${integerOf(model, "next_step")}`],
-      created_by: createdBy,
-    },
-    now,
-  );
-  return version;
+  const added = {
+    ...weights,
+    project_id: textOf(model, "project_id"),
+    name: textOf(model, "name"),
+    step: integerOf(model, "next_step"),
+    created_by: createdBy,
+  };
+  return (await insertWeights(statements, added, now)).version;
 }
 
 /**

@@ -5,12 +5,18 @@ import { checkName, isStorable } from "../database/names.js";
 import { readPage } from "../database/page.js";
 import type { CursorPage } from "../database/page.js";
 import { modelColumns, modelOf } from "./records.js";
-import type { TrainingModel } from "./records.js";
+import type { ModelAdapter, ModelOrigin, TrainingModel } from "./records.js";
+import type { NewArtifactVersion } from "../artifacts/commit-version.js";
+import { insertWeights } from "./weights.js";
 
 /** `id` and `checkpoint_id` are new UUIDs. */
-export interface NewTrainingModel extends Omit<TrainingModel, "created_at"> {
+export interface NewTrainingModel extends Omit<TrainingModel, "created_at" | "lora" | "origin"> {
   /** Of step 0. */
   checkpoint_id: string;
+  lora?: ModelAdapter | null;
+  origin?: ModelOrigin | null;
+  /** Contents that the project has, as the weights of step 0. Absent: those of the base model. */
+  weights?: Pick<NewArtifactVersion, "files" | "metadata">;
 }
 
 /**
@@ -25,19 +31,35 @@ export async function createModel(
   checkName(model.name, "name");
   return await database.transaction(async (statements) => {
     const [row] = await statements.rows(
-      `INSERT INTO training_models (id, sequence, project_id, name, base_model, run_id, next_step, created_at, created_by)
-        SELECT $1, COALESCE(MAX(sequence), 0) + 1, $2, $3, $4, $5, 1, $6, $7 FROM training_models WHERE TRUE
+      `INSERT INTO training_models (id, sequence, project_id, name, base_model, run_id, next_step, created_at, created_by,
+          lora, origin)
+        SELECT $1, COALESCE(MAX(sequence), 0) + 1, $2, $3, $4, $5, 1, $6, $7, $8, $9 FROM training_models WHERE TRUE
         ON CONFLICT (project_id, name) WHERE deleted_at IS NULL DO NOTHING RETURNING ${modelColumns}`,
-      [model.id, model.project_id, model.name, model.base_model, model.run_id, now, model.created_by],
+      [
+        model.id,
+        model.project_id,
+        model.name,
+        model.base_model,
+        model.run_id,
+        now,
+        model.created_by,
+        model.lora ? JSON.stringify(model.lora) : null,
+        model.origin ? JSON.stringify(model.origin) : null,
+      ],
     );
     if (row === undefined) {
       const existing = await findModel(statements, model.project_id, model.name);
       if (existing === undefined) throw new Error(`the model ${model.name} vanished while it was created`);
       return { model: existing, created: false };
     }
+    const { project_id, name, created_by } = model;
+    const version =
+      model.weights &&
+      (await insertWeights(statements, { ...model.weights, project_id, name, step: 0n, created_by }, now)).version;
     await statements.run(
-      "INSERT INTO checkpoints (id, model_id, step, metrics, created_at) VALUES ($1, $2, 0, '{}', $3)",
-      [model.checkpoint_id, model.id, now],
+      `INSERT INTO checkpoints (id, model_id, step, metrics, created_at, artifact_version, weights_digest)
+        VALUES ($1, $2, 0, '{}', $3, $4, $5)`,
+      [model.checkpoint_id, model.id, now, version?.id ?? null, version?.digest ?? null],
     );
     return { model: modelOf(row), created: true };
   });

@@ -10,6 +10,10 @@ export interface TrainingModel {
   /** Unique among the models of the project that are not deleted. */
   name: string;
   base_model: string;
+  /** The adapter that is trained; null for the default when its training begins. */
+  lora: ModelAdapter | null;
+  /** Where the weights of step 0 are from; null for those of the base model. */
+  origin: ModelOrigin | null;
   /** Id of the run that a client tracks the training in; unique in the project. */
   run_id: string;
   created_at: bigint;
@@ -17,12 +21,22 @@ export interface TrainingModel {
   created_by: string;
 }
 
+/** The shape of a low-rank adapter. */
+export interface ModelAdapter {
+  rank: number;
+  alpha: number;
+  targets: string[];
+}
+
+/** A checkpoint of another model, or the digest of the files of an artifact version. */
+export type ModelOrigin = { model_id: string; step: number } | { artifact_digest: string };
+
 /** The weights of a model after a number of training jobs. */
 export interface Checkpoint {
   /** A UUID. */
   id: string;
   model_id: string;
-  /** Number of finished jobs; 0 is the untrained model. */
+  /** Number of finished jobs; 0 is the model as it was created. */
   step: number;
   metrics: Record<string, number>;
   /** Id of the artifact version with the weights; null for the untrained weights of the base model. */
@@ -45,7 +59,7 @@ export interface CheckpointParity {
   checked_at: bigint;
 }
 
-export const modelColumns = "id, project_id, name, base_model, run_id, created_at, created_by";
+export const modelColumns = "id, project_id, name, base_model, lora, origin, run_id, created_at, created_by";
 
 export const checkpointColumns =
   "id, model_id, step, metrics, artifact_version, weights_digest, job_id, parity, created_at";
@@ -56,6 +70,8 @@ export function modelOf(row: Row): TrainingModel {
     project_id: textOf(row, "project_id"),
     name: textOf(row, "name"),
     base_model: textOf(row, "base_model"),
+    lora: row["lora"] === null ? null : (JSON.parse(textOf(row, "lora")) as ModelAdapter),
+    origin: row["origin"] === null ? null : (JSON.parse(textOf(row, "origin")) as ModelOrigin),
     run_id: textOf(row, "run_id"),
     created_at: integerOf(row, "created_at"),
     created_by: textOf(row, "created_by"),

@@ -43,16 +43,8 @@ export async function readAdapterConfig(directory: string, model: ModelConfig): 
 export async function readAdapter(directory: string, model: ModelConfig): Promise<Adapter> {
   const tensors = await openTensors(directory, "adapter_model");
   try {
-    const factors = namedFactors(tensors);
-    const stored = new Set(factors.map(({ path }) => path));
-    const { config, modules } = await readAdapterDescription(directory, model, async () => stored);
-    const known = new Set(modules.map(({ path }) => path));
-    const foreign = factors.find(({ path }) => !known.has(path));
-    if (foreign) throw tensors.error(foreign.tensor, "is not part of this adapter");
-    const names = new Map(factors.map(({ path, factor, tensor }) => [`${path}.${factor}`, tensor]));
+    const { config, located: all } = await locate(tensors, directory, model);
     const set = parameterSet(adapterParameters(model, config));
-    const all = modules.flatMap((module) => moduleFactors(model, config, module, names));
-    for (const { location } of all) tensors.require(location.tensor, location.shape);
     for (const { location, factor } of all) {
       const values = await tensors.read(location.tensor);
       if (!allFinite(values)) throw tensors.error(location.tensor, "has numbers that are not finite");
@@ -69,6 +61,34 @@ export async function readAdapter(directory: string, model: ModelConfig): Promis
   } finally {
     await tensors.close();
   }
+}
+
+/** Reads the shape of an adapter as `readAdapter` does, with the same checks but for those of the numbers. */
+export async function checkAdapter(directory: string, model: ModelConfig): Promise<LoraConfig> {
+  const tensors = await openTensors(directory, "adapter_model");
+  try {
+    return (await locate(tensors, directory, model)).config;
+  } finally {
+    await tensors.close();
+  }
+}
+
+/** Finds the factors of an adapter in its file, and checks their shapes. */
+async function locate(
+  tensors: Tensors,
+  directory: string,
+  model: ModelConfig,
+): Promise<{ config: LoraConfig; located: ReturnType<typeof moduleFactors> }> {
+  const factors = namedFactors(tensors);
+  const stored = new Set(factors.map(({ path }) => path));
+  const { config, modules } = await readAdapterDescription(directory, model, async () => stored);
+  const known = new Set(modules.map(({ path }) => path));
+  const foreign = factors.find(({ path }) => !known.has(path));
+  if (foreign) throw tensors.error(foreign.tensor, "is not part of this adapter");
+  const names = new Map(factors.map(({ path, factor, tensor }) => [`${path}.${factor}`, tensor]));
+  const located = modules.flatMap((module) => moduleFactors(model, config, module, names));
+  for (const { location } of located) tensors.require(location.tensor, location.shape);
+  return { config, located };
 }
 
 /**
@@ -109,13 +129,20 @@ function namedFactors(tensors: Tensors): NamedFactor[] {
   const seen = new Set<string>();
   return Array.from(tensors.names(), (tensor) => {
     const [, module, letter] = factorName.exec(tensor) ?? [];
-    if (module === undefined) throw tensors.error(tensor, "is not part of this adapter");
+    if (module === undefined) throw tensors.error(tensor, otherTensor(tensor));
     const path = `model.${module}`;
     const factor = letter === "A" ? "a" : "b";
     if (seen.has(path + factor)) throw tensors.error(tensor, "is in the file under two names");
     seen.add(path + factor);
     return { tensor, path, factor };
   });
+}
+
+/** PEFT writes the embeddings of an adapter whose vocabulary was changed. */
+function otherTensor(tensor: string): string {
+  return /(?:^|\.)(?:embed_tokens|lm_head)\.weight$/u.test(tensor)
+    ? "is an embedding of the whole vocabulary; an adapter for another vocabulary than the base model's cannot be used"
+    : "is not part of this adapter";
 }
 
 /**

@@ -106,7 +106,12 @@ export async function exportName(settings: BaseModelSettings, name: BaseModelNam
   const { directory, preset } = locate(settings, name);
   const repository = preset ? undefined : (await readJsonFile(directory, "config.json"))["_name_or_path"];
   // A path of the machine that wrote the file has no meaning elsewhere.
-  return typeof repository === "string" && /^[\w.-]+\/[\w.-]+$/u.test(repository) ? repository : name;
+  return isRepository(repository) ? repository : name;
+}
+
+/** Whether a name is that of a repository of models, and no path. */
+export function isRepository(name: unknown): name is string {
+  return typeof name === "string" && /^[\w.-]+\/[\w.-]+$/u.test(name);
 }
 
 interface ModelLocation {

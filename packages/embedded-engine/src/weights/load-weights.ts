@@ -1,11 +1,12 @@
 import type { LoraConfig, WeightsRef } from "@heddle/training";
+import { readJsonFile } from "@heddle/durable-files";
 import { HeddleError } from "@heddle/errors";
 import type { ModelConfig } from "../model/config.js";
 import type { ParameterSet } from "../model/parameters.js";
 import type { Adapter } from "./adapter.js";
-import { readAdapterConfig } from "./adapter.js";
+import { checkAdapter, readAdapterConfig } from "./adapter.js";
 import type { BaseModelSettings, LocalModelInfo } from "./base-models.js";
-import { baseModelDigest, describeBaseModel, loadBaseModel } from "./base-models.js";
+import { baseModelDigest, describeBaseModel, exportName, isRepository, loadBaseModel } from "./base-models.js";
 import { readCheckpoint } from "./checkpoint.js";
 import type { ModelWeights } from "./model-directory.js";
 import { readModelConfig } from "./model-directory.js";
@@ -64,6 +65,33 @@ export async function weightsDigest(settings: BaseModelSettings, ref: WeightsRef
     ref,
     checkpointDigest(await readMatchingState(ref.checkpoint, ref.baseModel, baseDigest), baseDigest),
   );
+}
+
+/**
+ * Returns the shape of the adapter of a checkpoint, after checking that it is one of the base model; undefined for full
+ * weights. Reads no numbers.
+ *
+ * @throws HeddleError as `weightsDigest`; naming the file and the field or tensor that does not fit.
+ */
+export async function checkedAdapter(settings: BaseModelSettings, ref: WeightsRef): Promise<LoraConfig | undefined> {
+  const { checkpoint, baseModel } = ref;
+  if (checkpoint === undefined) return undefined;
+  const { config } = await describeBaseModel(settings, baseModel);
+  const { base, training } = await readMatchingState(checkpoint, baseModel, await baseModelDigest(settings, baseModel));
+  if (training === "full") {
+    await readModelConfig(checkpoint);
+    return undefined;
+  }
+  if (base === undefined) await checkBaseName(checkpoint, await exportName(settings, baseModel));
+  return await checkAdapter(checkpoint, config);
+}
+
+/** Of an adapter that another program made. Other names than those of repositories say nothing, such as paths. */
+async function checkBaseName(directory: string, expectedName: string): Promise<void> {
+  const { base_model_name_or_path: named } = await readJsonFile(directory, "adapter_config.json");
+  if (!isRepository(named) || !isRepository(expectedName) || named === expectedName) return;
+  const what = `adapter_config.json: base_model_name_or_path is ${named}; the adapter is not one of ${expectedName}`;
+  throw new HeddleError("invalid", what, { details: { file: "adapter_config.json" } });
 }
 
 /**

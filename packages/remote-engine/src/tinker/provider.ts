@@ -69,6 +69,12 @@ export function openTinkerTrainers(settings: TinkerSettings): TrainerProvider {
     return digest;
   }
 
+  async function adapterOf(weights: WeightsRef): Promise<LoraConfig | undefined> {
+    const { trained } = await modelOf(weights.baseModel);
+    const from = await savedState(weights.checkpoint, weights.baseModel, server);
+    return from && { ...trained.lora, rank: from.remote.rank };
+  }
+
   /** The server trains its own model, without an error, when it is asked for another one. */
   async function requireServerModel({ model }: TrainedModel, signal?: AbortSignal): Promise<number | undefined> {
     const capabilities = await api.get("get_server_capabilities", signal);
@@ -188,6 +194,7 @@ export function openTinkerTrainers(settings: TinkerSettings): TrainerProvider {
       }
     },
     weightsDigest,
+    adapterOf,
     openTrainer,
     async deleteWeights({ checkpoint }) {
       if (checkpoint === undefined) return;

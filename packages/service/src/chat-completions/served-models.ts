@@ -99,7 +99,9 @@ export class ServedModels {
     if (selector.kind === "newest") return await checkpoints.newest(id);
     if (selector.kind === "step") return await checkpoints.atStep(id, selector.step);
     const version = await artifacts.get(project_id, name, selector.version);
-    return version && (await checkpoints.ofArtifact(id, version.id));
+    if (version !== undefined) return await checkpoints.ofArtifact(id, version.id);
+    // Step 0 is v0 also where it has no weights of its own.
+    return selector.version === "v0" ? await checkpoints.atStep(id, 0) : undefined;
   }
 
   async #served(model: TrainingModel, checkpoint: Checkpoint): Promise<ServedModel> {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { copyFile, link, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Checkpoint, ControlPlane } from "@heddle/control-plane";
+import type { ControlPlane } from "@heddle/control-plane";
 import { ifExists, pathExists, syncFile } from "@heddle/durable-files";
 import { HeddleError } from "@heddle/errors";
 import { writeDirectory } from "../artifacts/write-directory.js";
@@ -29,7 +29,10 @@ class Directories implements CheckpointDirectories {
     this.#root = join(services.config.dataDir, "training", "checkpoints");
   }
 
-  async directoryOf({ weights_digest, artifact_version }: Checkpoint): Promise<string> {
+  async directoryOf({
+    weights_digest,
+    artifact_version,
+  }: Parameters<CheckpointDirectories["directoryOf"]>[0]): Promise<string> {
     if (artifact_version === null || weights_digest === null) throw deleted();
     const directory = this.#path(weights_digest);
     if (pathExists(directory)) return directory;
@@ -58,6 +61,10 @@ class Directories implements CheckpointDirectories {
       await rm(draft, { recursive: true, force: true });
     }
     return directory;
+  }
+
+  hold(digest: string): void {
+    this.#adopted.add(digest);
   }
 
   release(digest: string): void {

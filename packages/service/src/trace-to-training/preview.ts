@@ -2,7 +2,7 @@ import type { Caller, TrainingModel } from "@heddle/control-plane";
 import type { ResponseSchemas } from "@heddle/server-stub/training";
 import type { TrainingEngine, WeightsRef } from "@heddle/training";
 import type { Config } from "../config/config.js";
-import { newAdapter } from "../training-jobs/starting-weights.js";
+import { newAdapter } from "../models/model-adapter.js";
 import type { FromCallsServices } from "./from-calls-services.js";
 
 export type TrainingPreview = ResponseSchemas["TrainingPreview"];
@@ -24,5 +24,5 @@ export async function baseModelOf(
   const from: WeightsRef = { baseModel: model.base_model };
   const sharer = { key: caller.key_id, entity: caller.entity };
   const fromStep = newest?.step ?? 0;
-  return { engine, from, fromStep, signal, sharer, ...(!isTrained && (await newAdapter(services, model.base_model))) };
+  return { engine, from, fromStep, signal, sharer, ...(!isTrained && (await newAdapter(services, model))) };
 }

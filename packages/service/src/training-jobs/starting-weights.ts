@@ -4,9 +4,9 @@ import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { Checkpoint, ControlPlane, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
-import type { LoraConfig, ReferencePolicy, TrainingEngine, WeightsRef } from "@heddle/training";
-import type { Config } from "../config/config.js";
+import type { LoraConfig, ReferencePolicy, WeightsRef } from "@heddle/training";
 import { writeDirectory } from "../artifacts/write-directory.js";
+import { newAdapter } from "../models/model-adapter.js";
 import type { JobDirectory } from "./job-directory.js";
 import type { TrainingServices } from "./training-services.js";
 
@@ -28,7 +28,7 @@ export async function startingWeights(
   const checkpoint = await checkpointAt(services, model, job.from_step);
   const weights = await weightsOf(services, checkpoint);
   if (checkpoint === undefined || weights === undefined)
-    return { from: { baseModel }, resetOptimizer: false, ...(await newAdapter(services, baseModel)) };
+    return { from: { baseModel }, resetOptimizer: false, ...(await newAdapter(services, model)) };
   const previous = checkpoint.job_id === null ? undefined : await services.control.trainingJobs.get(checkpoint.job_id);
   // The moments of one objective would mislead the other.
   if (previous === undefined || objectiveOf(previous) !== objectiveOf(job))
@@ -88,19 +88,6 @@ async function weightsOf(
 ): Promise<string | undefined> {
   if (checkpoint === undefined || checkpoint.weights_digest === null) return undefined;
   return await checkpointDirectories.directoryOf(checkpoint);
-}
-
-/** The adapter of a model that has not been trained yet; none if the engine trains all weights only. */
-export async function newAdapter(
-  { config, training }: { config: Pick<Config, "loraRank">; training: TrainingEngine },
-  baseModel: string,
-): Promise<{ adapter?: LoraConfig }> {
-  const { models } = await training.capabilities();
-  const lora = models.find(({ name }) => name === baseModel)?.training?.lora;
-  if (lora === undefined) return {};
-  if (config.loraRank === undefined) return { adapter: lora.default };
-  const rank = Math.min(config.loraRank, lora.maxRank);
-  return { adapter: { ...lora.default, rank, alpha: lora.alpha ?? 2 * rank } };
 }
 
 /** Makes a directory of the files of a checkpoint and the state of the optimizer, unless an earlier attempt has. */

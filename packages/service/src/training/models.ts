@@ -1,12 +1,40 @@
 import { randomUUID } from "node:crypto";
+import type { ModelAdapter, TrainingModel } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
-import type { TrainingHandlers } from "@heddle/server-stub/training";
+import type { Schemas, TrainingHandlers } from "@heddle/server-stub/training";
 import { newId } from "@heddle/trace-model";
 import { loadTrainingModel } from "../access/load-training-model.js";
 import type { Caller, Services } from "../services.js";
 import { readModelHistory } from "../model-history/read-model-history.js";
 import { deleteModel } from "../checkpoints/delete-model.js";
+import { describeAdapter, requestedAdapter, sameAdapter } from "../models/model-adapter.js";
+import { initialWeights } from "../models/model-origin.js";
 import { wireBaseModel, wireModel, wirePage, wireUnavailable } from "../wire/training-model.js";
+
+function exists({ project_id, name, base_model }: TrainingModel, instead = ""): HeddleError {
+  const found = `the project ${project_id} has a model ${name} with the base model ${base_model}`;
+  return new HeddleError("conflict", found + instead, { loc: ["name"] });
+}
+
+/** Throws `conflict` for a model that is not the one that the request would make. */
+function asRequested(
+  model: TrainingModel,
+  { base_model, init_from }: Pick<Schemas["CreateModelReq"], "base_model" | "init_from">,
+  adapter: ModelAdapter | undefined,
+): TrainingModel {
+  if (model.base_model !== base_model) throw exists(model, `, not ${base_model}`);
+  if (adapter !== undefined && !sameAdapter(model.lora, adapter)) {
+    const own = model.lora === null ? "the default adapter" : `an adapter of ${describeAdapter(model.lora)}`;
+    throw exists(model, ` and ${own}, not ${describeAdapter(adapter)}`);
+  }
+  const { origin } = model;
+  const source = origin !== null && "model_id" in origin ? origin : undefined;
+  const isOther =
+    init_from?.model_id !== undefined &&
+    (source?.model_id !== init_from.model_id.toLowerCase() || source.step !== (init_from.step ?? source.step));
+  if (isOther) throw exists(model, " that does not begin with that checkpoint");
+  return model;
+}
 
 export function modelHandlers(services: Services): TrainingHandlers<Caller>["models"] {
   const { control, training } = services;
@@ -14,28 +42,29 @@ export function modelHandlers(services: Services): TrainingHandlers<Caller>["mod
 
   return {
     async createModel({ body }, caller) {
-      const { entity = caller.entity, project, name, base_model, return_existing } = body;
+      const { entity = caller.entity, project, name, base_model, return_existing, lora, init_from } = body;
       const projectId = `${entity}/${project}`;
       const existing = await models.find(projectId, name);
-      if (existing === undefined) await checkBaseModel(base_model);
-      const result = existing && { model: existing, created: false };
-      const { model, created } =
-        result ??
-        (await models.create({
-          id: newId(),
-          checkpoint_id: newId(),
-          project_id: projectId,
-          name,
-          base_model,
-          run_id: randomUUID().slice(0, 8),
-          created_by: caller.user_id,
-        }));
-      if (!created && (!return_existing || model.base_model !== base_model)) {
-        const mismatch = model.base_model === base_model ? "" : `, not ${base_model}`;
-        const found = `the project ${projectId} has a model ${name} with the base model ${model.base_model}`;
-        throw new HeddleError("conflict", found + mismatch, { loc: ["name"] });
-      }
-      return wireModel(model);
+      if (existing !== undefined && !return_existing) throw exists(existing);
+      await checkBaseModel(base_model, existing);
+      const adapter = lora && (await requestedAdapter(services, base_model, lora));
+      if (existing !== undefined) return wireModel(asRequested(existing, body, adapter));
+      const wanted = { projectId, baseModel: base_model, lora: adapter };
+      const begun = init_from && (await initialWeights(services, caller, init_from, wanted));
+      const { model, created } = await models.create({
+        lora: adapter ?? null,
+        ...begun,
+        id: newId(),
+        checkpoint_id: newId(),
+        project_id: projectId,
+        name,
+        base_model,
+        run_id: randomUUID().slice(0, 8),
+        created_by: caller.user_id,
+      });
+      if (created) return wireModel(model);
+      if (!return_existing) throw exists(model);
+      return wireModel(asRequested(model, body, adapter));
     },
 
     async listModels({ query }) {
@@ -65,7 +94,9 @@ export function modelHandlers(services: Services): TrainingHandlers<Caller>["mod
     },
   };
 
-  async function checkBaseModel(name: string): Promise<void> {
+  async function checkBaseModel(name: string, existing: TrainingModel | undefined): Promise<void> {
+    // The model keeps its base model although it cannot be used now.
+    if (existing !== undefined) return;
     const { models: known, unavailableModels } = await training.capabilities();
     const trainable = known.filter((model) => model.training !== undefined).map((model) => model.name);
     if (trainable.includes(name)) return;

@@ -2,6 +2,7 @@ import type { Checkpoint, TrainingModel } from "@heddle/control-plane";
 import type { Schemas } from "@heddle/server-stub/training";
 import { formatTime } from "@heddle/trace-model";
 import type { BaseModelInfo, UnavailableModel } from "@heddle/training";
+import { wireAdapter } from "../models/model-adapter.js";
 import { splitProject } from "../access/project-id.js";
 
 /** A stored model as the API shows it. */
@@ -13,6 +14,8 @@ export function wireModel(model: TrainingModel): Schemas["Model"] {
     project,
     name: model.name,
     base_model: model.base_model,
+    lora: wireAdapter(model.lora),
+    init_from: model.origin,
     run_id: model.run_id,
     inference_name: inferenceName(model),
     created_at: formatTime(model.created_at),

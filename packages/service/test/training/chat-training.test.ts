@@ -42,8 +42,9 @@ test("choices of the OpenAI client train the model as they are, and its names th
     await client.createChatCompletion({ ...ask, model: named, stream: false, logprobs: true });
   const firstLogprob = ({ choices }: Awaited<ReturnType<typeof sampled>>) => choices[0]?.logprobs?.content[0];
   const [newest, first, untrained] = await Promise.all([name, `${name}:step1`, `${name}:step0`].map(sampled));
-  const version = await sampled(`${name}:v0`);
-  expect([newest, first, untrained, version].map((each) => each?.checkpoint_step)).toEqual([1, 1, 0, 1]);
+  const versions = await Promise.all([`${name}:v0`, `${name}:v1`].map(sampled));
+  const steps = [newest, first, untrained, ...versions].map((each) => each?.checkpoint_step);
+  expect(steps).toEqual([1, 1, 0, 0, 1]);
   expect(firstLogprob(untrained!)?.logprob).toBeCloseTo(before.choices[0]?.logprobs?.content?.[0]?.logprob ?? NaN, 4);
   const trained = await sampled(`${name}:step1`);
   const same = firstLogprob(trained)?.token === firstLogprob(untrained!)?.token;

@@ -28,6 +28,8 @@ describe("a model", () => {
       ...names,
       name: "agent",
       base_model: "heddle/starter",
+      lora: null,
+      init_from: null,
       run_id: expect.stringMatching(/^[0-9a-z]{8}$/),
       inference_name: `heddle-artifact:///${names.entity}/${names.project}/agent`,
       created_at: expect.any(String),

@@ -36,6 +36,7 @@ export async function openBaseModel({ engine, from, adapter, sharer, signal }: B
     work: { sharer, signal },
   });
   const { training } = info;
-  const maxSequenceTokens = (adapter && training.lora?.maxSequenceTokens) ?? training.maxSequenceTokens;
+  const ofAdapter = adapter && (training.lora?.sequenceTokens?.(adapter) ?? training.lora?.maxSequenceTokens);
+  const maxSequenceTokens = ofAdapter ?? training.maxSequenceTokens;
   return { info, training, maxSequenceTokens, template };
 }

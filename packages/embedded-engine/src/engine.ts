@@ -3,6 +3,7 @@ import { HeddleError, withLoc } from "@heddle/errors";
 import { structuredOutputsAvailable } from "@heddle/structured-outputs";
 import type { BaseModelInfo, GenerateRequest, TrainerSpec, TrainingEngine } from "@heddle/training";
 import { adapterIfNone, withCapabilities } from "./capabilities.js";
+import { startExport } from "./export/start-export.js";
 import { requireTrainingMemory } from "./model/memory.js";
 import type { BaseModelProblem, BaseModelSettings } from "./weights/base-models.js";
 import { listBaseModels } from "./weights/base-models.js";
@@ -154,6 +155,10 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
       const either = signal ? AbortSignal.any([signal, closing.signal]) : closing.signal;
       return await trainers.open(() => describeTrainer(spec), either);
     },
+    exportModel: (weights, { layout, format }, signal) => {
+      const wanted = { layout, format: format === "f32" ? ("F32" as const) : ("BF16" as const) };
+      return startExport({ settings: settings.models, weights, wanted }, signal);
+    },
     deleteWeights: async () => undefined,
     async close() {
       closing.abort();
@@ -180,6 +185,7 @@ function unavailableEngine(reason: string, settings: BaseModelSettings): Trainin
     weightsDigest: refuse,
     adapterOf: refuse,
     openTrainer: refuse,
+    exportModel: refuse,
     deleteWeights: async () => undefined,
     sampler: { unsupportedFields, generate: refuse, preload: refuse, unload: refuse },
     close: async () => undefined,

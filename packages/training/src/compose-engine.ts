@@ -56,6 +56,12 @@ export function composeEngine({ trainers, samplers }: Providers): TrainingEngine
     async openTrainer(spec, signal) {
       return providerOf(trainers, spec.weights.baseModel).openTrainer(spec, signal);
     },
+    async exportModel(weights, wanted, signal) {
+      const provider = providerOf(trainers, weights.baseModel);
+      if (provider.exportModel) return await provider.exportModel(weights, wanted, signal);
+      const message = `the weights of ${weights.baseModel} are on a training server, not on this machine: only its adapters can be exported`;
+      throw new HeddleError("unsupported", message, { loc: ["weights", "baseModel"] });
+    },
     async deleteWeights(weights) {
       await providerOf(trainers, weights.baseModel).deleteWeights(weights);
     },

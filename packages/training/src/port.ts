@@ -119,10 +119,28 @@ export interface TrainerProvider extends EngineProvider {
   adapterOf(weights: WeightsRef): Promise<LoraConfig | undefined>;
   openTrainer(spec: TrainerSpec, signal?: AbortSignal): Promise<Trainer>;
   /**
+   * Begins to write weights, with an adapter merged into those of its base model, in a form for other programs. Absent where
+   * the weights of the base model are not on this machine. Rejects with `unsupported` for a model that the form cannot have.
+   */
+  exportModel?(weights: WeightsRef, wanted: ModelExport, signal?: AbortSignal): Promise<ExportedModel>;
+  /**
    * Deletes what a server keeps of saved weights. Called before the directory is removed; the directory itself belongs
    * to the caller. Has no effect on weights that are unknown or only in the directory.
    */
   deleteWeights(weights: WeightsRef): Promise<void>;
+}
+
+/** A form of exported weights. */
+export interface ModelExport {
+  /** `huggingface`: a tar archive of a directory that `transformers` loads. `gguf`: a file that llama.cpp loads. */
+  layout: "huggingface" | "gguf";
+  format: "f32" | "bf16";
+}
+
+/** Parts are made as they are read. Ending the iteration ends the export. */
+export interface ExportedModel {
+  bytes: number;
+  parts: AsyncIterableIterator<Uint8Array>;
 }
 
 export interface SamplerProvider extends EngineProvider {

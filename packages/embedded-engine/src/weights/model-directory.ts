@@ -19,7 +19,7 @@ export interface ModelWeights {
 }
 
 /** Files that are copied unchanged from the base model when a model is written. */
-const auxiliaryFiles = [
+export const auxiliaryFiles = [
   "tokenizer.json",
   "tokenizer_config.json",
   "special_tokens_map.json",
@@ -75,7 +75,8 @@ export async function checkModelTensors(directory: string, config: ModelConfig):
   await tensors.close();
 }
 
-async function openModelTensors(directory: string, config: ModelConfig): Promise<Tensors> {
+/** Opens the tensors of a model, of which the names and shapes are checked. */
+export async function openModelTensors(directory: string, config: ModelConfig): Promise<Tensors> {
   const tensors = await openTensors(directory, "model");
   try {
     for (const { tensor, shape } of tensorLocations(config)) tensors.require(tensor, shape);
@@ -146,7 +147,7 @@ async function copyAuxiliaryFiles(from: string, to: string): Promise<Map<string,
   return files;
 }
 
-async function carried(base: string): Promise<JsonObject> {
+export async function carried(base: string): Promise<JsonObject> {
   const hasConfig = await ifExists(stat(join(base, "config.json")));
   if (!hasConfig) return {};
   const json = await readJsonFile(base, "config.json");

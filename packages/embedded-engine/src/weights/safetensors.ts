@@ -148,7 +148,7 @@ export async function writeSafetensors(
       for (let at = 0; at < part.length;) at += (await handle.write(part, at)).bytesWritten;
       bytes += part.length;
     };
-    await append(encodeHeader(tensors, format, metadata));
+    await append(safetensorsHeader(tensors, format, metadata));
     for (const tensor of tensors) {
       const values = tensor.values();
       for (let at = 0; at < values.length; at += chunk) await append(encode(values.subarray(at, at + chunk), format));
@@ -167,7 +167,12 @@ function encode(values: Float32Array, format: "F32" | "BF16"): Uint8Array {
   return new Uint8Array(words.buffer);
 }
 
-function encodeHeader(tensors: TensorSource[], format: "F32" | "BF16", metadata: Record<string, string>): Uint8Array {
+/** The bytes in front of the numbers of tensors, which follow in the same order. */
+export function safetensorsHeader(
+  tensors: Pick<TensorSource, "name" | "shape">[],
+  format: "F32" | "BF16",
+  metadata: Record<string, string> = {},
+): Uint8Array {
   let end = 0;
   const entries = tensors.map(({ name, shape }) => {
     const begin = end;

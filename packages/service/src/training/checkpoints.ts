@@ -1,8 +1,10 @@
 import { HeddleError } from "@heddle/errors";
+import { reply } from "@heddle/server-stub";
 import type { TrainingHandlers } from "@heddle/server-stub/training";
 import { splitMetrics } from "@heddle/training";
 import { loadTrainingModel } from "../access/load-training-model.js";
 import type { Caller, Services } from "../services.js";
+import { exportCheckpoint } from "../checkpoints/export-checkpoint.js";
 import { purgeCheckpoints } from "../checkpoints/purge-checkpoints.js";
 import { wireCheckpoint, wirePage } from "../wire/training-model.js";
 
@@ -26,6 +28,21 @@ export function checkpointHandlers(services: Services): TrainingHandlers<Caller>
       const deleted = new Set((await checkpoints.delete(model.id, steps)).map(({ step }) => step));
       await purgeCheckpoints(services, model.id);
       return { deleted_count: deleted.size, not_found_steps: steps.filter((step) => !deleted.has(step)) };
+    },
+
+    async exportModelCheckpoint({ params, query, signal }, caller) {
+      const model = await loadTrainingModel(control, caller, params.model_id);
+      const checkpoint = await checkpoints.atStep(model.id, params.step);
+      if (checkpoint === undefined)
+        throw new HeddleError("not_found", `the model has no checkpoint of step ${params.step}`, { loc: ["step"] });
+      const { format: layout, dtype } = query;
+      const format = dtype === "float32" ? ("f32" as const) : ("bf16" as const);
+      const { bytes, parts } = await exportCheckpoint(services, model, checkpoint, { layout, format, signal });
+      const ending = layout === "gguf" ? "gguf" : "tar";
+      return reply(200, parts, {
+        "content-length": String(bytes),
+        "content-disposition": `attachment; filename="${model.name}-step${checkpoint.step}.${ending}"`,
+      });
     },
 
     async logModelTrajectories({ params, body }, caller) {

@@ -220,10 +220,10 @@ describe("a model that begins with other weights", () => {
         "another vocabulary",
       ],
     ];
-    for (const [init_from, field, message, more] of cases) {
-      const refused = await refusalOf(make({ name: "new", init_from: init_from ?? {}, ...more }));
-      expect([init_from, refused]).toEqual([
-        init_from,
+    for (const [from, field, message, more] of cases) {
+      const refused = await refusalOf(make({ name: "new", init_from: from ?? {}, ...more }));
+      expect([from, refused]).toEqual([
+        from,
         { status: 422, loc: expect.arrayContaining(["body", field]), msg: expect.stringMatching(message) },
       ]);
     }
@@ -235,9 +235,9 @@ describe("a model that begins with other weights", () => {
     const alice = service.training(await service.key({ entity: "acme", role: "write" }));
     const own = { entity: "acme", project: namesOf().project };
     const artifact = `${secret.inference_name}:step1`;
-    for (const init_from of [{ model_id: secret.id }, { model_id: secret.id, step: 1 }, { artifact }]) {
-      const missing = "artifact" in init_from ? "no artifact" : "there is no model";
-      expect(await refusalOf(make({ ...own, init_from }, alice))).toMatchObject({
+    for (const from of [{ model_id: secret.id }, { model_id: secret.id, step: 1 }, { artifact }]) {
+      const missing = "artifact" in from ? "no artifact" : "there is no model";
+      expect(await refusalOf(make({ ...own, init_from: from }, alice))).toMatchObject({
         status: 422,
         msg: expect.stringContaining(missing),
       });

@@ -34,6 +34,8 @@ export interface EmbeddedEngineSettings {
   idleTrainerMs?: number;
   /** Rank of the widest adapters that will be trained, if it is above 64: their sequences are limited by memory. */
   adapterRank?: number;
+  /** Memory for prompts that are kept for later requests. Default: half of that of running requests; 0 keeps none. */
+  promptCacheBytes?: number | undefined;
   /** Threads per trainer. Default: one per core. The number affects the last bits of trained weights. */
   threads?: number;
   /** Threads for sampling from models of 50 million weights or more; smaller ones use one. Default: one per core. */
@@ -103,6 +105,7 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
         memoryBytes: resources.samplerBytes,
         memorySetting: settings.memorySetting,
         threads: samplingThreads,
+        promptCacheBytes: settings.promptCacheBytes,
       },
       signal,
     );

@@ -56,6 +56,10 @@ const benches: Bench[] = [
   { file: "embedded-engine/bench/sample.ts", subject: "sampling with 1, 8 and 64 rows" },
   { file: "service/bench/downloads.ts", subject: "exports, compressed streams and the list of projects", args: calls },
   { file: "service/bench/training-reads.ts", subject: "histories, rollouts and lists of training jobs" },
+  {
+    file: "service/bench/prompts.ts",
+    subject: "prompts that are sent again, and conversations, with and without kept prompts",
+  },
   { file: "service/bench/memory.ts", subject: "memory of service and engine host", args: calls },
 ];
 

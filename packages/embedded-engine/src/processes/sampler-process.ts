@@ -24,8 +24,9 @@ const cacheShare = 1 / 3;
 let open: { sampler: CpuSampler; weights: ServedWeights } | undefined;
 
 serve<SamplerMethods>({
-  async open({ models, memoryBytes, memorySetting, threads }) {
-    const sampler = createCpuSampler({ memoryBytes: memoryBytes * cacheShare, memorySetting, maxLogprobs, threads });
+  async open({ models, memoryBytes, promptCacheBytes, ...settings }) {
+    const requestBytes = memoryBytes * cacheShare;
+    const sampler = createCpuSampler({ ...settings, memoryBytes: requestBytes, promptCacheBytes, maxLogprobs });
     open = { sampler, weights: servedWeights(sampler, models, memoryBytes * (1 - cacheShare)) };
   },
   async generate({ request, stream }, { signal, emit }) {

@@ -10,6 +10,8 @@ export interface SamplerOpening {
   memorySetting: string | undefined;
   /** Maximum number of threads that compute one operator. */
   threads: number;
+  /** Memory for prompts that are kept. Absent: the default of the sampler. */
+  promptCacheBytes?: number | undefined;
 }
 
 /** A result whose long lists are in columns: those of the prompt as they are here, those of tokens as `restoreTokens` reads. */

@@ -20,6 +20,7 @@ export async function openTrainingEngine(config: Config, log: (line: string) => 
     memorySetting: "HEDDLE_TRAINING_MEMORY",
     trainingProcesses: trainingConcurrency,
     adapterRank: config.loraRank,
+    promptCacheBytes: config.promptCacheBytes,
     log,
   });
   const trainers =

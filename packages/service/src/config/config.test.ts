@@ -16,6 +16,7 @@ test("defaults work without any variable", () => {
     trainingStallMs: 3_600_000,
     webhooksPrivate: false,
     loraRank: undefined,
+    promptCacheBytes: undefined,
     apiKey: undefined,
     defaultEntity: "local",
     clickhouseUrl: undefined,

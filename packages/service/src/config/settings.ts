@@ -330,6 +330,13 @@ export const settings = {
     unset: "that of the engine",
     meaning: "rank of the adapters of models that begin to be trained",
   },
+  promptCacheBytes: {
+    name: "HEDDLE_PROMPT_CACHE",
+    kind: bytes(0),
+    unset: "half of what running requests may take, a fifteenth of HEDDLE_TRAINING_MEMORY",
+    meaning:
+      "bytes of prompts that the embedded engine keeps for later requests, of what running ones leave of their memory. 0MB keeps none",
+  },
   remoteEngine: {
     trainerUrl: {
       name: "HEDDLE_TRAINER_URL",

@@ -38,11 +38,7 @@ export function checkpointHandlers(services: Services): TrainingHandlers<Caller>
       const { format: layout, dtype } = query;
       const format = dtype === "float32" ? ("f32" as const) : ("bf16" as const);
       const { bytes, parts } = await exportCheckpoint(services, model, checkpoint, { layout, format, signal });
-      const ending = layout === "gguf" ? "gguf" : "tar";
-      return reply(200, parts, {
-        "content-length": String(bytes),
-        "content-disposition": `attachment; filename="${model.name}-step${checkpoint.step}.${ending}"`,
-      });
+      return reply(200, parts, { "content-length": String(bytes) });
     },
 
     async logModelTrajectories({ params, body }, caller) {

@@ -1,7 +1,7 @@
 import type { ControlPlaneMigration } from "./migrate.js";
 
 export const modelOrigins: ControlPlaneMigration = {
-  version: 22,
+  version: 23,
   name: "model-origins",
   statements: [
     // JSON of the adapter that is trained, and of where the weights of step 0 are from; NULL for the defaults.

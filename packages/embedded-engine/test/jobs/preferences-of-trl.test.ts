@@ -67,6 +67,7 @@ function adapterEngine(): TrainingEngine {
     capabilities: unused,
     health: unused,
     weightsDigest: unused,
+    adapterOf: unused,
     deleteWeights: async () => undefined,
     sampler: { unsupportedFields: () => [], generate: unused, preload: unused, unload: unused },
     close: async () => undefined,

@@ -64,9 +64,9 @@ export function mayRead(caller: Caller, projectId: string): boolean {
 }
 
 /** Makes the project if there is none; its id was checked before. */
-export function ensureProject(control: ControlPlane, projectId: string): Promise<unknown> | undefined {
+export function ensureProject(control: ControlPlane, projectId: string): Promise<void> | undefined {
   // Nearly every write is in a project that is known, and needs no promise for that.
   if (control.projects.isRemembered(projectId)) return undefined;
   const name = splitProject(projectId);
-  return name === undefined ? undefined : control.projects.ensure(name.entity, name.project);
+  return name === undefined ? undefined : control.projects.ensure(name.entity, name.project).then(() => undefined);
 }

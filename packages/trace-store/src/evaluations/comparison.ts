@@ -18,7 +18,7 @@ import type { RunColumn, ScoreColumn } from "./score-columns.js";
 export type EvaluationComparisonQuery = ApiSchemas["EvalResultsCompareBody"] & { project_id: string };
 
 /** One value of the scores in one run. */
-export interface ComparedScoreRun {
+interface ComparedScoreRun {
   value_type: "binary" | "continuous" | "mixed" | "text" | null;
   mean: number | null;
   count: number;

@@ -14,7 +14,7 @@ export interface RunColumn {
 }
 
 /** What the booleans of a row say; "none" where its trials have no booleans, or numbers besides. */
-export interface Verdict {
+interface Verdict {
   passes: boolean | undefined;
   isUnstable: boolean;
 }

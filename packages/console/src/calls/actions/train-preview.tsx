@@ -22,7 +22,7 @@ const reasonWords: Record<TrainingPreview["skipped"][number]["reason"], string> 
   no_group: "have nothing where groups are made by",
   no_reward: "have no number as reward",
   low_reward: "have a smaller reward",
-  no_pair: "have no other call to be compared with",
+  no_pair: "have no answer of their group to be compared with",
 };
 
 /** Of messages what the last one says: the others are mostly the same in all groups. */

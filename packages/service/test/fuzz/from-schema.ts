@@ -63,7 +63,7 @@ function ofType(
     case "integer":
     case "number": {
       const [min, max] = [limit(schema, "minimum") ?? -(2 ** 53), limit(schema, "maximum") ?? 2 ** 53];
-      const small = fc.integer({ min: Math.max(min, -2), max: Math.min(max, 100) });
+      const small = fc.integer({ min: Math.ceil(Math.max(min, -2)), max: Math.floor(Math.min(max, 100)) });
       if (type === "integer") return fc.oneof({ arbitrary: small, weight: 4 }, fc.constantFrom(min, max));
       return fc.oneof(small, fc.double({ min, max, noNaN: true }));
     }

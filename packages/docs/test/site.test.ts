@@ -268,7 +268,7 @@ describe("search", () => {
     ["conversation", "guides/threads.html"],
     ["parquet", "guides/exports.html"],
     ["feedback", "guides/feedback.html"],
-    ["thumbs up", "guides/feedback.html"],
+    ["thumbs up", "guides/learn-from-thumbs.html"],
     ["llm judge", "guides/scorers.html"],
     ["evals", "guides/evaluate-a-model.html"],
     ["labeling", "guides/annotation-queues.html"],

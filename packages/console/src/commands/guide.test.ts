@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { callCommands } from "../call/call-commands.js";
 import { compareWithCommands } from "../call/compare-with/compare-with-commands.js";
 import { comparisonCommands } from "../comparison/comparison-commands.js";
+import { comparedRunsCommands } from "../evaluations/comparison/comparison-commands.js";
 import { evaluationsCommands } from "../evaluations/evaluations-commands.js";
 import { feedbackCommands } from "../call/feedback/feedback-commands.js";
 import { replayCommands, spanCommands } from "../call/span-commands.js";
@@ -43,6 +44,7 @@ const scopes: Record<string, Commands> = {
   Queue: workCommands,
   Playground: playCommands,
   Evaluations: evaluationsCommands,
+  "Comparison of runs": comparedRunsCommands,
   Library: libraryCommands,
   Version: versionCommands,
   Rows: rowCommands,
@@ -65,6 +67,7 @@ const screens = [
   ["Queue"],
   ["Playground"],
   ["Evaluations"],
+  ["Comparison of runs"],
   ["Library"],
   ["Version", "Rows"],
   ["Settings", "Usage and costs"],

@@ -1,9 +1,10 @@
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { ComparisonView } from "./comparison/comparison-view.js";
 import { RunsList } from "./runs-list.js";
 import type { EvaluationsSearch } from "./evaluations-search.js";
 import "./evaluations.css";
 
-/** The evaluation runs of a project. */
+/** The evaluation runs of a project, or some of them compared. */
 export function EvaluationsScreen() {
   const from = "/$entity/$project/evaluations";
   const { entity, project } = useParams({ from });
@@ -11,5 +12,11 @@ export function EvaluationsScreen() {
   const navigate = useNavigate({ from });
   const change = (by: EvaluationsSearch, replace = false) =>
     void navigate({ search: (given) => ({ ...given, ...by }), replace });
-  return <RunsList projectId={`${entity}/${project}`} search={search} onChange={change} />;
+  const projectId = `${entity}/${project}`;
+  const { base, vs } = search;
+  return base === undefined || vs === undefined ? (
+    <RunsList projectId={projectId} search={search} onChange={change} />
+  ) : (
+    <ComparisonView key={`${base} ${vs}`} projectId={projectId} base={base} search={search} onChange={change} />
+  );
 }

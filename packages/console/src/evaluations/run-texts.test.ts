@@ -1,11 +1,14 @@
 import { expect, test } from "vitest";
-import { readEvaluationsSearch } from "./evaluations-search.js";
+import { idsIn, idsText, readEvaluationsSearch } from "./evaluations-search.js";
 import { nameInRef, shortRef } from "./run-names.js";
 import { meanOf, missingOf, scoreName, scoreText } from "./score-text.js";
 
-test("what an address says badly is left out", () => {
-  expect(readEvaluationsSearch({ at: "x", other: 1 })).toEqual({ at: "x" });
-  for (const at of [undefined, "", 3, "y".repeat(1001)]) expect(readEvaluationsSearch({ at })).toEqual({});
+test("ids of any characters are in an address, each once", () => {
+  const ids = ["a,b", "50%", "%2C", "plain"];
+  expect(idsIn(idsText(ids))).toEqual(ids);
+  expect(idsIn("a,a,b")).toEqual(["a", "b"]);
+  expect([idsIn(undefined), idsText([])]).toEqual([[], undefined]);
+  expect(readEvaluationsSearch({ base: "x", vs: 3, at: "", chosen: "y".repeat(10_001) })).toEqual({ base: "x" });
 });
 
 test("a ref is shown by its name and the beginning of its digest, other texts as they are", () => {

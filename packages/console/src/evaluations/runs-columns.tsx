@@ -7,7 +7,11 @@ import { meanOf, missingOf, scoreName, scoreText } from "./score-text.js";
 import type { Run } from "./use-runs.js";
 
 /** Columns of the list of runs. */
-export function runsColumns(isNarrow: boolean): Column<Run>[] {
+export function runsColumns(
+  chosen: readonly string[],
+  onChoose: (id: string) => void,
+  isNarrow: boolean,
+): Column<Run>[] {
   const figure = (id: string, title: string, width: number, cell: Column<Run>["cell"]): Column<Run> => ({
     id,
     title,
@@ -23,9 +27,18 @@ export function runsColumns(isNarrow: boolean): Column<Run>[] {
       cell: (run) => {
         const name = run.results?.display_name ?? shortRef(run.evaluation);
         return (
-          <span className="given" title={run.evaluation}>
-            {name === "" ? "no name" : visibleLine(name)}
-          </span>
+          <label title={run.evaluation}>
+            <input
+              type="checkbox"
+              className="run-mark"
+              tabIndex={-1}
+              aria-label={`Choose the run ${visibleLine(name)}`}
+              checked={chosen.includes(run.evaluation_run_id)}
+              onChange={() => onChoose(run.evaluation_run_id)}
+            />{" "}
+            <span className="given">{name === "" ? "no name" : visibleLine(name)}</span>
+            {chosen[0] === run.evaluation_run_id && <span className="quiet"> base</span>}
+          </label>
         );
       },
     },

@@ -1,6 +1,6 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useQueryClient } from "@tanstack/react-query";
-import { useCallback, useState } from "react";
+import { useCallback, useMemo, useState } from "react";
 import { useCommands } from "../commands/use-commands.js";
 import { asCurl } from "../data/as-curl.js";
 import { useReadOnlyReason } from "../data/use-read-only.js";
@@ -14,6 +14,7 @@ import { useMedia } from "../ui/use-media.js";
 import { Waiting } from "../ui/waiting.js";
 import { DeleteRun } from "./delete-run.js";
 import { evaluationsCommands } from "./evaluations-commands.js";
+import { idsIn, idsText, mostCompared } from "./evaluations-search.js";
 import type { EvaluationsSearch } from "./evaluations-search.js";
 import { runsColumns } from "./runs-columns.js";
 import { isRunning, runsKey, summaryRequest, useRuns } from "./use-runs.js";
@@ -45,6 +46,9 @@ export function RunsList({ projectId, search, onChange }: Props) {
     const { params } = linkToProject(projectId);
     void navigate({ to: "/$entity/$project/calls/$callId", params: { ...params, callId } });
   };
+  const chosen = useMemo(() => idsIn(search.chosen), [search.chosen]);
+  const choose = (id: string) =>
+    onChange({ chosen: idsText(chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id]) }, true);
   const any = run !== undefined;
   useCommands({ scope: "Evaluations" }, evaluationsCommands, {
     next: any ? () => setCurrent(current + 1) : undefined,
@@ -52,6 +56,12 @@ export function RunsList({ projectId, search, onChange }: Props) {
     first: any ? () => setCurrent(0) : undefined,
     last: any ? () => setCurrent(count - 1) : undefined,
     open: any ? () => open(current) : undefined,
+    choose: any ? () => choose(run.evaluation_run_id) : undefined,
+    compare:
+      chosen.length > 1 && chosen.length <= mostCompared
+        ? () => onChange({ base: chosen[0], vs: idsText(chosen.slice(1)) })
+        : undefined,
+    none: chosen.length > 0 ? () => onChange({ chosen: undefined }, true) : undefined,
     delete: any && readOnly === undefined ? () => setDeleted(run) : undefined,
     curl: any
       ? () =>
@@ -62,7 +72,7 @@ export function RunsList({ projectId, search, onChange }: Props) {
       : undefined,
   });
   const isNarrow = useMedia("(max-width: 640px)");
-  const columns = runsColumns(isNarrow);
+  const columns = runsColumns(chosen, choose, isNarrow);
   const row = useCallback((index: number) => runs?.[index], [runs]);
   const want = useCallback((first: number, end: number) => setRange({ first, end }), []);
   return (
@@ -73,6 +83,21 @@ export function RunsList({ projectId, search, onChange }: Props) {
           {runs !== undefined && counted(count, "run")}
           {runs?.some(isRunning) === true && ` · ${counted(runs.filter(isRunning).length, "running", "running")}`}
         </span>
+        {chosen.length > 0 && (
+          <span>
+            {chosen.length} chosen{" "}
+            <button
+              disabled={chosen.length < 2 || chosen.length > mostCompared}
+              onClick={() => onChange({ base: chosen[0], vs: idsText(chosen.slice(1)) })}
+            >
+              Compare <kbd>=</kbd>
+            </button>{" "}
+            <span className="quiet">
+              {chosen.length === 1 && "Choose another one to compare it with."}
+              {chosen.length > mostCompared && `At most ${mostCompared} are compared at a time.`}
+            </span>
+          </span>
+        )}
         {any && (
           <button className="plain" disabled={readOnly !== undefined} title={readOnly} onClick={() => setDeleted(run)}>
             {isRunning(run) ? "Cancel the run" : "Delete the run"} <kbd>Delete</kbd>
@@ -101,6 +126,8 @@ export function RunsList({ projectId, search, onChange }: Props) {
           current={current}
           onCurrent={setCurrent}
           onOpen={open}
+          prepended={0}
+          generation={0}
           total={count}
         />
       )}
@@ -108,7 +135,10 @@ export function RunsList({ projectId, search, onChange }: Props) {
         <DeleteRun
           projectId={projectId}
           run={deleted}
-          onDeleted={() => void client.invalidateQueries({ queryKey: runsKey(projectId) })}
+          onDeleted={() => {
+            onChange({ chosen: idsText(chosen.filter((id) => id !== deleted.evaluation_run_id)) }, true);
+            void client.invalidateQueries({ queryKey: runsKey(projectId) });
+          }}
           onClose={() => setDeleted(undefined)}
         />
       )}

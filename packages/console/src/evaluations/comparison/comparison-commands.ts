@@ -1,0 +1,20 @@
+/** On the comparison of evaluation runs. */
+export const comparedRunsCommands = {
+  next: { title: "Next row", keys: ["j", "ArrowDown"] },
+  previous: { title: "Previous row", keys: ["k", "ArrowUp"] },
+  nextRun: { title: "Next run", keys: ["l", "ArrowRight"] },
+  previousRun: { title: "Previous run", keys: ["h", "ArrowLeft"] },
+  first: { title: "First row", keys: ["g g", "Home"] },
+  last: { title: "Last row", keys: ["G", "End"] },
+  open: { title: "Show the row beside the list, or not any more", keys: ["Enter"] },
+  scorer: { title: "Open the call of the scorer, to see why it said so", keys: ["e"] },
+  prediction: { title: "Open the trace of the prediction", keys: ["t"] },
+  diff: { title: "Compare the output with what is expected, or with that of the base run", keys: ["d"] },
+  score: { title: "Next score", keys: ["m"] },
+  direction: { title: "A smaller score is better, or a larger one", keys: ["i"] },
+  sort: { title: "Next order: by regression, by improvement, by digest", keys: ["s"] },
+  worse: { title: "Only rows that got worse, or all", keys: ["w"] },
+  base: { title: "Make the run the base run", keys: ["b"] },
+  close: { title: "Close the row, then the comparison", keys: ["Escape"] },
+  curl: { title: "Copy the request for the comparison as curl", keys: ["Y"] },
+};

@@ -1,0 +1,143 @@
+import { describe, expect, test } from "vitest";
+import { runProgram } from "../../clients/run-program.js";
+import { newProject } from "../../test-service.js";
+import { chromiumPath } from "../browser.js";
+import { axeInBothSchemes, openConsole } from "../open-console.js";
+import { writeRun } from "./write-run.js";
+import type { Row } from "./write-run.js";
+
+const hostile = `<img src=x onerror="document.title='run'">\u202Etxet\u001B[31m`;
+
+describe.skipIf(chromiumPath === undefined)("a comparison of evaluation runs in the console", () => {
+  const console_ = openConsole();
+
+  test("finds the row that got worse and why the judge said so, by keys alone", { timeout: 240_000 }, async () => {
+    const projectId = newProject();
+    const row = (n: number, output: string, correct: unknown, reason = "fine"): Row => ({
+      inputs: { question: `Question ${n}: why is order ${n} late?`, expected: `After ${n} days\nit arrives.` },
+      output,
+      scores: { judge: { correct, reason }, [hostile]: n / 10 },
+    });
+    const right = Array.from({ length: 30 }, (_, n) => row(n, `After ${n} days\nit arrives.`, true));
+    await writeRun(console_.service, projectId, { model: "old", rows: right });
+    await writeRun(console_.service, projectId, {
+      model: "new",
+      rows: right.map((of, n) => {
+        if (n === 17) return row(n, "After 3 weeks\nit arrives.", false, `weeks are not days ${hostile}`);
+        // Its scorer failed.
+        return n === 20 ? { ...of, scores: {} } : of;
+      }),
+    });
+    await writeRun(console_.service, projectId, { model: "empty", rows: [] });
+    const visited = await console_.open(`${projectId}/evaluations`);
+    const { page, problems } = visited;
+    await page.getByText("3 runs").waitFor();
+    const grid = page.getByRole("grid");
+    await grid.focus();
+    // The newest run is first: from the oldest on, which becomes the base run.
+    await page.keyboard.press("G");
+    await page.keyboard.press("x");
+    await page.getByText("Choose another one to compare it with.").waitFor();
+    await page.keyboard.press("k");
+    await page.keyboard.press("x");
+    await page.getByText("2 chosen").waitFor();
+    await page.keyboard.press("=");
+    await page.getByText("30 rows", { exact: true }).waitFor();
+    const scores = page.getByRole("region", { name: "Scores" });
+    await scores.getByText("1 fail anew, 0 pass anew · 1 row without a score").waitFor();
+    const first = page.locator(".grid-body [aria-selected=true]");
+    await first.getByText("Question 17").waitFor();
+    await first.getByText("▼−1").waitFor();
+    await first.getByText("After 3 weeks").waitFor();
+    expect(await axeInBothSchemes(visited)).toEqual([]);
+    await page.keyboard.press("Enter");
+    const details = page.getByRole("region", { name: "Row", exact: true });
+    await details.getByText("row 1 of 30").waitFor();
+    await details.getByText("weeks are not days").waitFor();
+    await details.getByText("expected → output of B").waitFor();
+    await details.locator(".diff .is-removed").getByText("17 days").waitFor();
+    await details.locator(".diff .is-added").getByText("3 weeks").waitFor();
+    expect(await axeInBothSchemes(visited)).toEqual([]);
+    await page.keyboard.press("d");
+    await details.getByText("output of A → output of B").waitFor();
+    await page.keyboard.press("h");
+    await details.getByText("no change in 2 lines").waitFor();
+    await page.keyboard.press("l");
+    await page.keyboard.press("w");
+    await page.getByText("1 row", { exact: true }).waitFor();
+    await page.reload();
+    // The address says all of it.
+    await details.getByText("row 1 of 1").waitFor();
+    await details.getByText("output of A → output of B").waitFor();
+    await details.getByText("weeks are not days").waitFor();
+    await page.keyboard.press("e");
+    await page.getByRole("heading", { name: /judge/, level: 1 }).waitFor();
+    await page.goBack();
+    await details.getByText("row 1 of 1").waitFor();
+    await page.setViewportSize({ width: 390, height: 800 });
+    await details.getByText("weeks are not days").waitFor();
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
+    expect(await axeInBothSchemes(visited)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await first.getByText("Question 17").waitFor();
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
+    expect(await axeInBothSchemes(visited)).toEqual([]);
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await page.keyboard.press("i");
+    await page.getByText("No row is left by “only regressions”.").waitFor();
+    await page.keyboard.press("w");
+    await page.getByText("30 rows", { exact: true }).waitFor();
+    await page.keyboard.press("b");
+    await scores.getByText("0 fail anew, 1 pass anew").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByText("3 runs").waitFor();
+    // What was chosen stays so.
+    await page.getByText("2 chosen").waitFor();
+    await grid.focus();
+    await page.keyboard.press("g");
+    await page.keyboard.press("g");
+    await page.keyboard.press("x");
+    await page.keyboard.press("=");
+    await page.getByText("⚠ run C has no results").waitFor();
+    expect(await page.title()).not.toBe("run");
+    expect(problems).toEqual([]);
+  });
+
+  test("compares runs that the weave SDK made, trials and failed models included", { timeout: 240_000 }, async () => {
+    const projectId = newProject();
+    const program = new URL("../../clients/evaluation-program.ts", import.meta.url);
+    const { service, url } = console_;
+    await runProgram(program, { url, key: service.owner_key, args: [projectId], start: '{"summary"' });
+    const visited = await console_.open(`${projectId}/evaluations`);
+    const { page, problems } = visited;
+    await page.getByText("2 runs").waitFor();
+    await page.getByRole("grid").focus();
+    await page.keyboard.press("G");
+    await page.keyboard.press("x");
+    await page.keyboard.press("k");
+    await page.keyboard.press("x");
+    await page.keyboard.press("=");
+    await page.getByText("3 rows", { exact: true }).waitFor();
+    await page.getByText("3 rows, 6 trials").waitFor();
+    await page.getByRole("button", { name: "graded.isShort" }).click();
+    await page.getByRole("button", { name: "exact", exact: true }).click();
+    await page.locator(".grid-body .grid-row").getByText("2+2?").waitFor();
+    await page.locator(".grid-body .grid-row").getByText("no score").first().waitFor();
+    expect(await axeInBothSchemes(visited)).toEqual([]);
+    expect(problems).toEqual([]);
+  });
+
+  test("a run that is not there is named, and runs without numbers say so", { timeout: 120_000 }, async () => {
+    const projectId = newProject();
+    const texts: Row[] = [{ inputs: { n: 1 }, output: "x", scores: { tone: "kind" } }];
+    const id = await writeRun(console_.service, projectId, { rows: texts });
+    const other = await writeRun(console_.service, projectId, { rows: texts });
+    const missing = await console_.open(`${projectId}/evaluations?base=${id}&vs=gone`);
+    await missing.page.getByText("there is no evaluation run gone").waitFor();
+    expect(await axeInBothSchemes(missing)).toEqual([]);
+    const visited = await console_.open(`${projectId}/evaluations?base=${id}&vs=${other}`);
+    await visited.page.getByText("texts, no numbers").first().waitFor();
+    await visited.page.getByRole("status").getByText("1 row", { exact: true }).waitFor();
+    expect(visited.problems).toEqual([]);
+  });
+});

@@ -59,7 +59,7 @@ export default defineConfig({
     rolldownOptions: {
       output: {
         codeSplitting: {
-          // What several screens have is in one of two files: many small ones compress badly. The first page needs `base`.
+          // What several screens have is in one of three files: many small ones compress badly. The first page needs `base`.
           groups: [
             {
               name: "base",
@@ -68,6 +68,11 @@ export default defineConfig({
               priority: 1,
             },
             { name: "values", test: /console[\\/]src[\\/](?:diff|grid|json|call)[\\/](?!shown)/, minShareCount: 2 },
+            {
+              name: "screens",
+              test: /console[\\/]src[\\/](?:library|queue|settings|threads|training)[\\/]/,
+              minShareCount: 2,
+            },
           ],
         },
       },

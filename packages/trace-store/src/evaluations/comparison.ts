@@ -118,10 +118,12 @@ async function readColumns(
 
 const hasNumber = ({ hasBooleans, hasNumbers }: RunColumn) => hasBooleans || hasNumbers;
 
-/** The first that the base run and another have, else the first that any has. */
-const usualColumn = (columns: readonly ScoreColumn[]): ScoreColumn | undefined =>
-  columns.find(({ runs: [base, ...others] }) => base !== undefined && hasNumber(base) && others.some(hasNumber)) ??
-  columns[0];
+/** The first that passes or fails in the base run and another, else that has numbers there, else that has any. */
+function usualColumn(columns: readonly ScoreColumn[]): ScoreColumn | undefined {
+  const firstWith = (has: (run: RunColumn) => boolean) =>
+    columns.find(({ runs: [base, ...others] }) => base !== undefined && has(base) && others.some(has));
+  return firstWith(({ hasBooleans }) => hasBooleans) ?? firstWith(hasNumber) ?? columns[0];
+}
 
 /** The column at a path; one without values where no run has any. */
 function columnAt(columns: readonly ScoreColumn[], path: readonly string[], runs: number, rows: number): ScoreColumn {

@@ -42,7 +42,7 @@ describe.skipIf(chromiumPath === undefined)("a comparison of evaluation runs in 
     await page.keyboard.press("x");
     await page.getByText("2 chosen").waitFor();
     await page.keyboard.press("=");
-    await page.getByText("30 rows", { exact: true }).waitFor();
+    await page.getByRole("status").getByText("30 rows", { exact: true }).waitFor();
     const scores = page.getByRole("region", { name: "Scores" });
     await scores.getByText("1 fail anew, 0 pass anew · 1 row without a score").waitFor();
     const first = page.locator(".grid-body [aria-selected=true]");
@@ -86,7 +86,7 @@ describe.skipIf(chromiumPath === undefined)("a comparison of evaluation runs in 
     await page.keyboard.press("i");
     await page.getByText("No row is left by “only regressions”.").waitFor();
     await page.keyboard.press("w");
-    await page.getByText("30 rows", { exact: true }).waitFor();
+    await page.getByRole("status").getByText("30 rows", { exact: true }).waitFor();
     await page.keyboard.press("b");
     await scores.getByText("0 fail anew, 1 pass anew").waitFor();
     await page.keyboard.press("Escape");
@@ -117,7 +117,7 @@ describe.skipIf(chromiumPath === undefined)("a comparison of evaluation runs in 
     await page.keyboard.press("k");
     await page.keyboard.press("x");
     await page.keyboard.press("=");
-    await page.getByText("3 rows", { exact: true }).waitFor();
+    await page.getByRole("status").getByText("3 rows", { exact: true }).waitFor();
     await page.getByText("3 rows, 6 trials").waitFor();
     await page.getByRole("button", { name: "graded.isShort" }).click();
     await page.getByRole("button", { name: "exact", exact: true }).click();

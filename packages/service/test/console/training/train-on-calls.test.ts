@@ -60,7 +60,7 @@ describe.skipIf(chromiumPath === undefined)("training on calls in the console", 
       // As examples, only those that were rated well.
       await dialog.getByLabel("Train on").selectOption({ label: "calls as examples" });
       await preview.getByText(/^6 calls, /).waitFor();
-      await dialog.getByLabel("Reward").selectOption({ label: "quality · value" });
+      await dialog.getByLabel(/^Reward/).selectOption({ label: "quality · value" });
       await dialog.getByLabel("Least reward").fill("1");
       await preview.getByText(/^3 calls, /).waitFor();
       await preview.getByText("2 calls left out: have a smaller reward").waitFor();

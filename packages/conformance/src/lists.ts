@@ -9,7 +9,7 @@ import { checkResponse } from "./response-check.js";
 export type ListPlace = "body" | "query";
 
 interface ListResponse {
-  /** The items of the stream, or of the first array of the body. */
+  /** The items of the stream, of the `rows` of the body, or of its first array. */
   items: unknown[];
   value: unknown;
   exchange: Exchange;
@@ -38,6 +38,8 @@ export async function readList(
   const exchange = await fixture.send(operation, request);
   if (exchange.status === 404 && fixture.unserved.size > 0) throw new CheckSkipped("what it lists could not be stored");
   const value = checkResponse(operation, exchange, schemas, [success]);
-  const items = Array.isArray(value) ? value : Object.values(value as object).find((member) => Array.isArray(member));
+  const { rows } = value as { rows?: unknown };
+  const lists = Array.isArray(value) ? [value] : [rows, ...Object.values(value as object)];
+  const items = lists.find((member) => Array.isArray(member));
   return { items: (items ?? []) as unknown[], value, exchange };
 }

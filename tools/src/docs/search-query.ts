@@ -41,8 +41,12 @@ export function searchEntries(index: MiniSearch<SearchEntry>, text: string): Fou
     combineWith: "OR",
     boostDocument: (_id, _term, stored) => weights[stored?.["kind"] as EntryKind],
   }) as FoundEntry[];
+  // A page that is named exactly so is what was looked for.
+  const asked = text.trim().toLowerCase();
+  const isNamed = ({ kind, title }: FoundEntry) =>
+    (kind === "guide" || kind === "operation") && title.replace(/ \(\w+\)$/, "").toLowerCase() === asked;
   const counts = new Map<string, number>();
-  return found.filter(({ href }) => {
+  return [...found.filter(isNamed), ...found.filter((entry) => !isNamed(entry))].filter(({ href }) => {
     const page = href.split("#", 1)[0] ?? "";
     const count = (counts.get(page) ?? 0) + 1;
     counts.set(page, count);

@@ -3,7 +3,7 @@ const synonyms: readonly (readonly [typed: RegExp, ...meant: string[]])[] = [
   [/\bpaginat\w*|\bpaging\b|\bcursors?\b/, "pages"],
   [/\bweb ?hooks?\b|\bcallback urls?\b/, "webhooks", "alerts"],
   [/\brate[- ]?limit\w*|\bthrottl\w*|\btoo many requests\b/, "errors and retries", "429"],
-  [/\bback ?off\b/, "retries"],
+  [/\bback ?off\b|\bretry(?:ing)?\b/, "retries", "errors and retries"],
   [/\bfine[- ]?tun\w*/, "train with examples", "train"],
   [/\bsft\b/, "train with examples"],
   [/\bgrpo\b|\bppo\b|\brlhf\b|\breinforcement learning\b/, "train with rewards"],

@@ -304,7 +304,7 @@ describe("an output", () => {
     expect(await content({ structural_tag: JSON.stringify(tag) })).toBe("tagged");
     await expect(content({ guided_choice: ["a"], guided_regex: "a" })).rejects.toMatchObject({
       status: 400,
-      param: "guided_regex",
+      body: { error: { param: "guided_regex" } },
     });
     await expect(content({ guided_regex: "a", structured_outputs: { regex: "b" } })).rejects.toMatchObject({
       status: 400,

@@ -72,7 +72,7 @@ test("two training steps make the checkpoints 1 and 2, visible when the job has 
   expect(listed).toEqual([2, 1]);
   const { control } = service.services;
   const version = await control.artifacts.get(`${model.entity}/${model.project}`, model.name, "step2");
-  expect(version).toMatchObject({ type: "lora", index: 1, aliases: ["latest", "step2"] });
+  expect(version).toMatchObject({ type: "lora", index: 2, aliases: ["latest", "step2"] });
 });
 
 test("rewards that are all equal advance the step with unchanged weights", async () => {

@@ -20,7 +20,7 @@ function recorderOf(...outcomes: (object[] | Error)[]) {
     if (outcome instanceof Error) throw outcome;
     return outcome;
   };
-  const services = { control: { projects: { ensure: async () => {} } }, store: { ingest } };
+  const services = { control: { projects: { isRemembered: () => false, ensure: async () => {} } }, store: { ingest } };
   const options = { services, onLost: (error: unknown) => lost.push(error) } as unknown as RecorderOptions;
   return { recorder: new CompletionRecorder(options), stored, lost };
 }

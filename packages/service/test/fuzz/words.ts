@@ -73,6 +73,9 @@ const feedbackField = fc.oneof(
   fc.constantFrom("payload", "payload.a", "payload.a.0.b", "payload.a\\.b", "scorer_tags", "scorer_ratings.a"),
 );
 
+/** Whether what has them is trained. */
+const trainFlags = ["weight", "train", "trainable", "loss_mask"];
+
 /** Mostly one of these, now and then one that is refused. */
 function mostly<Value>(good: fc.Arbitrary<Value>, ...refused: Value[]): fc.Arbitrary<Value> {
   return fc.oneof({ arbitrary: good, weight: 15 }, fc.constantFrom(...refused));
@@ -137,6 +140,7 @@ export function wordsOf(
     start: fc.oneof({ arbitrary: fc.constant(range.start), weight: 6 }, time),
     end: fc.oneof({ arbitrary: fc.constant(range.end), weight: 6 }, time),
     "X-Weave-Retry-Id": fc.uuid(),
+    ...Object.fromEntries(trainFlags.map((name) => [name, mostly<unknown>(fc.constantFrom(0, 1, true, false), 0.5)])),
   };
   if (group === "costs") Object.assign(byName, costWords());
   if (group === "feedback") Object.assign(byName, feedbackWords(project_id));

@@ -80,7 +80,10 @@ describe("samples get the documented response", () => {
           else writeFileSync(file, "hello");
           const outcome = await language.run(tenants.get(language)!.rename(code));
           expect({ title, ...outcome }).toEqual({ title, statuses: [success.status], output: expect.any(String) });
-          if (isDownload) expect(readFileSync(file, "utf8")).toBe(operation.plan.response);
+          // Of files that are made anew each time the example has the beginning.
+          const isBeginning = operation.id === "exportModelCheckpoint";
+          const end = isBeginning ? String(operation.plan.response).length : undefined;
+          if (isDownload) expect(readFileSync(file, "utf8").slice(0, end)).toBe(operation.plan.response);
           else expect({ title, output: outcome.output }).not.toEqual({ title, output: "" });
         }
       }),

@@ -15,7 +15,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { installPython } from "../test/clients/python-environment.js";
 import type { PythonEnvironment } from "../test/clients/python-environment.js";
-import { freePort, openHeddle, ownerKey } from "../test/faults/heddle-process.js";
+import { freePort } from "@heddle/tools/free-port";
+import { openHeddle, ownerKey } from "../test/faults/heddle-process.js";
 
 const deploy = (name: string) => readFileSync(new URL(`../deploy/${name}`, import.meta.url), "utf8");
 const checks = fileURLToPath(new URL("proxy-checks.ts", import.meta.url));

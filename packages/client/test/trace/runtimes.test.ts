@@ -1,11 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { freePort } from "@heddle/tools/free-port";
 import { runtimes } from "@heddle/tools/runtimes";
 import type { Program, Runtime } from "@heddle/tools/runtimes";
 import { build } from "esbuild";
@@ -43,15 +42,6 @@ async function start(runtime: Runtime, program: string, options: Pick<Program, "
     rmSync(directory, { recursive: true, force: true });
   });
   return { child, output: () => output, url: `http://127.0.0.1:${port}` };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 test.each(["node", "bun", "deno"] as const)(

@@ -1,13 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { build } from "esbuild";
 import type { Plugin } from "esbuild";
+import { freePort } from "@heddle/tools/free-port";
 import { runtimes } from "@heddle/tools/runtimes";
 import type { Runtime } from "@heddle/tools/runtimes";
 
@@ -80,15 +79,6 @@ function replaceCalls(file: string): Plugin {
     name: "replace calls.ts",
     setup: (builder) => builder.onResolve({ filter: /^\.\/calls\.js$/ }, () => ({ path: join(stub, file) })),
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** Waits for a moment when it does not. */

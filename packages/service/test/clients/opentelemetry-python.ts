@@ -12,7 +12,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createTracingClient } from "@heddle/client";
-import { freePort, openHeddle, ownerKey } from "../faults/heddle-process.js";
+import { freePort } from "@heddle/tools/free-port";
+import { openHeddle, ownerKey } from "../faults/heddle-process.js";
 import { installPython } from "./python-environment.js";
 import type { PythonEnvironment } from "./python-environment.js";
 

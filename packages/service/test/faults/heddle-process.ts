@@ -2,12 +2,12 @@ import { spawn } from "node:child_process";
 import type { ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
+import { freePort } from "@heddle/tools/free-port";
 import { inject } from "vitest";
 import type { ServeOptions } from "../../src/cli/command.js";
 
@@ -92,6 +92,7 @@ export async function finished(child: Child): Promise<{ code: number | null; out
 
 export async function openHeddle({ env = {}, data, ...options }: HeddleOptions = {}): Promise<HeddleProcess> {
   const directory = data ?? mkdtempSync(join(tmpdir(), "heddle-faults-"));
+  // The same one for every life, so that clients keep their URL.
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   let child: Child | undefined;
@@ -161,14 +162,4 @@ function isAlive(pid: number | undefined): boolean {
   } catch {
     return false;
   }
-}
-
-/** The same port for every life, so that clients keep their URL. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { readConfig } from "../../src/config/config.js";
 import { startService } from "../../src/boot/start.js";
 import type { Running } from "../../src/boot/start.js";
-import { freePort } from "../faults/heddle-process.js";
+import { freePort } from "@heddle/tools/free-port";
 
 const ownerKey = "o".repeat(40);
 const directory = mkdtempSync(join(tmpdir(), "heddle-self-export-"));

@@ -1,5 +1,7 @@
 import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
 import { HeddleError } from "@heddle/errors";
+import { mergeLongWordsFast } from "./long-words.js";
+import type { WordModel } from "./long-words.js";
 import { readModelJson } from "./model-file.js";
 import { isJsonObject } from "@heddle/exact-json";
 import type { PackedVocabulary } from "./packed-vocabulary.js";
@@ -62,7 +64,15 @@ export async function openTokenizer(directory: string): Promise<Tokenizer> {
 
 /** The used part of the library. Its declarations import modules by names that this module resolution does not find. */
 interface Encoder {
+  readonly model: WordModel;
   encode(text: string, options: { add_special_tokens: boolean }): { ids: number[] };
+}
+
+function openEncoder(definition: Record<string, unknown>, config: Record<string, unknown>): Encoder {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its types do not say what kind of model it has
+  const encoder = new HuggingFaceTokenizer(definition, config) as unknown as Encoder;
+  mergeLongWordsFast(encoder.model);
+  return encoder;
 }
 
 function tokenizerOf(
@@ -76,7 +86,7 @@ function tokenizerOf(
 ): Tokenizer {
   const spelling = spellingOf(definition);
   if (!spelling) throw new HeddleError("unsupported", "only byte-level and SentencePiece decoders are supported");
-  const library: Encoder = new HuggingFaceTokenizer(definition, config);
+  const library = openEncoder(definition, config);
   // Created on first use, and only if it would differ: a large vocabulary takes time and memory.
   let continuedLibrary: Encoder | undefined;
   const packed = packVocabulary(vocabulary, { spelling, specialTokens, eosIds });
@@ -96,7 +106,7 @@ function tokenizerOf(
       if (minTokens > 2 * maxTokens) throw tooManyTokens(`more than ${minTokens}`, maxTokens);
       if (continued)
         continuedLibrary ??= addsPrefixSpace(definition)
-          ? new HuggingFaceTokenizer(withoutPrefixSpace(definition), config)
+          ? openEncoder(withoutPrefixSpace(definition), config)
           : library;
       const { ids } = (continued && continuedLibrary ? continuedLibrary : library).encode(text, {
         add_special_tokens: addSpecialTokens,

@@ -78,15 +78,15 @@ try {
   execFileSync("git", ["clone", "--quiet", "--local", resolve("."), clone]);
   step("installs what the lockfile names", () => pnpm("install", "--frozen-lockfile", "--prefer-offline"));
   step("refuses to publish without a public repository", () => {
-    const { status } = spawnSync("pnpm", ["metadata", "--publishable"], { cwd: clone, env });
+    const { status } = spawnSync("pnpm", ["run", "metadata", "--publishable"], { cwd: clone, env });
     must(status !== 0, "the reserved address of the repository was accepted");
     for (const [from, to] of [["git.example.org", "git.heddle.invalid"]] as const)
       writeFileSync(
         join(clone, "package.json"),
         readFileSync(join(clone, "package.json"), "utf8").replaceAll(from, to),
       );
-    pnpm("metadata", "--publishable");
-    pnpm("metadata");
+    pnpm("run", "metadata", "--publishable");
+    pnpm("run", "metadata");
     pnpm("format");
     commit("Name the repository");
   });

@@ -3,6 +3,8 @@ import { stringValue } from "@heddle/exact-json";
 import type { JsonText } from "@heddle/exact-json";
 import { scoredVariables } from "../scorers/scored-variables.js";
 import type { Scored } from "../scorers/scorer.js";
+import { rankingQuestion } from "../scorers/rank-group.js";
+import type { GroupMember } from "../scorers/rank-group.js";
 import { isMembers } from "../llm-models/members.js";
 import type { Members } from "../llm-models/members.js";
 import { TemplateFiller } from "../llm-models/template.js";
@@ -60,6 +62,23 @@ export function fillJudgeRequest({
   const all = [...(JSON.parse(template) as Members[]), ...messages];
   const asked = responseFormat === undefined ? {} : { response_format: JSON.parse(responseFormat) as unknown };
   return requestOf(all, { ...(JSON.parse(parameters) as Members), ...asked });
+}
+
+/** What a model is asked that ranks a group. */
+export interface RankingQuestion {
+  members: readonly GroupMember[];
+  rubric: string;
+}
+
+/** Asks for a ranking; the question follows the template, in which nothing is filled. Throws `too_large`. */
+export function fillRankingRequest({
+  template,
+  parameters,
+  ...question
+}: RequestTemplate & RankingQuestion): FilledRequest {
+  const { prompt, responseFormat } = rankingQuestion(question);
+  const messages = [...(JSON.parse(template) as Members[]), ...prompt];
+  return requestOf(messages, { ...(JSON.parse(parameters) as Members), response_format: responseFormat });
 }
 
 function filledMessages(

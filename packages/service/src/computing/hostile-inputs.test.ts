@@ -29,6 +29,11 @@ const inputs: Record<string, Hostile[]> = {
     ["braces", { scoring_prompt: `${"{a.".repeat(300_000)}{{` }, 1],
     ["a long fill", { scoring_prompt: "{output}".repeat(9) }, "x".repeat(1_000_000)],
   ],
+  GroupRankingScorer: [
+    ["a long answer", {}, "x".repeat(4_000_000)],
+    ["many messages in common", {}, Array.from({ length: 40_000 }, (_, at) => ({ role: "user", content: `${at}` }))],
+    ["a nested answer", {}, JSON.parse(deep(`"${"x".repeat(20_000)}"`))],
+  ],
   ExactMatchScorer: [
     ["nested", {}, JSON.parse(deep(`"${"x".repeat(1_000_000)}"`)), JSON.parse(deep(`"${"x".repeat(999_999)}y"`))],
     ["white space", { ignore_whitespace: true }, `a${" ".repeat(4_000_000)}b`, "a b"],
@@ -97,6 +102,11 @@ async function score(className: string, parameters: Record<string, unknown>, sco
     const prompt = JSON.stringify([{ role: "user", content: parameters["scoring_prompt"] }]);
     const question = { ...model, prompt, responseFormat: undefined, columnMap: {}, scored: judged };
     return attacker.run("fillJudgeRequest", question);
+  }
+  if (className === "GroupRankingScorer") {
+    const inputs = `{"messages":${Array.isArray(JSON.parse(judged.output)) ? judged.output : "[]"}}`;
+    const members = Array.from({ length: 32 }, (_, at) => ({ label: `${at}`, inputs, output: judged.output }));
+    return attacker.run("fillRankingRequest", { ...model, members, rubric: "Which is best?" });
   }
   const { settings } = await attacker.run("checkedScorer", { className, val: JSON.stringify(parameters) });
   return attacker.run("computeScore", { className, settings, scored: judged });

@@ -1,10 +1,11 @@
 import type { JsonText } from "@heddle/exact-json";
 import { addToSummary } from "../scorers/summarize.js";
-import { fillJudgeRequest, fillModelRequest } from "./fill-request.js";
+import { fillJudgeRequest, fillModelRequest, fillRankingRequest } from "./fill-request.js";
 import { modelSettings } from "../llm-models/model-settings.js";
 import { promptMessages } from "../llm-models/prompt-messages.js";
 import { checkBuiltInValue } from "../scorers/check-built-in-value.js";
 import { computeScore } from "../scorers/compute-score.js";
+import { readRanking } from "../scorers/rank-group.js";
 import { checkedScorer } from "../scorers/scorer-value.js";
 import { schemaFault } from "../llm-models/json-schema.js";
 
@@ -19,7 +20,9 @@ export const tasks = {
   computeScore,
   fillJudgeRequest,
   fillModelRequest,
+  fillRankingRequest,
   modelSettings,
   promptMessages,
+  readRanking,
   schemaFault: ({ schema, value }: { schema: JsonText; value: JsonText }) => schemaFault(schema, value),
 };

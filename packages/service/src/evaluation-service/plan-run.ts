@@ -9,12 +9,12 @@ import type { Config } from "../config/config.js";
 import type { LlmModel } from "../runnable-objects/llm-model.js";
 import { loadModel } from "../runnable-objects/load-model.js";
 import { referencedObject } from "../objects/referenced-object.js";
-import { loadScorer } from "../runnable-objects/load-scorer.js";
-import type { Scorer } from "../scorers/scorer.js";
+import { isRanking, loadCallScorer, loadScorer } from "../runnable-objects/load-scorer.js";
+import type { Ranking, Scorer } from "../scorers/scorer.js";
 import type { RunServices } from "./run-services.js";
 
 /** A stored object that the service runs, with the ref of its version. */
-interface Runnable {
+export interface Runnable {
   ref: string;
   /** Object id. */
   object_id: string;
@@ -26,6 +26,10 @@ interface RunnableModel extends Runnable {
 
 export interface RunnableScorer extends Runnable {
   scorer: Scorer;
+}
+
+export interface RunnableRanking extends Runnable {
+  scorer: Ranking;
 }
 
 /** Everything that a run needs, checked. */
@@ -126,12 +130,39 @@ export async function loadScorers(
   refs: readonly string[],
   computing?: Computing,
 ): Promise<RunnableScorer[]> {
+  return await loadEach(services, projectId, refs, async (version) => await loadScorer(services, version, computing));
+}
+
+/** Loads what is applied to calls. Throws as `loadScorers` does. */
+export async function loadCallScorers(
+  services: RunServices,
+  projectId: string,
+  refs: readonly string[],
+  computing?: Computing,
+): Promise<{ scorers: RunnableScorer[]; rankings: RunnableRanking[] }> {
+  const load = async (version: StoredObject) => await loadCallScorer(services, version, computing);
+  const all = await loadEach(services, projectId, refs, load);
   const scorers: RunnableScorer[] = [];
+  const rankings: RunnableRanking[] = [];
+  for (const { scorer, ...runnable } of all) {
+    if (isRanking(scorer)) rankings.push({ ...runnable, scorer });
+    else scorers.push({ ...runnable, scorer });
+  }
+  return { scorers, rankings };
+}
+
+async function loadEach<Loaded extends { name: string }>(
+  services: RunServices,
+  projectId: string,
+  refs: readonly string[],
+  load: (version: StoredObject) => Promise<Loaded>,
+): Promise<(Runnable & { scorer: Loaded })[]> {
+  const scorers: (Runnable & { scorer: Loaded })[] = [];
   const different = new Set(refs);
   if (different.size > maxScorers) throw new HeddleError("invalid", `there are more than ${maxScorers} scorers`);
   for (const ref of different) {
     const version = await referencedObject(services, projectId, ref);
-    const scorer = await loadScorer(services, version, computing);
+    const scorer = await load(version);
     if (scorers.some((other) => other.scorer.name === scorer.name)) {
       throw new HeddleError("invalid", `two scorers have the name ${scorer.name}`);
     }

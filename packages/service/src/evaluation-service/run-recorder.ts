@@ -5,7 +5,7 @@ import type { JobAttempt } from "../jobs/job-kind.js";
 import type { Prediction } from "../runnable-objects/llm-model.js";
 import type { RunServices } from "./run-services.js";
 import { jobComputing } from "./job-computing.js";
-import type { RunnableScorer } from "./plan-run.js";
+import type { RunnableRanking, RunnableScorer } from "./plan-run.js";
 import { predictAndScoreId, predictId, RunCalls } from "./run-calls.js";
 import type { Outcome, RunIdentity, RunItem, ScoreOutcome } from "./run-calls.js";
 import { finishedItems } from "./stored-run.js";
@@ -70,6 +70,17 @@ export class RunRecorder {
         return { ...outcome, scorer };
       }),
     );
+  }
+
+  /** Ranks a group. Throws only when the job was interrupted. */
+  async rank(
+    attempt: JobAttempt,
+    { scorer }: RunnableRanking,
+    group: Parameters<RunnableRanking["scorer"]["rank"]>[0],
+    seed: string,
+  ): Promise<Outcome<JsonText[]>> {
+    const deadline = { ...this.#deadline(attempt), what: "the ranking" };
+    return await measured(deadline, async (signal) => await scorer.rank(group, seed, signal));
   }
 
   /**

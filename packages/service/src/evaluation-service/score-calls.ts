@@ -1,17 +1,13 @@
 import type { ClaimedJob } from "@heddle/control-plane";
-import { HeddleError } from "@heddle/errors";
 import { writeJson } from "@heddle/server-stub";
-import { stringMember } from "@heddle/exact-json";
-import type { JsonText } from "@heddle/exact-json";
-import { checkFeedback, derivedId, formatRef } from "@heddle/trace-model";
-import type { NewFeedback, StoredCall, TraceStore } from "@heddle/trace-store";
-import { splitProject } from "../access/project-id.js";
+import { derivedId } from "@heddle/trace-model";
+import type { StoredCall, TraceStore } from "@heddle/trace-store";
 import { forEachConcurrently } from "@heddle/concurrency";
 import { jobComputing } from "./job-computing.js";
 import { loadScorers } from "./plan-run.js";
-import type { ScoreOutcome } from "./run-calls.js";
 import type { RunRecorder } from "./run-recorder.js";
 import type { RunServices } from "./run-services.js";
+import { feedbackOf, storedFeedback } from "./score-feedback.js";
 import { wireCall } from "../wire/call.js";
 import type { JobAttempt, JobKind } from "../jobs/job-kind.js";
 
@@ -24,7 +20,7 @@ export interface ScoreCallsPayload {
 }
 
 /** Calls that are read at a time. */
-const pageSize = 20;
+export const pageSize = 20;
 
 /** Applies scorers to calls; the results are feedback on the calls. */
 export function scoreCallsJobs(services: RunServices, recorder: RunRecorder): JobKind {
@@ -86,10 +82,8 @@ async function* callsOf(
 ): AsyncGenerator<{ call: StoredCall; index: number }> {
   for (let start = from; start < ids.length; start += pageSize) {
     const page = ids.slice(start, start + pageSize);
-    const calls = new Map<string, StoredCall>();
-    const request = { project_id: projectId, filter: { call_ids: page } };
     // All of a page are read before the first is scored, so that no statement stays open meanwhile.
-    for await (const call of store.calls.query(request, { signal: attempt.signal })) calls.set(call.id, call);
+    const calls = await callsById({ store }, projectId, page, attempt.signal);
     for (const [at, id] of page.entries()) {
       const call = calls.get(id);
       if (call === undefined || call.ended_at === null) onMissing(start + at);
@@ -99,45 +93,15 @@ async function* callsOf(
   }
 }
 
-async function storedFeedback(
+/** Those of the calls that exist. */
+export async function callsById(
   { store }: { store: TraceStore },
   projectId: string,
   ids: readonly string[],
-): Promise<Set<string>> {
-  const literals = ids.map((id) => ({ $literal: id }));
-  const { result } = await store.feedback.query({
-    project_id: projectId,
-    fields: ["id"],
-    query: { $expr: { $in: [{ $getField: "id" }, literals] } },
-  });
-  return new Set(result.map((row) => stringMember(row, "id") ?? ""));
-}
-
-function feedbackOf(
-  projectId: string,
-  call: StoredCall,
-  { scorer, value, error }: ScoreOutcome,
-  { id, user_id }: { id: string; user_id: string },
-): NewFeedback {
-  const { entity = "", project = "" } = splitProject(projectId) ?? {};
-  const output: JsonText = value ?? "null";
-  const feedback = {
-    project_id: projectId,
-    id,
-    weave_ref: formatRef({ kind: "call", entity, project, id: call.id, edges: [] }),
-    feedback_type: `wandb.runnable.${scorer.object_id}`,
-    runnable_ref: scorer.ref,
-    payload: error === undefined ? `{"output":${output}}` : `{"output":null,"error":${JSON.stringify(error)}}`,
-  };
-  return { ...feedback, payload: payloadOf(feedback), wb_user_id: user_id };
-}
-
-/** A score that is too large for feedback is replaced by the reason. */
-function payloadOf(feedback: Parameters<typeof checkFeedback>[0]): JsonText {
-  try {
-    return checkFeedback(feedback).payload;
-  } catch (error) {
-    if (!(error instanceof HeddleError) || error.code !== "too_large") throw error;
-    return JSON.stringify({ output: null, error: `the score is too large: ${error.message}` });
-  }
+  signal: AbortSignal,
+): Promise<Map<string, StoredCall>> {
+  const calls = new Map<string, StoredCall>();
+  const request = { project_id: projectId, filter: { call_ids: [...ids] } };
+  for await (const call of store.calls.query(request, { signal })) calls.set(call.id, call);
+  return calls;
 }

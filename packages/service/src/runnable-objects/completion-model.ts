@@ -3,7 +3,7 @@ import { rawJson } from "@heddle/server-stub";
 import type { JsonText } from "@heddle/exact-json";
 import type { Computing } from "../computing/computing.js";
 import type { ChatCompletion, ChatModel, ChatRequest } from "../providers/chat-completions.js";
-import type { FilledRequest, JudgeQuestion, RequestTemplate } from "../computing/fill-request.js";
+import type { FilledRequest, JudgeQuestion, RankingQuestion, RequestTemplate } from "../computing/fill-request.js";
 import type { LlmModel, Prediction } from "./llm-model.js";
 import { isMembers } from "../llm-models/members.js";
 import { jsonIn } from "../llm-models/variables.js";
@@ -38,6 +38,12 @@ export class CompletionModel implements LlmModel {
   /** Asks the model to judge. Throws as `predict` does. */
   async judge(question: JudgeQuestion, signal: AbortSignal): Promise<Prediction> {
     const request = await this.#computing.run("fillJudgeRequest", { ...this.#template, ...question }, { signal });
+    return this.#send(request, signal);
+  }
+
+  /** Asks the model to rank a group. Throws as `predict` does. */
+  async rank(question: RankingQuestion, signal: AbortSignal): Promise<Prediction> {
+    const request = await this.#computing.run("fillRankingRequest", { ...this.#template, ...question }, { signal });
     return this.#send(request, signal);
   }
 

@@ -34,7 +34,8 @@ export async function openJudge(settings: JsonText, context: JudgeContext): Prom
   };
 }
 
-async function modelFor(
+/** The model that a scorer names by its parameter `model`. */
+export async function modelFor(
   parameters: JsonText,
   { services, projectId, computing }: JudgeContext,
 ): Promise<CompletionModel> {

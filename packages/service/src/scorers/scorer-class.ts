@@ -39,6 +39,8 @@ export interface ScorerClass {
    * service does not know.
    */
   isSdkClass?: true;
+  /** Whether it scores the calls of a group at once, not single outputs. */
+  ranksGroups?: true;
   /** Throws `invalid` for parameters that fit the schema and cannot be used. */
   check?: (parameters: Parameters) => void;
   /** Makes a scorer of parameters that were checked and have their defaults. Absent for a class that asks a model. */

@@ -1,5 +1,6 @@
 import { contains } from "./contains.js";
 import { exactMatch } from "./exact-match.js";
+import { groupRanking } from "./group-ranking.js";
 import { jsonSchemaMatch } from "./json-schema-match.js";
 import { jsonValidity } from "./json-validity.js";
 import { llmJudge } from "./llm-judge.js";
@@ -14,6 +15,7 @@ import { toolCallMatch } from "./tool-call-match.js";
 /** Every class of scorers that the service runs by itself, in the order of the documentation, within the time limit. */
 export const scorerClasses: readonly ScorerClass[] = [
   llmJudge,
+  groupRanking,
   exactMatch,
   contains,
   regularExpression,

@@ -11,6 +11,19 @@ export interface Scored {
   call?: JsonText | undefined;
 }
 
+/** A stored scorer that compares the calls of a group. */
+export interface Ranking {
+  /** As of a scorer. */
+  name: string;
+  /** Dotted path in calls: equal values make a group. */
+  groupBy: string;
+  /**
+   * Returns the score of each call as JSON text, in their order. `seed` is nothing that the calls could know. Throws as
+   * `Scorer.score` does.
+   */
+  rank(group: readonly Pick<Scored, "inputs" | "output">[], seed: string, signal: AbortSignal): Promise<JsonText[]>;
+}
+
 /** A stored scorer that this service can run by itself. */
 export interface Scorer {
   /** `name` of the scorer object, otherwise its object id: the key of its scores. */

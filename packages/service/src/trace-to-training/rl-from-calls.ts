@@ -13,7 +13,7 @@ import { trainingDataBytes } from "../limits/training-data-limit.js";
 import { baseModelOf } from "./preview.js";
 import type { PreviewServices, TrainingPreview } from "./preview.js";
 import { hasLogprobs } from "./recorded-completion.js";
-import { groupReader } from "./group-path.js";
+import { groupReader } from "../scorers/group-path.js";
 import { linkCalls } from "./link-calls.js";
 import { selectCalls } from "./select-calls.js";
 import type { SelectedCall, Selection } from "./select-calls.js";

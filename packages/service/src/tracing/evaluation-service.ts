@@ -3,7 +3,7 @@ import type { NewJob } from "@heddle/control-plane";
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
 import { stringMember } from "@heddle/exact-json";
 import { derivedId, newId } from "@heddle/trace-model";
-import { checkPredictions, loadScorers, located, planRun } from "../evaluation-service/plan-run.js";
+import { checkPredictions, loadCallScorers, loadScorers, located, planRun } from "../evaluation-service/plan-run.js";
 import type { RunIdentity } from "../evaluation-service/run-calls.js";
 import { newRunJob } from "../evaluation-service/run-job.js";
 import { RunRecorder } from "../evaluation-service/run-recorder.js";
@@ -12,6 +12,7 @@ import { countFinishedItems, readRun } from "../evaluation-service/stored-run.js
 import { nowUs } from "../evaluation-service/with-deadline.js";
 import { evaluateKind } from "../evaluation-service/evaluate.js";
 import { rescoreKind } from "../evaluation-service/rescore.js";
+import { rankCallsKind } from "../evaluation-service/rank-calls.js";
 import { scoreCallsKind } from "../evaluation-service/score-calls.js";
 import type { ScoreCallsPayload } from "../evaluation-service/score-calls.js";
 import type { Caller, Services } from "../services.js";
@@ -90,19 +91,24 @@ export function evaluationServiceHandlers(services: Services): TracingHandlers<C
       const { project_id, call_ids, scorer_refs } = body;
       const loc = ["call_ids"];
       await located(loc, async () => checkPredictions(services.config, new Set(call_ids).size, "different calls"));
-      const scorers = await located(["scorer_refs"], () => loadScorers(services, project_id, scorer_refs));
-      const payload: ScoreCallsPayload = {
-        call_ids,
-        scorer_refs: scorers.map(({ ref }) => ref),
-        user_id: caller.user_id,
-      };
-      await addOnce({
-        id: idOf(project_id, headers["X-Weave-Retry-Id"], scoreCallsKind),
-        project_id,
-        kind: scoreCallsKind,
-        payload: JSON.stringify(payload),
-        added_by: caller,
-      });
+      const { scorers, rankings } = await located(["scorer_refs"], () =>
+        loadCallScorers(services, project_id, scorer_refs),
+      );
+      for (const [kind, runnables] of [[scoreCallsKind, scorers] as const, [rankCallsKind, rankings] as const]) {
+        if (runnables.length === 0) continue;
+        const payload: ScoreCallsPayload = {
+          call_ids,
+          scorer_refs: runnables.map(({ ref }) => ref),
+          user_id: caller.user_id,
+        };
+        await addOnce({
+          id: idOf(project_id, headers["X-Weave-Retry-Id"], kind),
+          project_id,
+          kind,
+          payload: JSON.stringify(payload),
+          added_by: caller,
+        });
+      }
       return {};
     },
   };

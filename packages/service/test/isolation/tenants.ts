@@ -98,7 +98,7 @@ export async function seededTenant(
   // What runs in the background must not change the project while it is compared.
   await vi.waitFor(
     async () => {
-      const kinds = ["evaluate", "rescore", "score-calls", "train-rl", "train-sft", "train-preference"];
+      const kinds = ["evaluate", "rescore", "score-calls", "rank-calls", "train-rl", "train-sft", "train-preference"];
       const due = await service.services.control.jobs.msToNextDue({ kinds, lease_us: 0n });
       expect(due).toBeUndefined();
     },

@@ -42,6 +42,7 @@ const builtinClasses: ReadonlyMap<string, readonly string[]> = new Map([
   ["ChartConfig", plainBases],
   ["ActionSpec", plainBases],
   ["LLMAsAJudgeScorer", scorerBases],
+  ["GroupRankingScorer", scorerBases],
   ["ExactMatchScorer", scorerBases],
   ["ContainsScorer", scorerBases],
   ["RegexScorer", scorerBases],

@@ -205,7 +205,7 @@ describe("a judge", () => {
 
 describe("a scorer that only an SDK can run says what works", () => {
   test.each([
-    [asClass("MyScorer"), /is an object of class MyScorer, which only an SDK can run. .*: LLMAsAJudgeScorer, Exact/],
+    [asClass("MyScorer"), /is an object of class MyScorer, which only an SDK can run. .*: LLMAsAJudgeScorer, GroupR/],
     [{ ...asClass("ExactMatchScorer"), score: "weave:///a/b/op/x:y" }, /is a scorer with code of its own/],
     [{ plain: 1 }, /is an object without a class/],
   ])("%j", async (val, message) => {

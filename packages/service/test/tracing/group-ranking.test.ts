@@ -111,9 +111,9 @@ test("each group is one request, and its scores are rewards of training jobs", a
   expect(upstream.received).toHaveLength(2);
   expect(questionOf(upstream.received[0]?.body ?? "").context).toHaveLength(1);
   const training = service.training();
-  const { id: model_id } = await newModel(training, project);
+  const model = await newModel(training, project);
   const preview = await training.previewRlTrainingJobFromCalls({
-    model_id,
+    model_id: model.id,
     calls: { filter: { op_names: ["chat"] }, sort_by: [{ field: "started_at", direction: "asc" }] },
     reward: { feedback_type: "wandb.runnable.best", path: "output.score" },
   });
@@ -184,9 +184,11 @@ test("parameters that cannot be used are refused by name, and evaluations refuse
   });
   const ref = await ranking();
   const rows = (await service.tracing().tableCreate({ table: { project_id: project, rows: [{ a: 1 }] } })).digest;
-  const stored = async (object_id: string, value: object) => {
-    const { digest } = await service.tracing().objCreate({ obj: { project_id: project, object_id, val: value } });
-    return `weave:///${project}/object/${object_id}:${digest}`;
+  const stored = async (objectId: string, value: object) => {
+    const { digest } = await service
+      .tracing()
+      .objCreate({ obj: { project_id: project, object_id: objectId, val: value } });
+    return `weave:///${project}/object/${objectId}:${digest}`;
   };
   const dataset = await stored("rows", { _class_name: "Dataset", rows: `weave:///${project}/table/${rows}` });
   const evaluation = await stored("eval", { _class_name: "Evaluation", dataset, scorers: [ref] });

@@ -108,4 +108,4 @@ function reportCorrupt({ losses }: Services, { message, cause }: HeddleError, op
  * Every path of the training interface begins with /v1, however many slashes a client put in front. Exporters of
  * OpenTelemetry that are given the URL of the service post to /v1/traces, too.
  */
-const isTraining = (target: string): boolean => /^\/+v1(?!\/+traces(?:[?]|$))(?:[/?]|$)/.test(target);
+const isTraining = (target: string): boolean => /^\/+v1(?!\/+traces\/*(?:[?]|$))(?:[/?]|$)/.test(target);

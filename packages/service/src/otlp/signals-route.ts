@@ -14,9 +14,11 @@ const unstoredSignal = (signal: Signal): string =>
  * not look as if it were.
  */
 function signalRoute(id: string, signal: Signal): KeyedRoute {
+  const path = `/v1/${signal}`;
   return {
     id,
-    paths: [`/v1/${signal}`, ...bases.map((base) => `${base}/v1/${signal}`)],
+    // Some endpoints are set with a slash at their end.
+    paths: [path, `${path}/`, ...bases.flatMap((base) => [base + path, `${base}${path}/`])],
     methods: ["POST"],
     access: { right: "write", project: "fields" },
     errors: "object",

@@ -109,23 +109,27 @@ test("resource attributes name the project and win over the header", async () =>
 test("an exporter that is given nothing but the URL of the service and a key of one project stores there", async () => {
   const [entity = "", project = ""] = newProject().split("/");
   const key = await service.key({ entity, projects: [project] });
-  for (const Exporter of [ProtobufExporter, JsonExporter]) {
-    // As `OTEL_EXPORTER_OTLP_ENDPOINT` makes it.
-    const exporter = new Exporter({ url: `${url}/v1/traces`, headers: { authorization: `Bearer ${key}` } });
+  const paths = ["/v1/traces", "/v1/traces/", "//v1//traces//", "/traces/v1/traces/", "/traces/otel/v1/traces/"];
+  const all = [ProtobufExporter, JsonExporter].flatMap((Exporter) => paths.map((path) => [Exporter, path] as const));
+  for (const [Exporter, path] of all) {
+    // As `OTEL_EXPORTER_OTLP_ENDPOINT` and `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` make it, some with slashes too many.
+    const exporter = new Exporter({ url: `${url}${path}`, headers: { authorization: `Bearer ${key}` } });
     const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
     provider.getTracer("test").startSpan("only").end();
     await provider.forceFlush();
     await provider.shutdown();
   }
-  expect(await service.tracing().callsQueryStats({ project_id: `${entity}/${project}` })).toMatchObject({ count: 2 });
+  const project_id = `${entity}/${project}`;
+  expect(await service.tracing().callsQueryStats({ project_id })).toMatchObject({ count: all.length });
 });
 
 test.each(["logs", "metrics"])(
   "an exporter of %s is told what to set, and does not repeat its export",
   async (signal) => {
     const several = await service.key({ projects: ["a", "b"] });
-    for (const base of ["", "/otel", "/agents/otel", "/traces", "/traces/otel"]) {
-      const response = await fetch(`${url}${base}/v1/${signal}`, {
+    const bases = ["", "/otel", "/agents/otel", "/traces", "/traces/otel"];
+    for (const base of bases.flatMap((path) => [`${path}/v1/${signal}`, `${path}/v1/${signal}/`])) {
+      const response = await fetch(`${url}${base}`, {
         method: "POST",
         headers: { authorization: `Bearer ${several}`, "content-type": "application/x-protobuf" },
         body: "x".repeat(100_000),

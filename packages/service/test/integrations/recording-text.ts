@@ -36,8 +36,9 @@ export function recordingText(calls: readonly RecordedCall[], { texts, threads, 
   return `${lines.join("\n")}\n\n${turns.join("")}${sum}\n`;
 }
 
-function nameOf({ op_name, display_name }: RecordedCall): string {
-  const name = /\/op\/([^:]+):/.exec(op_name)?.[1] ?? op_name;
+function nameOf({ op_name, display_name, attributes }: RecordedCall): string {
+  const span = (attributes as { otel_span?: { name: string } }).otel_span;
+  const name = span?.name ?? /\/op\/([^:]+):/.exec(op_name)?.[1] ?? op_name;
   return display_name && display_name !== name ? `${name} “${display_name}”` : name;
 }
 

@@ -37,13 +37,13 @@ test("a service that sends its traces to itself has readable calls of them, and 
     // What reads the calls is not traced itself, so that their number can settle.
     const headers = { traceparent: `00-${"1".repeat(32)}-${"2".repeat(16)}-00` };
     const names: string[] = [];
-    for await (const { op_name } of tracing.callsQueryStream({ project_id: "local/heddle" }, { headers })) {
-      names.push(/\/op\/([^:]+):/.exec(op_name)?.[1] ?? op_name);
+    for await (const { display_name } of tracing.callsQueryStream({ project_id: "local/heddle" }, { headers })) {
+      names.push(display_name ?? "");
     }
     return names;
   };
   const arrived = (count: number) =>
-    vi.waitFor(async () => expect((await spans()).filter((name) => name === "GET-version")).toHaveLength(count), {
+    vi.waitFor(async () => expect((await spans()).filter((name) => name === "GET /version")).toHaveLength(count), {
       timeout: 10_000,
       interval: 50,
     });
@@ -51,6 +51,6 @@ test("a service that sends its traces to itself has readable calls of them, and 
   // Spans arrive in the order in which they end: one of the export of the first five would come before the sixth.
   await fetch(`${service.url}/version`);
   await arrived(6);
-  expect(await spans()).toEqual(Array.from({ length: 6 }, () => "GET-version"));
+  expect(await spans()).toEqual(Array.from({ length: 6 }, () => "GET /version"));
   expect(lines.filter((line) => line.includes("cannot be exported"))).toEqual([]);
 });

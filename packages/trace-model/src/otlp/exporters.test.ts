@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { formatTime } from "../time.js";
 import { decodeTraces, encodeTracesResponse, scanTraces } from "./export.js";
 import { runSteps } from "../steps.js";
+import { opObjectId } from "./op-object.js";
 import { spansToCalls } from "./to-calls.js";
 import type { SpanCall } from "./to-calls.js";
 
@@ -109,7 +110,7 @@ describe.each(encodings)("spans of the JavaScript exporter in %s", (...encoding)
       turn_id: chatSpan?.spanContext().spanId,
       wb_run_step: 4,
     });
-    expect([root?.opObjectId, chat?.opObjectId]).toEqual(["agent", "chat-é"]);
+    expect([root?.opObjectId, chat?.opObjectId]).toEqual(["agent", opObjectId("chat é")]);
     expect(root?.end).toMatchObject({ summary: "{}", output: undefined, exception: undefined });
   });
 

@@ -5,7 +5,7 @@ import type { JsonText } from "@heddle/exact-json";
 import { keysOf } from "./attribute-shape.js";
 import { attributeTree, treeJson } from "./attribute-tree.js";
 import { spanContent } from "./mapping.js";
-import { hasReadableId, opObjectId, spanOpName } from "./op-object.js";
+import { opObjectId, spanOpName } from "./op-object.js";
 import { attempt, warn } from "./rejection.js";
 import { senderAttributes } from "./sender-attributes.js";
 import { firstText, listedEvents, sources } from "./sources.js";
@@ -51,6 +51,7 @@ export function* spansToCalls(
   const undecided: CallStart[] = [];
   const rejected = [...traces.rejected];
   const warnings: RejectedSpan[] = [];
+  const opObjectIds = new Map<string, string>();
   const withoutProject = traces.resources.filter((resource) => !projectOf(resource, options.project_id));
   if (spanCount(withoutProject) > 0 && spanCount(withoutProject) === spanCount(traces.resources)) {
     throw new HeddleError("invalid", noProject);
@@ -71,6 +72,7 @@ export function* spansToCalls(
         undecided,
         receivedAt: options.received_us ?? 0n,
         warnings,
+        opObjectIds,
       };
       for (const span of scope.spans) {
         const call = attempt(() => spanCall(span, context), rejected);
@@ -106,6 +108,14 @@ interface Context {
   warnings: RejectedSpan[];
   /** Takes the spans of which only the whole export says whether they are turns. */
   undecided: CallStart[];
+  /** By name: the spans of an export have few. */
+  opObjectIds: Map<string, string>;
+}
+
+function opObjectIdOf(name: string, { opObjectIds }: Context): string {
+  let id = opObjectIds.get(name);
+  if (id === undefined) opObjectIds.set(name, (id = opObjectId(name)));
+  return id;
 }
 
 function spanCall(span: Span, context: Context): SpanCall {
@@ -131,7 +141,10 @@ function spanCall(span: Span, context: Context): SpanCall {
     context.storableAsIs && tree.storableAsIs && [...events, ...links].every((part) => part.storableAsIs)
       ? true
       : undefined;
-  const displayName = firstText(displayNames, data) ?? (hasReadableId(span.name) ? undefined : span.name);
+  const objectId = opObjectIdOf(span.name, context);
+  // Readers see the name as it is, not the id that was made of it.
+  const isChanged = objectId !== span.name && span.name.trim() !== "";
+  const displayName = firstText(displayNames, data) ?? (isChanged ? span.name : undefined);
   const thread = spanThread(data, parentId === undefined, context.sessionThreads);
   const start: CallStart = {
     project_id,
@@ -165,7 +178,7 @@ function spanCall(span: Span, context: Context): SpanCall {
     usage: content.usage,
   };
   if (thread.turn === "unknown") context.undecided.push(start);
-  return { start, end, opObjectId: opObjectId(span.name) };
+  return { start, end, opObjectId: objectId };
 }
 
 /** A failed span always carries an exception, since that is what makes the call's status an error. */

@@ -1,3 +1,4 @@
+import { opObjectId } from "@heddle/trace-model";
 import { expect, it } from "vitest";
 import { Parameters } from "../engine/parameters.js";
 import { checkFilter, compileFilter } from "./filter.js";
@@ -43,7 +44,7 @@ it.each(["chat gpt-4o", "chat gpt-4o:*"])(
           "chat gpt-4o",
           "weave:///e/p/op/chat gpt-4o",
           "weave:///e/p/op/chat%20gpt-4o",
-          "weave:///e/p/op/chat-gpt-4o",
+          `weave:///e/p/op/${opObjectId("chat gpt-4o")}`,
         ],
       },
     });

@@ -30,14 +30,9 @@ function keysOf(name: string, projectId: string): Set<string> {
       opKey(formatRef({ kind: "op", entity, project, name: op, digest: "*", edges: [] })),
     ].flatMap(refSpellings);
   const storedName = spanOpName(name);
-  const ofSpan = [storedName, ...inRefs(opObjectId(name)), ...inRefs(formerId(storedName))];
+  const ofSpan = [storedName, ...inRefs(opObjectId(name))];
   // No op has a longer name than a span's, which is cut.
   return new Set(storedName === name ? [name, ...inRefs(name), ...ofSpan] : ofSpan);
-}
-
-/** What releases that knew only names of ASCII called the op of a span. */
-function formerId(opName: string): string {
-  return opName.replace(/[^A-Za-z0-9_.-]+/g, "-").slice(0, 128);
 }
 
 function hasVersion(ref: string): boolean {

@@ -177,7 +177,18 @@ test("ops, datasets, scorers, models and evaluations have names of every script"
 
 test("spans keep the letters of their names, and those without any their text", async () => {
   const projectId = newProject();
-  const plain = ["日本語", "中文", "агент-7", "caf\u00e9", "cafe\u0301", "שלום", "a-b", "GET-a-b", "٣", "é".repeat(128)];
+  const plain = [
+    "日本語",
+    "中文",
+    "агент-7",
+    "caf\u00e9",
+    "cafe\u0301",
+    "שלום",
+    "a-b",
+    "GET-a-b",
+    "٣",
+    "é".repeat(128),
+  ];
   const changed = ["агент 7", "a b", "GET /a/b", "GET /a-b", "🚀", "🎉", "a/b", "a:b", "שלום!", "é".repeat(129)];
   const spanNames = [...plain, ...changed];
   const spans = spanNames.map((name, index) => ({

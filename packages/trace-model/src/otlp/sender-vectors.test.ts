@@ -76,7 +76,7 @@ test.each(all)("a span of %s has its inputs, output, model, kind, agent and thre
     display_name: call?.start.display_name,
     exception: call?.end.exception,
   };
-  const display_name = call?.opObjectId === sent.name ? undefined : sent.name;
-  expect(actual).toEqual({ display_name, ...expected });
+  const shownName = call?.opObjectId === sent.name ? undefined : sent.name;
+  expect(actual).toEqual({ display_name: shownName, ...expected });
   expect(call?.start.op_name).toBe(sent.name);
 });

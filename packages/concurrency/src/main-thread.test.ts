@@ -48,12 +48,12 @@ test("after a long slice others have the thread for as long", async () => {
 });
 
 test("the work goes on for whom the running code works", async () => {
-  mainThread.sharer = () => eve;
+  mainThread.findSharerBy(() => eve);
   const order: string[] = [];
   const all = Array.from({ length: 3 }, async () => await work(ann, 1, 3, order));
   await mainThread.giveWay();
   order.push("eve");
   await Promise.all(all);
-  mainThread.sharer = () => undefined;
+  mainThread.findSharerBy(() => undefined);
   expect(order.indexOf("eve")).toBeLessThan(2);
 });

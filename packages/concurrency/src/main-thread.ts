@@ -19,13 +19,18 @@ class MainThread {
   #restsSince = 0;
   #restMs = 0;
 
-  /** Says for whom the running code works. */
-  set sharer(current: () => Sharer | undefined) {
+  /** Says how to find out for whom the running code works. */
+  findSharerBy(current: () => Sharer | undefined): void {
     this.#sharer = current;
   }
 
+  /** For whom the running code works. */
+  get sharer(): Sharer | undefined {
+    return this.#sharer();
+  }
+
   /** Resolves when the work of the running code, or of `sharer`, may go on. */
-  async giveWay(sharer = this.#sharer()): Promise<void> {
+  async giveWay(sharer = this.sharer): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#waiting.add(sharer, resolve);
       this.#await();

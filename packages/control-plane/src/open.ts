@@ -60,6 +60,7 @@ import { openUrlSignatures } from "./access/url-signatures.js";
 import type { UrlSignatures } from "./access/url-signatures.js";
 import { openUsers } from "./access/users.js";
 import type { Users } from "./access/users.js";
+import { steadyClock } from "./steady-clock.js";
 import { openWebhooks } from "./webhooks/webhooks.js";
 import type { Webhooks } from "./webhooks/webhooks.js";
 import { openVerifier } from "./access/verify.js";
@@ -130,6 +131,7 @@ export interface ControlPlaneOptions {
  */
 export async function openControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { now = microseconds } = options;
+  const steady = options.now ?? steadyClock();
   const database = openDatabase(options.url);
   try {
     await migrate(
@@ -171,7 +173,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
       users,
       projects,
       projectDeletions: await openProjectDeletions(database, { now, onFinished: () => projects.forget() }),
-      annotationQueues: openAnnotationQueues(database, now),
+      annotationQueues: openAnnotationQueues(database, now, steady),
       jobs: openJobs(database, {
         now,
         monotonic: options.monotonic,
@@ -181,7 +183,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
       trainingJobs: openTrainingJobs(database, now, options.waitingJobsPerKey),
       artifacts: openArtifacts(database, now),
       trackingRuns: openTrackingRuns(database, now),
-      webhooks: openWebhooks(database, now),
+      webhooks: openWebhooks(database, now, steady),
       sessions: openSessions(database, openKeyChecks(verifier, options.owner?.secret, "sessions"), now),
       exportLinks: openExportLinks(database, openKeyChecks(verifier, options.owner?.secret, "exports"), now),
       shares: openShares(database, openKeyChecks(verifier, options.owner?.secret, "shares"), now),

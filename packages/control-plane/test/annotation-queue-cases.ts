@@ -427,6 +427,21 @@ export function annotationQueueCases(backEnd: string, make: () => Promise<string
       expect(await claim(first, queue, eve)).toMatchObject({ item: { call_id: "b" } });
     });
 
+    test("a clock that was set back by years holds no claim", async () => {
+      const { first, clock } = await open();
+      const queue = await queueOf(first);
+      await fill(first, queue, ["a"]);
+      const [ann, bob] = [await user(first, "ann"), await user(first, "bob")];
+      clock.now += 1_000_000n * minute;
+      await claim(first, queue, ann);
+      expect(await claim(first, queue, bob)).toBeUndefined();
+      clock.now -= 900_000n * minute;
+      const next = await claim(first, queue, bob);
+      expect(next?.item.call_id).toBe("a");
+      expect(next?.claimed_until).toBe(clock.now + minute);
+      expect(await claim(first, queue, ann)).toBeUndefined();
+    });
+
     test("items that somebody has finished, or began without a claim, are not claimed", async () => {
       const { first, clock } = await open();
       const queue = await queueOf(first);

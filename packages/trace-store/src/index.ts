@@ -3,6 +3,7 @@ export type { StoreLoad, StoreObserver, TraceStore, TraceStoreOptions } from "./
 export type { ObservedStatement, StatementKind } from "./engine/observed-engine.js";
 export type { ObservedCommit, PreparedWrite } from "./ingest/ingest.js";
 export { missingParts } from "./engine/stored-parts.js";
+export { encodingThreadHeaps } from "./encoding/large-values.js";
 export type { StoredPart } from "./engine/stored-parts.js";
 export { backupTables, restoreTables } from "./schema/backup.js";
 export type { RunStatement } from "./schema/backup.js";

@@ -27,6 +27,7 @@ import { listDetached, listParts } from "./engine/stored-parts.js";
 import type { StoredPart } from "./engine/stored-parts.js";
 import { guardObjects, guardWrites } from "./guard-writes.js";
 import { guardReads } from "./visibility/guard-reads.js";
+import { endEncoding } from "./encoding/large-values.js";
 import { openIngest } from "./ingest/ingest.js";
 import { writerName } from "./ingest/writer-name.js";
 import type { Ingest, ObservedCommit, PreparedWrite, WaitingWrites } from "./ingest/ingest.js";
@@ -286,6 +287,7 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
     async close() {
       callTails.endTails();
       await ingest.close();
+      await endEncoding();
       await connected.close();
     },
   };

@@ -29,6 +29,8 @@ export interface TaskOptions {
   timeMs: number;
   /** Ends the task, also one that waits. */
   signal?: AbortSignal | undefined;
+  /** Memory of the request that the thread gets instead of a copy. */
+  transfer?: readonly ArrayBuffer[] | undefined;
   /** What the tasks of a job may take together. */
   budget?: ComputingBudget | undefined;
 }
@@ -162,7 +164,7 @@ export class FairThreads<Served extends Tasks> {
       return 0;
     }
     task.thread = thread;
-    const outcome = await thread.do({ name, request }, options.timeMs);
+    const outcome = await thread.do({ name, request }, options.timeMs, options.transfer);
     delete task.thread;
     task.isSettled = true;
     options.budget?.spend(outcome.ms);

@@ -49,7 +49,9 @@ export interface AnnotationQueues {
   claimNext(request: ClaimRequest): Promise<Claim | undefined>;
 }
 
-export function openAnnotationQueues(database: Database, now: () => bigint): AnnotationQueues {
+/** Claims are as long on the `steady` clock. */
+export function openAnnotationQueues(database: Database, now: () => bigint, steady = now): AnnotationQueues {
+  const moments = () => ({ now: now(), steady: steady() });
   return {
     create: async (queue) => await createQueue(database, queue, now()),
     query: async (request) => await queryQueues(database, request),
@@ -63,7 +65,7 @@ export function openAnnotationQueues(database: Database, now: () => bigint): Ann
     queryItems: async (request) => await queryItems(database, request),
     callIds: async (projectId, queueId, limit) => await queuedCallIds(database, projectId, queueId, limit),
     updateProgress: async (update) => await updateProgress(database, update, now()),
-    reopen: async (request) => await reopenItem(database, request, now()),
-    claimNext: async (request) => await claimNext(database, request, now()),
+    reopen: async (request) => await reopenItem(database, request, moments()),
+    claimNext: async (request) => await claimNext(database, request, moments()),
   };
 }

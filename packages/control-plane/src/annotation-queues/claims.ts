@@ -6,7 +6,7 @@ import type { ItemFilter } from "./items.js";
 import { claimItem } from "./progress.js";
 import { requireQueue } from "./queues.js";
 import { itemColumns, itemOf } from "./records.js";
-import type { AnnotationQueueItem } from "./records.js";
+import type { AnnotationQueueItem, Moments } from "./records.js";
 import { Parameters } from "../database/parameters.js";
 import type { AnnotationState } from "./states.js";
 
@@ -27,26 +27,33 @@ export interface Claim {
   claimed_until: bigint;
 }
 
+/** No claim is for longer: one that seems to be was made before the clock was set back, by a process that has ended. */
+const longestLease = 24n * 3_600_000_000n;
+
 /**
  * Claims the next item for an annotator; undefined when none is left. A valid claim of the annotator is extended and
  * returned, whatever the filter. Otherwise it is an item whose claim has run out, the longest ago first, then an
  * unstarted one, the oldest first. Throws `not_found` for a queue that is not there.
  */
-export async function claimNext(database: Database, request: ClaimRequest, now: bigint): Promise<Claim | undefined> {
+export async function claimNext(
+  database: Database,
+  request: ClaimRequest,
+  { now, steady }: Moments,
+): Promise<Claim | undefined> {
   const { project_id, queue_id, annotator_user_id: annotator, lease_us } = request;
   const states = filterStates(request.filter ?? {});
   const mayBe = (state: AnnotationState) => states.length === 0 || states.includes(state);
   return await database.transaction(async (statements) => {
     await requireQueue(statements, project_id, queue_id);
-    const end = now + lease_us;
-    const own = await validClaim(statements, request, now);
+    const end = steady + lease_us;
+    const own = await validClaim(statements, request, steady);
     if (own !== undefined) {
       const until = integerOf(own, "claimed_until");
       if (until >= end) return { item: itemOf(own), claimed_until: until };
       const item = await claimItem(statements, itemOf(own), { annotator, until: end, now });
       return { item, claimed_until: end };
     }
-    const lapsed = mayBe("in_progress") ? await lapsedItem(statements, request, now) : undefined;
+    const lapsed = mayBe("in_progress") ? await lapsedItem(statements, request, steady) : undefined;
     const free = lapsed ?? (mayBe("unstarted") ? await unstartedItem(statements, request) : undefined);
     if (free === undefined) return undefined;
     return { item: await claimItem(statements, itemOf(free), { annotator, until: end, now }), claimed_until: end };
@@ -56,13 +63,14 @@ export async function claimNext(database: Database, request: ClaimRequest, now: 
 async function validClaim(
   statements: Statements,
   { project_id, queue_id, annotator_user_id, except }: ClaimRequest,
-  now: bigint,
+  steady: bigint,
 ): Promise<Row | undefined> {
   const p = new Parameters();
   const conditions = [
     `project_id = ${p.bind(project_id)}`,
     `queue_id = ${p.bind(queue_id)}`,
-    `claimed_until > ${p.bind(now)}`,
+    `claimed_until > ${p.bind(steady)}`,
+    `claimed_until <= ${p.bind(steady + longestLease)}`,
     `claimed_by = ${p.bind(annotator_user_id)}${isWanted(p, except)}`,
   ];
   const [row] = await statements.rows(
@@ -79,8 +87,9 @@ function isWanted(p: Parameters, except: readonly string[] = []): string {
 }
 
 /** An item whose claim has run out, unless somebody else has begun it since. */
-async function lapsedItem(statements: Statements, request: ClaimRequest, now: bigint): Promise<Row | undefined> {
-  const free = (p: Parameters) => `claimed_until <= ${p.bind(now)} AND annotator_user_id = claimed_by`;
+async function lapsedItem(statements: Statements, request: ClaimRequest, steady: bigint): Promise<Row | undefined> {
+  const free = (p: Parameters) =>
+    `(claimed_until <= ${p.bind(steady)} OR claimed_until > ${p.bind(steady + longestLease)}) AND annotator_user_id = claimed_by`;
   return await firstItem(statements, request, free, "claimed_until, created_at, id");
 }
 

@@ -87,3 +87,9 @@ export function itemOf(row: Row): AnnotationQueueItem {
     ...(typeof position === "bigint" && { position_in_queue: Number(position) }),
   };
 }
+
+/** Moments: as people read them, and on a clock that is never set, by which claims end. */
+export interface Moments {
+  now: bigint;
+  steady: bigint;
+}

@@ -2,7 +2,7 @@ import { HeddleError } from "@heddle/errors";
 import type { Database } from "../database/database.js";
 import { findItem } from "./items.js";
 import { claimItem, progressOf } from "./progress.js";
-import type { AnnotationQueueItem } from "./records.js";
+import type { AnnotationQueueItem, Moments } from "./records.js";
 import { isFinal } from "./states.js";
 
 export interface ReopenRequest {
@@ -24,7 +24,11 @@ export interface Reopened {
  * Takes back that an annotator has completed or skipped an item, and claims it for them again. Of an item in progress the claim
  * is made anew; one that they have not begun stays as it is. Throws `invalid` for an item that is not in the queue.
  */
-export async function reopenItem(database: Database, request: ReopenRequest, now: bigint): Promise<Reopened> {
+export async function reopenItem(
+  database: Database,
+  request: ReopenRequest,
+  { now, steady }: Moments,
+): Promise<Reopened> {
   const { project_id, queue_id, item_id, annotator_user_id: annotator } = request;
   return await database.transaction(async (statements) => {
     const item = await findItem(statements, project_id, queue_id, item_id);
@@ -43,7 +47,7 @@ export async function reopenItem(database: Database, request: ReopenRequest, now
         [project_id, queue_id],
       );
     }
-    const until = now + request.lease_us;
+    const until = steady + request.lease_us;
     return { item: await claimItem(statements, item, { annotator, until, now }), claimed_until: until };
   });
 }

@@ -32,11 +32,11 @@ interface FollowedProject {
 /** What was found of the threshold of a webhook. */
 type ThresholdFinding = { passed: boolean; current: number | null } | { error: string };
 
-/** How an attempt of a delivery has ended; `next_at` is the time of the next one. */
+/** How an attempt of a delivery has ended; `after` are the microseconds until the next one. */
 interface DeliveryAttempt {
   response_status?: number;
   error?: string;
-  outcome: "delivered" | "failed" | { next_at: bigint };
+  outcome: "delivered" | "failed" | { after: bigint };
 }
 
 /** Where events of projects are sent, and what is to be sent. A delivery stays until its receiver has it. */
@@ -69,8 +69,8 @@ export interface Webhooks {
   recordThreshold(webhook: Pick<Webhook, "id" | "project_id">, found: ThresholdFinding): Promise<void>;
   /** The first delivery that is due of each webhook but those given, earliest first. */
   due(webhooksInUse: readonly string[], limit: number): Promise<DueDelivery[]>;
-  /** When the next delivery is due, in microseconds since 1970; undefined if none waits. */
-  nextDue(): Promise<bigint | undefined>;
+  /** Milliseconds until the next delivery is due, at most 0 when one is; undefined if none waits. */
+  msToNextDue(): Promise<number | undefined>;
   /** Records how an attempt has ended. */
   record(deliveryId: string, attempt: DeliveryAttempt): Promise<void>;
   /** Deletes deliveries that have ended before a time. */
@@ -83,8 +83,14 @@ const mostPerProject = 100n;
 const mostThresholds = 20n;
 const secretBytes = 32;
 
-export function openWebhooks(database: Database, now: () => bigint): Webhooks {
+/** None waits for longer: one that seems to was recorded before the clock was set back, by a process that has ended. */
+const longestWait = 24n * 3_600_000_000n;
+
+/** Attempts follow each other on the `steady` clock. */
+export function openWebhooks(database: Database, now: () => bigint, steady = now): Webhooks {
   const added = new EventEmitter();
+  /** The first attempt is due when the event is added, by the clock of the machine. */
+  const latestDue = () => (steady() > now() ? steady() : now());
   return {
     async create({ project_id, url, events, description, threshold, position, created_by }) {
       const secret = `whsec_${randomBytes(secretBytes).toString("base64")}`;
@@ -211,7 +217,8 @@ export function openWebhooks(database: Database, now: () => bigint): Webhooks {
     },
     async due(webhooksInUse, limit) {
       const p = new Parameters();
-      const at = p.bind(now());
+      const at = latestDue();
+      const isDue = `(next_at <= ${p.bind(at)} OR next_at > ${p.bind(at + longestWait)})`;
       const others =
         webhooksInUse.length === 0 ? "" : `AND webhook_id NOT IN (${webhooksInUse.map((id) => p.bind(id)).join(", ")})`;
       const rows = await database.rows(
@@ -219,7 +226,7 @@ export function openWebhooks(database: Database, now: () => bigint): Webhooks {
           FROM webhook_deliveries d JOIN webhooks w ON w.id = d.webhook_id
           WHERE d.id IN (SELECT id FROM (
               SELECT id, ROW_NUMBER() OVER (PARTITION BY webhook_id ORDER BY next_at, sequence) AS place
-                FROM webhook_deliveries WHERE state = 'pending' AND next_at <= ${at} ${others}
+                FROM webhook_deliveries WHERE state = 'pending' AND ${isDue} ${others}
             ) AS waiting WHERE place = 1)
           ORDER BY d.next_at, d.sequence LIMIT ${p.bind(BigInt(limit))}`,
         p.values,
@@ -234,10 +241,14 @@ export function openWebhooks(database: Database, now: () => bigint): Webhooks {
         secret: textOf(row, "secret"),
       }));
     },
-    async nextDue() {
-      const [row] = await database.rows("SELECT MIN(next_at) AS next FROM webhook_deliveries WHERE state = 'pending'");
-      const next = row?.["next"];
-      return typeof next === "bigint" ? next : undefined;
+    async msToNextDue() {
+      const [row] = await database.rows(
+        "SELECT MIN(next_at) AS next, MAX(next_at) AS last FROM webhook_deliveries WHERE state = 'pending'",
+      );
+      const { next, last } = row ?? {};
+      if (typeof next !== "bigint" || typeof last !== "bigint") return undefined;
+      const at = latestDue();
+      return last > at + longestWait ? 0 : Number(next - at) / 1000;
     },
     async record(deliveryId, { response_status, error, outcome }) {
       const state = typeof outcome === "string" ? outcome : "pending";
@@ -249,7 +260,7 @@ export function openWebhooks(database: Database, now: () => bigint): Webhooks {
           state,
           response_status === undefined ? null : BigInt(response_status),
           error === undefined ? null : storedText(error),
-          typeof outcome === "string" ? null : outcome.next_at,
+          typeof outcome === "string" ? null : steady() + outcome.after,
           typeof outcome === "string" ? now() : null,
         ],
       );

@@ -1,4 +1,5 @@
 import { chatThreadHeaps } from "@heddle/chat-format";
+import { encodingThreadHeaps } from "@heddle/trace-store";
 import { compressionBytes } from "../compression/compressing.js";
 import { computingHeapBytes } from "../computing/computing.js";
 import type { Config } from "../config/config.js";
@@ -87,6 +88,11 @@ export const memoryAccount: readonly MemoryPart[] = [
     part: "threads that compute scores, templates of evaluations and schema checks",
     bound: "their heaps; with less than five processors there are fewer threads",
     bytes: () => computingHeapBytes,
+  },
+  {
+    part: "threads that encode large values for the trace engine",
+    bound: "their heaps",
+    bytes: () => encodingThreadHeaps(),
   },
   {
     part: "threads that render chat templates",

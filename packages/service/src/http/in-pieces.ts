@@ -4,9 +4,12 @@ import { JsonPieces } from "@heddle/server-stub";
 const pieceParts = 1024;
 
 /** A list of a response whose text is made while it is written, so that a long one does not keep others waiting. */
-export function listInPieces<Item>(items: Item[]): Item[] {
-  const text = (part: readonly Item[]) => JSON.stringify(part).slice(1, -1);
-  return inPieces(items, ["[", "]"], text) as unknown as Item[];
+export function listInPieces<Item>(items: Item[]): Item[];
+/** The same of a list of what `itemOf` makes. */
+export function listInPieces<From, Item>(items: From[], itemOf: (from: From) => Item): Item[];
+export function listInPieces(items: unknown[], itemOf = (item: unknown) => item): unknown[] {
+  const text = (part: readonly unknown[]) => JSON.stringify(part.map((item) => itemOf(item))).slice(1, -1);
+  return inPieces(items, ["[", "]"], text) as unknown as unknown[];
 }
 
 /** The same of an object with many members. */

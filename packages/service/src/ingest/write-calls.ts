@@ -1,3 +1,4 @@
+import { mainThread } from "@heddle/concurrency";
 import type { Caller, ControlPlane } from "@heddle/control-plane";
 import { HeddleError, withLoc } from "@heddle/errors";
 import type { Loc } from "@heddle/errors";
@@ -28,6 +29,10 @@ export interface ItemReader<Item> {
 /** The outcome of an item: the part that is durable now, or why it was rejected. */
 export type ItemOutcome = CallPart | ItemError;
 
+/** After so long, other requests get the event loop. The clock is read once per so many items. */
+const sliceMs = 4;
+const itemsPerClockCheck = 64;
+
 interface CallStores {
   control: ControlPlane;
   store: TraceStore;
@@ -49,7 +54,12 @@ export async function writeBatch<Item extends object>(
   /** Index in the request of each part. */
   const indexes: number[] = [];
   const access = new ItemAccess(services.control, caller);
+  let since = performance.now();
   for (const [index, item] of items.entries()) {
+    if (index % itemsPerClockCheck === itemsPerClockCheck - 1 && performance.now() - since > sliceMs) {
+      await mainThread.giveWay();
+      since = performance.now();
+    }
     if (item instanceof ItemError) {
       outcomes.push(item);
       continue;

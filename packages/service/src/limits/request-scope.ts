@@ -173,7 +173,7 @@ export function responseTooLarge(maxBytes: number, loc?: Loc): HeddleError {
 }
 
 const storage = new AsyncLocalStorage<RequestScope>();
-mainThread.sharer = currentSharer;
+mainThread.findSharerBy(currentSharer);
 
 /** Runs a function, and all that follows from it, for a request. */
 export function runInScope<T>(scope: RequestScope, run: () => T): T {

@@ -3,7 +3,7 @@ import { ItemError } from "@heddle/server-stub";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { formatTime } from "@heddle/trace-model";
 import type { ReadOptions } from "@heddle/trace-store";
-import { membersInPieces } from "../http/in-pieces.js";
+import { listInPieces, membersInPieces } from "../http/in-pieces.js";
 import { collect } from "../http/collect.js";
 import { MatchingActions } from "../matching/act-on-matching.js";
 import type { Caller, Services } from "../services.js";
@@ -54,7 +54,7 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
         },
         { caller, retryId: headers["X-Weave-Retry-Id"] },
       );
-      return { res: outcomes.map(batchEntry) };
+      return { res: listInPieces(outcomes, batchEntry) };
     },
 
     async callRead({ body, signal }, caller) {

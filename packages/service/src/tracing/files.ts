@@ -1,3 +1,4 @@
+import { mainThread } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
 import { fileDigest } from "@heddle/trace-model";
@@ -5,11 +6,16 @@ import { storedBlob } from "../files/stored-blob.js";
 import { isFileShared } from "../shares/shared-trace.js";
 import type { Caller, Services } from "../services.js";
 
+/** Bytes that take a millisecond to hash. */
+const manyBytes = 1024 * 1024;
+
 export function fileHandlers({ store, blobs }: Services): TracingHandlers<Caller>["files"] {
   return {
     async fileCreate({ body }) {
       const { bytes, filename, mediaType } = body.file;
       const digest = fileDigest(bytes);
+      // The blob store hashes them once more.
+      if (bytes.length > manyBytes) await mainThread.giveWay();
       if (body.expected_digest !== undefined && body.expected_digest !== digest) {
         throw new HeddleError("conflict", `expected_digest differs from the digest of the file, ${digest}`, {
           details: { digest },

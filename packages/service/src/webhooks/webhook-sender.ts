@@ -93,11 +93,9 @@ export class WebhookSender {
         this.#begin(delivery);
       }
     }
-    const next = await webhooks.nextDue();
-    if (next === undefined) return longestWaitMs;
+    const dueMs = await webhooks.msToNextDue();
     // What is due and waits for a slot is looked for when one is free.
-    const dueMs = Number((next - nowUs()) / 1000n) + 1;
-    return dueMs <= 0 ? longestWaitMs : Math.min(dueMs, longestWaitMs);
+    return dueMs === undefined || dueMs <= 0 ? longestWaitMs : Math.min(dueMs + 1, longestWaitMs);
   }
 
   #begin(delivery: DueDelivery): void {
@@ -156,9 +154,9 @@ export class WebhookSender {
   }
 }
 
-function nextAttempt({ attempts }: DueDelivery): "failed" | { next_at: bigint } {
+function nextAttempt({ attempts }: DueDelivery): "failed" | { after: bigint } {
   const delay = delays[attempts];
-  return delay === undefined ? "failed" : { next_at: nowUs() + delay };
+  return delay === undefined ? "failed" : { after: delay };
 }
 
 const nowUs = (): bigint => BigInt(Date.now()) * 1000n;

@@ -1,3 +1,4 @@
+import { mainThread } from "@heddle/concurrency";
 import type { Caller, ControlPlane } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import { RawJson } from "@heddle/server-stub";
@@ -16,8 +17,7 @@ const internalRef = /weave-trace-internal:\/\/\/([^/"\\]+)\//g;
  * that names it, and only that item of a batch.
  */
 export async function internalProjects(control: ControlPlane, caller: Caller, body: unknown): Promise<ProjectOf> {
-  const ids = new Set<string>();
-  collect(body, ids);
+  const ids = await idsIn(body);
   if (ids.size === 0) return () => undefined;
   if (ids.size > maxIds) {
     throw new HeddleError("too_large", `Request too large: refs of more than ${maxIds} internal projects`);
@@ -30,14 +30,30 @@ export async function internalProjects(control: ControlPlane, caller: Caller, bo
   return (id) => projects.get(id);
 }
 
-function collect(value: unknown, ids: Set<string>): void {
-  if (typeof value === "string" || value instanceof RawJson) {
-    const text = typeof value === "string" ? value : value.text;
-    if (!text.includes("weave-trace-internal:///")) return;
-    for (const [, id] of text.matchAll(internalRef)) if (id !== undefined) ids.add(id);
-  } else if (Array.isArray(value)) {
-    for (const item of value) collect(item, ids);
-  } else if (typeof value === "object" && value !== null) {
-    for (const item of Object.values(value)) collect(item, ids);
+/** The ids of internal projects in the texts of a body, of which a long one is searched in slices. */
+async function idsIn(body: unknown): Promise<Set<string>> {
+  const ids = new Set<string>();
+  const open: unknown[] = [body];
+  let since = performance.now();
+  for (let searched = 1; open.length > 0; searched++) {
+    if (searched % valuesPerClockCheck === 0 && performance.now() - since > sliceMs) {
+      await mainThread.giveWay();
+      since = performance.now();
+    }
+    const value = open.pop();
+    if (typeof value === "string" || value instanceof RawJson) {
+      const text = typeof value === "string" ? value : value.text;
+      if (!text.includes("weave-trace-internal:///")) continue;
+      for (const [, id] of text.matchAll(internalRef)) if (id !== undefined) ids.add(id);
+    } else if (Array.isArray(value)) {
+      for (const item of value) open.push(item);
+    } else if (typeof value === "object" && value !== null) {
+      for (const member of Object.values(value)) open.push(member);
+    }
   }
+  return ids;
 }
+
+/** After so long, other requests get the event loop. The clock is read once per so many values. */
+const sliceMs = 4;
+const valuesPerClockCheck = 1024;

@@ -158,8 +158,8 @@ test("what is not delivered is sent again with the same id, also by another proc
   const waits = Date.parse(failed?.next_attempt_at ?? "") - Date.parse(failed?.created_at ?? "");
   expect(waits).toBeGreaterThanOrEqual(5000);
   // As after a crash: what was sent and not recorded is due still.
-  expect(await control.webhooks.nextDue()).toBeGreaterThan(0n);
-  await control.webhooks.record(failed?.id ?? "", { error: "lost", outcome: { next_at: 0n } });
+  expect(await control.webhooks.msToNextDue()).toBeGreaterThan(0);
+  await control.webhooks.record(failed?.id ?? "", { error: "lost", outcome: { after: 0n } });
   await client.feedbackCreate({
     project_id: projectId,
     weave_ref: `weave:///${projectId}/call/b`,

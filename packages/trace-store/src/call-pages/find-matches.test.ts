@@ -38,3 +38,14 @@ test("what a regular expression or LIKE would read is text", () => {
     { path: "inputs.t", at: 8, length: 3 },
   ]);
 });
+
+test("every mark can be looked for", () => {
+  const marks = Array.from({ length: 94 }, (_, at) => String.fromCharCode(33 + at)).filter(
+    (mark) => !/["\\\w]/.test(mark),
+  );
+  for (const mark of marks) {
+    const text = `${mark}${mark}`;
+    expect(find(`"${text}"`, JSON.stringify({ t: `a${text}` }))).toEqual([{ path: "inputs.t", at: 1, length: 2 }]);
+    expect(find(`a ${text}`, "[1]")).toEqual([]);
+  }
+});

@@ -16,7 +16,7 @@ export interface SearchMatch {
 /** The words and texts of a search as one pattern. */
 export function searchPattern({ words, texts }: Search): RegExp {
   const whole = words.map((word) => `(?<!${wordCharacter})${word}(?!${wordCharacter})`);
-  const parts = texts.map((text) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`));
+  const parts = texts.map((text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`));
   return new RegExp([...whole, ...parts].join("|"), "giu");
 }
 

@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { traceNameOf } from "@heddle/trace-model";
 import type { CallField } from "@heddle/trace-model";
+import { unquoted } from "../engine/tab-separated.js";
 import { needsNames } from "../query/call-columns.js";
 import { timeDirection } from "../query/call-query.js";
 import type { CallPlan, CallsById } from "../query/call-query.js";
@@ -102,7 +103,7 @@ function rowOf({ id, side }: RunningCall, start: StartTexts): CallRow {
     inputs: start.inputs ?? "",
     output: "null",
     summary: "{}",
-    exact: Object.fromEntries(side.exact),
+    exact: Object.fromEntries(side.exact.map(([column, text]) => [column, unquoted(text)])),
     size_bytes: String(side.size_bytes),
   };
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../test/store.js";
 import { RowWriter } from "./row-writer.js";
+import { quotedBytes } from "./tab-separated.js";
 
 const db = testDatabase();
 beforeAll(async () => {
@@ -33,7 +34,7 @@ async function roundTrip(id: number, text: string, at: bigint, numbers: bigint[]
     row.text(text);
     row.texts([text, "", text]);
     row.integers(numbers);
-    row.textMap([[text, text]]);
+    row.textMap([[text, quotedBytes(text)]]);
     if (id % 2 === 0) row.text(text);
     else row.null();
     row.time(at);

@@ -74,10 +74,17 @@ export class RowWriter {
     else this.#list(values.length === 1 ? quoted(values[0]!) : values.map(quoted).join(","));
   }
 
-  /** `Map(String, String)`. */
-  textMap(entries: ReadonlyArray<readonly [string, string]>): void {
-    if (entries.length === 0) this.#short("{}");
-    else this.#write(`{${entries.map(([key, value]) => `${quoted(key)}:${quoted(value)}`).join(",")}}`);
+  /** `Map(String, String)`, of which {@link quotedBytes} made the values. */
+  textMap(entries: ReadonlyArray<readonly [key: string, value: Uint8Array]>): void {
+    if (entries.length === 0) {
+      this.#short("{}");
+      return;
+    }
+    for (const [index, [key, value]] of entries.entries()) {
+      this.#ascii(`${index === 0 ? "{" : ","}${quoted(key)}:`);
+      this.fields(value);
+    }
+    this.#ascii("}\t");
   }
 
   /** Any integer column. */
@@ -114,6 +121,12 @@ export class RowWriter {
     this.#bytes[this.#at++] = backslash;
     this.#bytes[this.#at++] = upperN;
     this.#bytes[this.#at++] = tab;
+  }
+
+  /** Of a few characters, none of them to be escaped. */
+  #ascii(text: string): void {
+    this.#reserve(3 * text.length);
+    this.#at += this.#bytes.write(text, this.#at);
   }
 
   /** Members of an array, escaped. */

@@ -14,6 +14,13 @@ export function quoted(text: string): string {
   return field.includes("'") ? `'${field.replaceAll("'", "\\'")}'` : `'${field}'`;
 }
 
+/** The same as the bytes to be written. */
+export const quotedBytes = (text: string): Buffer => Buffer.from(quoted(text));
+
+/** The text that {@link quotedBytes} quoted. */
+export const unquoted = ({ buffer, byteOffset, length }: Uint8Array): string =>
+  unescaped(Buffer.from(buffer, byteOffset, length).toString("utf8", 1, length - 1));
+
 /** The text of a field that {@link escaped} made. */
 export function unescaped(field: string): string {
   return field.includes("\\") ? field.replaceAll(/\\(.)/gs, (_, code: string) => characters[code] ?? code) : field;

@@ -5,7 +5,7 @@ import type { StoreContext } from "../context.js";
 import { commitParts } from "./commit/commit-parts.js";
 import type { WriteRequest } from "./commit/commit-parts.js";
 import { deleteCalls } from "./commit/delete-calls.js";
-import { groupCommits } from "./commit/group-commits.js";
+import { commitRows, groupCommits } from "./commit/group-commits.js";
 import type { InFlight } from "../stored-calls/in-flight.js";
 import type { EndSide, StartSide } from "../stored-calls/call-sides.js";
 import { scheduleMaintenance } from "./upkeep/maintenance.js";
@@ -202,7 +202,8 @@ export async function openIngest(
         await yieldToCommits();
         since = performance.now();
       }
-      const result = preparePart(part, index);
+      const preparing = preparePart(part, index);
+      const result = preparing instanceof Promise ? await preparing : preparing;
       if ("key" in result) prepared.push(result);
       else rejected.push(result);
     }
@@ -210,7 +211,17 @@ export async function openIngest(
   }
 
   async function writePrepared({ parts, rejected }: PreparedWrite): Promise<RejectedPart[]> {
-    return parts.length === 0 ? rejected : rejected.concat(await submit(parts, []));
+    return parts.length === 0 ? rejected : rejected.concat(await submitAll(parts));
+  }
+
+  /** The parts of a large request are in several commits. */
+  async function submitAll(parts: readonly PreparedPart[]): Promise<RejectedPart[]> {
+    if (parts.length <= commitRows) return await submit(parts, []);
+    const commits = Math.ceil(parts.length / commitRows);
+    const all = Array.from({ length: commits }, async (_, index) => {
+      return await submit(parts.slice(index * commitRows, (index + 1) * commitRows), []);
+    });
+    return (await Promise.all(all)).flat();
   }
 
   async function submit(parts: readonly PreparedPart[], names: readonly NameChange[]): Promise<RejectedPart[]> {

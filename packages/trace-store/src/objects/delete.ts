@@ -1,5 +1,6 @@
 import { HeddleError } from "@heddle/errors";
 import { parseVersionLabel } from "@heddle/trace-model";
+import { noContent } from "../encoding/encode-value.js";
 import type { StoreContext } from "../context.js";
 import { labelsOf, writeLabels } from "./labels.js";
 import type { Label } from "./labels.js";
@@ -41,7 +42,7 @@ export async function deleteVersions(
   await writeLabels(context, "object_tags", project_id, tags.filter(isTarget), true);
   await writeLabels(context, "object_aliases", project_id, aliases.filter(isTarget), true);
   const deletedAt = now();
-  const emptied = { project_id, val: "", exact: "", refs: [], size_bytes: 0, deleted_at: deletedAt };
+  const emptied = { project_id, content: noContent, size_bytes: 0, deleted_at: deletedAt };
   await insertObjects(
     engine,
     targets.map((version) => ({ ...version, ...emptied, version: clock.next() })),

@@ -69,7 +69,7 @@ export function openObjects(context: StoreContext, isAlone: () => boolean): Obje
 
   return {
     async create(request) {
-      const draft = draftOf(request);
+      const draft = await draftOf(request);
       return (
         alreadyLatest(heads, draft) ??
         (await new Promise<CreatedObject>((resolve, reject) => {

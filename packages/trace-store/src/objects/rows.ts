@@ -1,4 +1,5 @@
 import type { Engine } from "../engine/engine.js";
+import { contentColumns } from "../encoding/encode-value.js";
 import { RowWriter } from "../engine/row-writer.js";
 import type { Draft } from "./draft.js";
 
@@ -19,9 +20,7 @@ const columns = [
   "version_index",
   "base_class",
   "leaf_class",
-  "val",
-  "exact",
-  "refs",
+  ...contentColumns,
   "size_bytes",
   "user_id",
   "created_at",
@@ -44,9 +43,7 @@ function writeFields(writer: RowWriter, row: ObjectRow): void {
   writer.integer(row.version_index);
   writer.text(row.base_class);
   writer.text(row.leaf_class);
-  writer.text(row.val);
-  writer.text(row.exact);
-  writer.texts(row.refs);
+  writer.fields(row.content);
   writer.integer(row.size_bytes);
   writer.text(row.user_id);
   writer.time(row.created_at);

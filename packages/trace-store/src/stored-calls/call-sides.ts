@@ -3,7 +3,7 @@ import type { JsonText } from "@heddle/exact-json";
 import { exampleDigest, findRefs, opKey, statedKind, statusOf, usageIncludes, usageOf } from "@heddle/trace-model";
 import type { CallEnd, CallStart, CallStatus, UsageIncludes, UsageRow } from "@heddle/trace-model";
 import { RowWriter } from "../engine/row-writer.js";
-import { unescaped } from "../engine/tab-separated.js";
+import { quotedBytes, unescaped } from "../engine/tab-separated.js";
 import { eachStated, statedColumns } from "./stated-columns.js";
 import { WrittenFields } from "./written-fields.js";
 
@@ -51,8 +51,8 @@ export const derivedColumns = [
   "reported_usage",
 ];
 
-/** The original of a text that the engine cannot read. */
-export type ExactText = readonly [column: string, text: JsonText];
+/** The original of a text that the engine cannot read, as {@link quotedBytes} writes it. */
+export type ExactText = readonly [column: string, quoted: Uint8Array];
 
 /**
  * A call arrives in parts (start, end, or complete) and is stored as two sides: its start and its end. A side is open
@@ -138,7 +138,10 @@ export function sameSide(a: Side, b: Side): boolean {
   return (
     a.fields.bytes.equals(b.fields.bytes) &&
     a.exact.length === b.exact.length &&
-    a.exact.every(([column, text], index) => column === b.exact[index]?.[0] && text === b.exact[index][1])
+    a.exact.every(([column, text], index) => {
+      const other = b.exact[index];
+      return column === other?.[0] && Buffer.compare(text, other[1]) === 0;
+    })
   );
 }
 
@@ -232,7 +235,7 @@ function writeJson(
 ): number {
   if (storableAsIs) return out.text(text);
   const stored = storable(text);
-  if (stored.exact !== undefined) exact.push([column, stored.exact]);
+  if (stored.exact !== undefined) exact.push([column, quotedBytes(stored.exact)]);
   const bytes = out.text(stored.text);
   return stored.text === text ? bytes : Buffer.byteLength(text);
 }

@@ -17,6 +17,11 @@ export class WrittenFields {
     return this.#to - this.#from;
   }
 
+  /** Where they are in their row. */
+  get span(): { from: number; to: number } {
+    return { from: this.#from, to: this.#to };
+  }
+
   get bytes(): Buffer {
     return this.#row.subarray(this.#from, this.#to);
   }

@@ -1,26 +1,51 @@
 import { HeddleError } from "@heddle/errors";
 import type { Loc } from "@heddle/errors";
-import { jsonType, readable, storable } from "@heddle/exact-json";
+import { jsonType, readable } from "@heddle/exact-json";
 import type { JsonText } from "@heddle/exact-json";
 import { valueDigest } from "@heddle/trace-model";
 import { mainThread } from "@heddle/concurrency";
 import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
-import { RowWriter } from "../engine/row-writer.js";
+import { encodeRow, rowColumns } from "../encoding/encode-row.js";
+import { digestOfLargeRow, encodeLargeRow, isLarge } from "../encoding/large-values.js";
 import { allRows } from "../schema/read-table.js";
 
 /** Approximate size of one insert. */
 const insertBytes = 8 * 1024 * 1024;
-/** Digests are computed in slices, so that a large table does not block the event loop. */
-const digestSlice = 500;
+/** After so long, others get the event loop. The clock is read once per so many rows or characters. */
+const sliceMs = 4;
+const rowsPerClockCheck = 64;
+const charactersPerClockCheck = 16_384;
+
+/** The turns in which rows are worked on. */
+class Slices {
+  #rows = 0;
+  #characters = 0;
+  #began = performance.now();
+
+  /** Whether others have the event loop before the next row. */
+  isOver(row: JsonText): boolean {
+    this.#characters += row.length;
+    if (++this.#rows < rowsPerClockCheck && this.#characters < charactersPerClockCheck) return false;
+    this.#rows = 0;
+    this.#characters = 0;
+    return performance.now() - this.#began > sliceMs;
+  }
+
+  async next(): Promise<void> {
+    await mainThread.giveWay();
+    this.#began = performance.now();
+  }
+}
 
 /** Returns the digests of rows in order. Throws `invalid`, with the loc of the row, for one that is not an object. */
 export async function rowDigests(rows: readonly JsonText[], locOf: (index: number) => Loc): Promise<string[]> {
   const digests: string[] = [];
+  const slices = new Slices();
   for (const [index, row] of rows.entries()) {
     if (jsonType(row) !== "object") throw new HeddleError("invalid", "a row must be an object", { loc: locOf(index) });
-    if (index % digestSlice === digestSlice - 1) await mainThread.giveWay();
-    digests.push(valueDigest(row));
+    if (slices.isOver(row)) await slices.next();
+    digests.push(isLarge(row) ? await digestOfLargeRow(row) : valueDigest(row));
   }
   return digests;
 }
@@ -32,12 +57,12 @@ export async function insertRows(
   rows: readonly JsonText[],
   digests: readonly string[],
 ): Promise<void> {
-  const writer = new RowWriter();
+  const slices = new Slices();
   const done = new Set<string>();
   let written: Uint8Array[] = [];
   let bytes = 0;
   const flush = async () => {
-    if (written.length > 0) await engine.insert("table_rows", ["project_id", "digest", "val", "exact"], written);
+    if (written.length > 0) await engine.insert("table_rows", rowColumns, written);
     written = [];
     bytes = 0;
   };
@@ -45,10 +70,9 @@ export async function insertRows(
     const digest = digests[index] ?? "";
     if (done.has(digest)) continue;
     done.add(digest);
-    const { text, exact = "" } = storable(row);
-    const line = writer.rowOf(() => {
-      for (const field of [projectId, digest, text, exact]) writer.text(field);
-    });
+    if (slices.isOver(row)) await slices.next();
+    const text = { project_id: projectId, digest, row };
+    const line = isLarge(row) ? await encodeLargeRow(text) : encodeRow(text);
     written.push(line);
     bytes += line.length;
     if (bytes >= insertBytes) await flush();

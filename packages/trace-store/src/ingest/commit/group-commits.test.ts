@@ -200,3 +200,11 @@ describe("clients with oversized requests", () => {
     expect(begun.at(-1)).toEqual(["alone"]);
   });
 });
+
+test("a commit has so few rows that planning it keeps nobody waiting", async () => {
+  const { commits, queue } = recorder();
+  for (const name of ["a", "b", "c", "d"]) queue.add({ name, bytes: 100, rows: 4000 });
+  queue.add({ name: "large", bytes: 100, rows: 20_000 });
+  await queue.close();
+  expect(commits).toEqual([["a"], ["b", "c"], ["d"], ["large"]]);
+});

@@ -17,6 +17,8 @@ export interface CommitQueue<Entry extends CommitEntry> {
 
 /** Well below 64 MB one insert is one block, which is stored whole or not at all. */
 const commitBytes = 56 * 1024 * 1024;
+/** What is done before and after the insert takes a turn of the event loop: 20 ms for so many. */
+export const commitRows = 8192;
 const waitingBytes = 4 * commitBytes;
 /** From this size a commit waits for half of the expected requests only, then for none. */
 const waitForHalfBytes = 1024 * 1024;
@@ -103,10 +105,12 @@ export function groupCommits<Entry extends CommitEntry>(
   async function commitOnce(): Promise<void> {
     let taken = 0;
     let takenBytes = 0;
+    let takenRows = 0;
     for (const entry of waiting) {
-      if (taken > 0 && takenBytes + entry.bytes > commitBytes) break;
+      if (taken > 0 && (takenBytes + entry.bytes > commitBytes || takenRows + entry.rows > commitRows)) break;
       if (takenBytes >= takeHalfBytes && taken >= enough()) break;
       takenBytes += entry.bytes;
+      takenRows += entry.rows;
       rows -= entry.rows;
       taken++;
     }

@@ -1,10 +1,11 @@
 import { isCallId, isStorableTime } from "@heddle/trace-model";
-import type { CallEnd, CallPart, CallStart } from "@heddle/trace-model";
+import type { CallPart } from "@heddle/trace-model";
+import { HeddleError } from "@heddle/errors";
+import { encodeCall } from "../../encoding/encode-call.js";
+import type { CallSides, EncodedCall } from "../../encoding/encode-call.js";
+import { encodeLargeCall, isLarge } from "../../encoding/large-values.js";
 import { keyText } from "../../stored-calls/call-key.js";
 import type { CallKey } from "../../stored-calls/call-key.js";
-import { endSide, startSide } from "../../stored-calls/call-sides.js";
-import type { EndSide, StartSide } from "../../stored-calls/call-sides.js";
-import { completeCallRow } from "../../stored-calls/rows.js";
 
 /** A part that is not stored; all others of the request are. */
 export interface RejectedPart {
@@ -16,19 +17,21 @@ export interface RejectedPart {
 }
 
 /** A part in the form a commit works with. */
-export interface PreparedPart extends CallKey {
+export interface PreparedPart extends CallKey, EncodedCall {
   index: number;
   key: string;
-  start?: StartSide;
-  end?: EndSide;
-  /** The whole row, when both sides are here; it waits for its version. */
-  row?: Buffer;
   /** The time of the start as far as this part knows it. */
   started_at?: bigint;
 }
 
-/** Checks one part on its own and turns it into the texts of its columns. */
-export function preparePart(part: CallPart, index: number): PreparedPart | RejectedPart {
+/**
+ * Checks one part on its own and turns it into the texts of its columns. Of a part with large texts that is a promise: a
+ * thread does it.
+ */
+export function preparePart(
+  part: CallPart,
+  index: number,
+): PreparedPart | RejectedPart | Promise<PreparedPart | RejectedPart> {
   const start = part.part === "end" ? undefined : part.start;
   const end = part.part === "start" ? undefined : part.end;
   const { project_id, id } = part.part === "end" ? part.end : part.start;
@@ -41,19 +44,34 @@ export function preparePart(part: CallPart, index: number): PreparedPart | Rejec
     badStep("wb_run_step", start?.wb_run_step) ??
     badStep("wb_run_step_end", end?.wb_run_step_end);
   if (fault !== undefined) return { index, ...fault };
-  return {
+  const known = {
     index,
     key: keyText({ project_id, id }),
     project_id,
     id,
-    ...(start && end ? completeCallRow({ project_id, id }, start, end) : oneSide(start, end)),
     started_at: start?.started_at ?? hint(end?.started_at),
   };
+  const sides = { key: { project_id, id }, start, end };
+  if (isLarge(...textsOf(sides))) return prepareLarge(known, sides);
+  return Object.assign(known, encodeCall(sides));
 }
 
-function oneSide(start: CallStart | undefined, end: CallEnd | undefined): { start?: StartSide; end?: EndSide } {
-  return start ? { start: startSide(start) } : { end: end && endSide(end) };
+async function prepareLarge(known: PreparedPart, sides: CallSides): Promise<PreparedPart | RejectedPart> {
+  try {
+    return Object.assign(known, await encodeLargeCall(sides));
+  } catch (error) {
+    if (!(error instanceof HeddleError) || error.code !== "too_large") throw error;
+    return { index: known.index, message: `storing the call ${error.message}` };
+  }
 }
+
+const textsOf = ({ start, end }: CallSides) => [
+  start?.attributes,
+  start?.inputs,
+  end?.output,
+  end?.summary,
+  end?.exception,
+];
 
 type Fault = Required<Pick<RejectedPart, "field" | "message">>;
 

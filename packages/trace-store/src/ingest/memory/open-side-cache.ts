@@ -98,6 +98,6 @@ function sizeOf(side: StartSide | EndSide | undefined): number {
 }
 
 function copySide<Side extends StartSide | EndSide>(side: Side): Side {
-  const exact = side.exact.map(([column, text]): ExactText => [column, copyText(text)]);
+  const exact = side.exact.map(([column, text]): ExactText => [column, Buffer.from(text)]);
   return { ...side, fields: side.fields.copy(), exact };
 }

@@ -17,6 +17,7 @@ export { momentAt, type Moment, msSince, steadyNow } from "./moment.js";
 export { type ControlPlane, type ControlPlaneOptions, openControlPlane } from "./open.js";
 export type { ProjectDeletions } from "./project-deletion/project-deletions.js";
 export type { Project, Projects, ProjectsRequest } from "./projects.js";
+export { mainShard, type Shard, type Shards } from "./shards.js";
 export type { NewTrainingJob } from "./training-jobs/create.js";
 export type { TrainingResult } from "./training-jobs/end.js";
 export type { TrainingProgress } from "./training-jobs/events.js";

@@ -27,6 +27,7 @@ import { trainingRollouts } from "./migrations/0013-training-rollouts.js";
 import { webhooks } from "./migrations/0014-webhooks.js";
 import { repeatableRequests } from "./migrations/0015-repeatable-requests.js";
 import { links } from "./migrations/0016-links.js";
+import { projectShards } from "./migrations/0024-project-shards.js";
 import { leaseAddresses } from "./migrations/0019-lease-addresses.js";
 import { jobBeats } from "./migrations/0020-job-beats.js";
 import { boundedTexts } from "./migrations/0021-bounded-texts.js";
@@ -38,6 +39,8 @@ import { checkPathName, isStorable } from "./database/names.js";
 import { openProjectDeletions } from "./project-deletion/project-deletions.js";
 import type { ProjectDeletions } from "./project-deletion/project-deletions.js";
 import { openProjects } from "./projects.js";
+import { openShards } from "./shards.js";
+import type { Shards } from "./shards.js";
 import type { Projects } from "./projects.js";
 import { openRepeatableRequests } from "./repeatable-requests/repeatable-requests.js";
 import type { RepeatableRequests } from "./repeatable-requests/repeatable-requests.js";
@@ -89,6 +92,8 @@ export interface ControlPlane {
   urlSignatures: UrlSignatures;
   /** Requests that are carried out once, however often they come. */
   repeatableRequests: RepeatableRequests;
+  /** The tracing databases, and which of them each project is in. */
+  shards: Shards;
   /** What only one process may have at a time. */
   leases: Leases;
   keys: {
@@ -160,13 +165,15 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
         boundedTexts,
         preferenceJobs,
         modelOrigins,
+        projectShards,
       ],
       now,
     );
     const identity = await ensureIdentity(database, now);
     const users = openUsers(database, now);
     const owner = await ownerOf(users, options.owner);
-    const projects = openProjects(database, now);
+    const shards = await openShards(database);
+    const projects = openProjects(database, now, shards);
     const verifier = openVerifier(database, owner, now);
     return {
       identity,
@@ -189,6 +196,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
       shares: openShares(database, openKeyChecks(verifier, options.owner?.secret, "shares"), now),
       urlSignatures: await openUrlSignatures(database, owner && { id: owner.caller.key_id, secret: owner.secret }),
       repeatableRequests: openRepeatableRequests(database, now),
+      shards,
       leases: openLeases(database),
       keys: {
         create: async (request) => await createKey(database, users, request, now()),

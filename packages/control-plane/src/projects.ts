@@ -3,6 +3,7 @@ import type { Database, Row } from "./database/database.js";
 import { integerOf, textOf } from "./database/database.js";
 import { checkPathName, isPathName, isStorable } from "./database/names.js";
 import { Parameters } from "./database/parameters.js";
+import type { Shards } from "./shards.js";
 
 export interface Project {
   /** Internal id, a UUID, for clients that hash internal refs. */
@@ -43,7 +44,7 @@ export interface ProjectsRequest {
 const columns = "id, entity, name, created_at";
 const remembered = 10_000;
 
-export function openProjects(database: Database, now: () => bigint): Projects {
+export function openProjects(database: Database, now: () => bigint, shards: Pick<Shards, "forNewProject">): Projects {
   const seen = new Map<string, Project>();
 
   const remember = (row: Row | undefined): Project | undefined => {
@@ -71,8 +72,8 @@ export function openProjects(database: Database, now: () => bigint): Projects {
       const found = await get(entity, name);
       if (found !== undefined) return found;
       await database.run(
-        "INSERT INTO projects (id, entity, name, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (entity, name) DO NOTHING",
-        [randomUUID(), entity, name, now()],
+        "INSERT INTO projects (id, entity, name, created_at, shard) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (entity, name) DO NOTHING",
+        [randomUUID(), entity, name, now(), (await shards.forNewProject()) ?? null],
       );
       const created = await get(entity, name);
       if (created === undefined) throw new Error(`the project ${entity}/${name} vanished while it was made`);

@@ -298,6 +298,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         { version: 21n, name: "bounded-texts" },
         { version: 22n, name: "preference-jobs" },
         { version: 23n, name: "model-origins" },
+        { version: 24n, name: "project-shards" },
       ]);
     });
 
@@ -315,7 +316,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         code: "incompatible",
         message: expect.stringContaining("version 1000"),
       });
-      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 24n }]);
+      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 25n }]);
     });
 
     test("training jobs of earlier versions keep their kind, and those of preferences can be stored", async () => {

@@ -1,5 +1,6 @@
 import { groups } from "./generated/tracing.groups.js";
 import type { TracingHandlers } from "./generated/tracing.handlers.js";
+import type { OperationEntry } from "./operations/definition.js";
 import { handlerGroups } from "./operations/handler-group.js";
 import type { PartialHandlers } from "./operations/handlers.js";
 import type { HttpServer } from "./http.js";
@@ -18,6 +19,11 @@ export async function fitsResponse(operationId: string, value: unknown): Promise
   const validator = name === undefined ? undefined : (await group?.responseValidators?.())?.[name];
   if (validator === undefined) throw new TypeError(`${operationId} has no JSON response`);
   return validator(value);
+}
+
+/** Every operation of the tracing interface. */
+export function tracingOperations(): readonly OperationEntry[] {
+  return groups.flatMap(({ operations }) => operations);
 }
 
 /**

@@ -53,8 +53,9 @@ describe.each(ends)("services that share a control plane on %s", { timeout: 60_0
       HEDDLE_OTLP_GRPC_PORT: "off",
       HEDDLE_API_KEY: ownerKey,
       HEDDLE_CLICKHOUSE_URL: clickhouse.href,
+      HEDDLE_LEASE: String(leaseMs / 1000),
     };
-    const child = heddle(["serve"], { ...settings, ...env }, { leaseMs: leaseMs });
+    const child = heddle(["serve"], { ...settings, ...env });
     children.push(child);
     return child;
   }

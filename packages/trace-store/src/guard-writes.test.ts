@@ -24,6 +24,24 @@ test("a writer that may not write any more rejects every write as busy, and stil
   expect((await visibleCalls(db.engine, projectId)).map(({ id }) => id).toSorted()).toEqual(["after", "before"]);
 });
 
+test("a write during which the right to write was lost is not acknowledged", async () => {
+  const projectId = newProject();
+  let alone = true;
+  const store = await db.open({
+    mayWrite: () => alone,
+    wrapEngine: (engine) => ({
+      ...engine,
+      async insert(table, columns, rows) {
+        await engine.insert(table, columns, rows);
+        // The process was suspended between the insert and its response, and another one has taken over.
+        alone = false;
+      },
+    }),
+  });
+  const late = store.ingest([completePart({ project_id: projectId, id: "late" })]);
+  await expect(late).rejects.toMatchObject({ code: "busy", message: expect.stringContaining("may be stored") });
+});
+
 test("a writer that comes back knows what the other one wrote meanwhile", async () => {
   const projectId = newProject();
   let first = true;
@@ -83,8 +101,8 @@ test("a commit that loses the right to write in the middle is repaired before th
   let left = Infinity;
   const store = await db.open({ mayWrite: () => left-- > 0 });
   await store.ingest([startPart({ project_id: projectId, id: "call" })]);
-  // The complete row may still be written, the closing of its start not.
-  left = 1;
+  // The complete row may still be written, and the check after it passes; the closing of its start is refused.
+  left = 2;
   await expect(store.ingest([completePart({ project_id: projectId, id: "call" })])).rejects.toMatchObject({
     code: "busy",
   });

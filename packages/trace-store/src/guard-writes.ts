@@ -3,8 +3,9 @@ import type { Engine } from "./engine/engine.js";
 import type { Objects } from "./objects/objects.js";
 
 /**
- * Returns an engine that writes only while `mayWrite` says so, called before each statement. A write that is refused
- * in the middle of a commit leaves an unknown outcome like any other: ingest recovers before it writes again.
+ * Returns an engine that writes only while `mayWrite` says so, called before each statement and once more when it has
+ * ended: what another process may have taken over meanwhile is not acknowledged. A write that is refused in the middle of
+ * a commit leaves an unknown outcome like any other: ingest recovers before it writes again.
  *
  * What a process sent an instant before it was stopped can still arrive late. Maintenance runs every minute over what was
  * received since the last time, and repairs calls that this doubles.
@@ -16,10 +17,12 @@ export function guardWrites(engine: Engine, mayWrite: () => boolean): Engine {
     async insert(table, columns, rows) {
       check();
       await engine.insert(table, columns, rows);
+      checkStillAlone(mayWrite);
     },
     async command(statement, options) {
       check();
       await engine.command(statement, options);
+      checkStillAlone(mayWrite);
     },
   };
 }
@@ -38,5 +41,11 @@ export function guardObjects(objects: Objects, mayWrite: () => boolean): Objects
 function checkAlone(mayWrite: () => boolean): void {
   if (!mayWrite()) {
     throw new HeddleError("busy", "This service cannot tell whether it is still the only one that writes");
+  }
+}
+
+function checkStillAlone(mayWrite: () => boolean): void {
+  if (!mayWrite()) {
+    throw new HeddleError("busy", "Another service may have taken over during this write: what was sent may be stored");
   }
 }

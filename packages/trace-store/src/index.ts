@@ -5,6 +5,7 @@ export type { ObservedCommit, PreparedWrite } from "./ingest/ingest.js";
 export { missingParts } from "./engine/stored-parts.js";
 export { encodingThreadHeaps } from "./encoding/large-values.js";
 export type { StoredPart } from "./engine/stored-parts.js";
+export { defaultDatabase } from "./schema/schema.js";
 export { backupTables, restoreTables } from "./schema/backup.js";
 export type { RunStatement } from "./schema/backup.js";
 export type { ReadOptions, Reserve } from "./context.js";
@@ -42,6 +43,7 @@ export type {
   ObjectRead,
   StoredObject,
 } from "./objects/requests.js";
+export { followRefs } from "./refs/refs.js";
 export type { Refs } from "./refs/refs.js";
 export type { Tables } from "./tables/tables.js";
 export type { Thread, Threads, ThreadsQuery, TurnFilter } from "./threads/threads.js";

@@ -162,8 +162,8 @@ export interface TraceStore {
   /** Tables that miss rows because the engine could not read some of their parts. */
   brokenParts(): Promise<BrokenParts[]>;
   load(): StoreLoad;
-  /** The version of the newest change: every change that has been reported as done has one up to here. */
-  lastChange(): bigint;
+  /** The version of the newest change of a project: every one that has been reported as done has one up to here. */
+  lastChange(projectId: string): Promise<bigint>;
   /** Rejects, with the reason, while writes do not work. */
   checkWrites(): Promise<void>;
   /** To be called when the engine is a new process, or another process may have written: the next write recovers first. */
@@ -277,7 +277,7 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
     detachedParts: () => listDetached(engine),
     brokenParts: () => brokenParts(engine),
     load: () => ({ waiting: ingest.waiting(), memory: ingest.memory(), slots: shared.load() }),
-    lastChange: () => clock.last(),
+    lastChange: async () => clock.last(),
     checkWrites: () => ingest.check(),
     engineRestarted() {
       ingest.engineRestarted();

@@ -5,6 +5,7 @@ import { artifactCases } from "../../test/artifact-cases.js";
 import { controlPlaneCases } from "../../test/cases.js";
 import { jobCases } from "../../test/job-cases.js";
 import { projectDeletionCases } from "../../test/project-deletion-cases.js";
+import { shardCases } from "../../test/shard-cases.js";
 import { linkCases } from "../../test/link-cases.js";
 import { sessionCases } from "../../test/session-cases.js";
 import { trackingRunCases } from "../../test/tracking-run-cases.js";
@@ -27,6 +28,7 @@ if (postgresUrl !== undefined) {
   artifactCases("Postgres", async () => await databases.make());
   projectDeletionCases("Postgres", async () => await databases.make());
   sessionCases("Postgres", async () => await databases.make());
+  shardCases("Postgres", async () => await databases.make());
   linkCases("Postgres", async () => await databases.make());
   trackingRunCases("Postgres", async () => await databases.make());
 

@@ -9,6 +9,7 @@ import { artifactCases } from "../../test/artifact-cases.js";
 import { controlPlaneCases } from "../../test/cases.js";
 import { jobCases } from "../../test/job-cases.js";
 import { projectDeletionCases } from "../../test/project-deletion-cases.js";
+import { shardCases } from "../../test/shard-cases.js";
 import { linkCases } from "../../test/link-cases.js";
 import { sessionCases } from "../../test/session-cases.js";
 import { trackingRunCases } from "../../test/tracking-run-cases.js";
@@ -37,6 +38,7 @@ trainingModelCases("SQLite", async () => pathToFileURL(await path()).href);
 artifactCases("SQLite", async () => pathToFileURL(await path()).href);
 projectDeletionCases("SQLite", async () => pathToFileURL(await path()).href);
 sessionCases("SQLite", async () => pathToFileURL(await path()).href);
+shardCases("SQLite", async () => pathToFileURL(await path()).href);
 linkCases("SQLite", async () => pathToFileURL(await path()).href);
 trackingRunCases("SQLite", async () => pathToFileURL(await path()).href);
 

@@ -33,6 +33,8 @@ export interface LeaseHolder {
 interface FollowOptions extends Omit<LeaseOptions, "onWait"> {
   /** Called with each other process that is seen to have the lease. */
   onHolder: (holder: LeaseHolder) => void;
+  /** Asked before each attempt; while it is false, the lease is watched and not acquired. Default: always. */
+  wants?: () => boolean;
   /** Ends the wait. */
   signal?: AbortSignal;
 }
@@ -80,12 +82,12 @@ export function openLeases(database: Database): Leases {
       }
     },
 
-    async follow(name, { onHolder, signal, ...options }) {
+    async follow(name, { onHolder, signal, wants = () => true, ...options }) {
       const candidate = new Candidate(database, name, options);
       for (;;) {
         if (signal?.aborted === true) return undefined;
         try {
-          const lease = await candidate.attempt();
+          const lease = await candidate.attempt(wants());
           if (lease !== undefined) return lease;
           const { seen, isNew } = candidate;
           if (isNew && seen !== undefined) onHolder({ holder: seen.holder, address: seen.address });
@@ -132,16 +134,21 @@ class Candidate {
     this.pauseMs = durationMs / 50;
   }
 
-  /** The lease, where no process holds it, or the one that was seen has not renewed it for its duration. */
-  async attempt(): Promise<Lease | undefined> {
+  /**
+   * The lease, where no process holds it, or the one that was seen has not renewed it for its duration. Without `wanted` it
+   * is looked at only.
+   */
+  async attempt(wanted = true): Promise<Lease | undefined> {
     const { holder, address = null } = this.#options;
     // From before the statement: the others count from when they see its result.
     let sentAt = performance.now();
-    const taken = await this.#database.rows(
-      `INSERT INTO leases (name, holder, token, beat, address) VALUES ($1, $2, $3, 0, $4)
-        ON CONFLICT (name) DO NOTHING RETURNING token`,
-      [this.#name, holder, this.#token, address],
-    );
+    const taken = wanted
+      ? await this.#database.rows(
+          `INSERT INTO leases (name, holder, token, beat, address) VALUES ($1, $2, $3, 0, $4)
+            ON CONFLICT (name) DO NOTHING RETURNING token`,
+          [this.#name, holder, this.#token, address],
+        )
+      : [];
     if (taken.length > 0) return this.#keep(sentAt);
     const now = await sightingOf(this.#database, this.#name);
     if (now === undefined) return undefined; // Released in between.
@@ -152,7 +159,7 @@ class Candidate {
       this.seen = now;
       return undefined;
     }
-    if (performance.now() - seen.at < this.#options.durationMs) return undefined;
+    if (!wanted || performance.now() - seen.at < this.#options.durationMs) return undefined;
     sentAt = performance.now();
     const inherited = await this.#database.rows(
       `UPDATE leases SET holder = $2, token = $3, beat = 0, address = $6 WHERE name = $1 AND token = $4 AND beat = $5

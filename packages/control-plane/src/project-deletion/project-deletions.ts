@@ -9,7 +9,7 @@ export interface ProjectDeletions {
   begin(projectId: string, userId: string): Promise<void>;
   /** Whether a deletion has begun that is not finished, in this process or in an earlier one. */
   has(projectId: string): boolean;
-  /** Those that are not finished, oldest first. */
+  /** Those that are not finished, oldest first; from then on {@link has} knows those that another process has begun, too. */
   list(): Promise<string[]>;
   /** The ids of jobs of the project that wait or run. */
   activeJobs(projectId: string): Promise<string[]>;
@@ -36,7 +36,11 @@ export async function openProjectDeletions(
       begun.add(projectId);
     },
     has: (projectId) => begun.has(projectId),
-    list,
+    async list() {
+      const listed = await list();
+      for (const projectId of listed) begun.add(projectId);
+      return listed;
+    },
     async activeJobs(projectId) {
       const sql = "SELECT id FROM jobs WHERE project_id = $1 AND state IN ('queued', 'running')";
       return (await database.rows(sql, [projectId])).map((row) => originalText(textOf(row, "id")));

@@ -1,14 +1,21 @@
 import { HeddleError } from "@heddle/errors";
+import type { HttpServer } from "@heddle/server-stub";
 import { behindProxies } from "../http/behind-proxies.js";
 import { operatorLine } from "../operations/outages.js";
 import { Follower } from "../replicas/follower.js";
 import { acceptHops } from "../replicas/hop.js";
 import { wholeMessages } from "../replicas/kept-request.js";
 import { Membership } from "../replicas/members.js";
+import { withScope } from "../limits/with-scope.js";
+import { isStoreCall, serveStores } from "../shards/serve-stores.js";
+import { shardedStore } from "../shards/sharded-store.js";
+import { Shards } from "../shards/shards.js";
 import { Closing } from "./closing.js";
+import { keepShards } from "./keep-shards.js";
 import type { Base } from "./open-base.js";
-import { openInstallation } from "./open-installation.js";
+import { openInstallation, openWork } from "./open-installation.js";
 import type { Installation, InstallationOptions } from "./open-installation.js";
+import { openBlobs, openTraces } from "./open-traces.js";
 import { openSockets } from "./open-sockets.js";
 import type { Sockets } from "./open-sockets.js";
 import { followWriterLease, holderOf } from "./writer-lease.js";
@@ -16,7 +23,6 @@ import type { WriterLease } from "./writer-lease.js";
 
 interface JoinOptions {
   installationOptions: InstallationOptions;
-  leaseMs: number | undefined;
   /** By which the other replicas reach this one; the port is that of requests. */
   address: string;
 }
@@ -24,6 +30,8 @@ interface JoinOptions {
 /** When a replica stops that works on nothing: time for the responses of the one that does. */
 const passMs = 4000;
 const cutMs = 1000;
+/** Time for what other replicas have called. */
+const leaveMs = 1000;
 
 /**
  * Listens, sends what comes to the replica that works on the traces, and becomes that one when the lease is free. Resolves
@@ -32,24 +40,32 @@ const cutMs = 1000;
 export async function joinReplicas(
   base: Base,
   closing: Closing,
-  { installationOptions, leaseMs, address }: JoinOptions,
+  { installationOptions, address }: JoinOptions,
 ): Promise<{ sockets: Sockets; replaced: Promise<string> }> {
   const { config, control, log } = base;
   const follower = new Follower(control);
+  const shards = config.shards.length === 0 ? undefined : new Shards(control, config.shards);
+  const hops = acceptHops(control, { direct: follower.server, forwarded: follower.forwarded });
+  const { maxResponseBytes: maxBytes } = config.limits;
+  const stores = shards && withScope(serveStores(control, shards, hops), { memory: base.memory, maxBytes });
   const sockets = await openSockets(base, {
-    http: acceptHops(control, { direct: follower.server, forwarded: follower.forwarded }),
+    http: stores === undefined ? hops : async (request) => await (isStoreCall(request) ? stores : hops)(request),
     grpc: wholeMessages(follower.server),
   });
   const url = urlOf(address, sockets.port);
-  const membership = await Membership.begin(control.leases, { holder: holderOf(config), address: url }, leaseMs);
+  const membership = await Membership.begin(control.leases, { holder: holderOf(config), address: url }, config.leaseMs);
   const ending = new AbortController();
   const opened = new Closing();
-  let installation: Installation | undefined;
+  const isAtWork = (server: HttpServer) => follower.isWriter(behindProxies(server, config.trustedProxies));
+  /** What works at every replica; without shards the one that has the lease opens it. */
+  const shared = shards && (await openShared(base, opened, shards, installationOptions));
+  let installation: Pick<Installation, "drain"> | undefined = shared?.work;
+  if (shared !== undefined) follower.worksLocally(behindProxies(shared.work.server, config.trustedProxies));
 
+  let isWriter = false;
   /** The lease, once this replica works on the traces; undefined when it stops before. */
   async function work(onHolder: () => void): Promise<WriterLease | undefined> {
     const lease = await followWriterLease(config, control, {
-      leaseMs,
       address: url,
       log: (line) => log.warn(line),
       signal: ending.signal,
@@ -57,15 +73,30 @@ export async function joinReplicas(
         const { holder, address: where = "no address: it has no HEDDLE_REPLICA_ADDRESS" } = writer;
         log.info(`Requests go to ${holder} (${where})`);
         follower.writerIs(writer);
+        shards?.first.isAt(writer.address);
         onHolder();
       },
     });
     if (lease === undefined) return undefined;
     opened.add(() => lease.release());
+    const leasedAt = performance.now();
     follower.opens();
-    installation = await openInstallation(base, lease, opened, installationOptions);
-    follower.isWriter(behindProxies(installation.server, config.trustedProxies));
-    await installation.begin();
+    if (shards !== undefined && shared !== undefined) {
+      const { prices } = installationOptions;
+      const { store } = await openTraces(base, lease, opened, { prices, blobs: shared.blobs });
+      opened.add(async () => await shards.first.leave(leaveMs));
+      shards.first.isHere(store, leasedAt);
+      const sources = { store, engine: undefined, jobs: control.jobs, workingMemory: base.memory };
+      base.observability.metrics?.watch(sources);
+      isAtWork(shared.work.server);
+      await shared.work.begin(lease);
+    } else {
+      const opening = await openInstallation(base, lease, opened, installationOptions);
+      installation = opening;
+      isAtWork(opening.server);
+      await opening.begin();
+    }
+    isWriter = true;
     log.info("This replica works on the traces");
     return lease;
   }
@@ -73,16 +104,28 @@ export async function joinReplicas(
   let isFollowing = () => {};
   const followed = new Promise<void>((resolve) => (isFollowing = resolve));
   const working = work(isFollowing);
+  if (shards !== undefined) base.observability.metrics?.watchShards({ shards, members: membership });
+  const keeping = shards && keepShards(base, shards, { address: url, membership, prices: installationOptions.prices });
   closing.add(async () => {
     ending.abort();
+    await keeping?.stop();
     await working.catch(() => undefined);
     await installation?.drain();
-    await sockets.close(installation === undefined ? passMs : cutMs);
+    await sockets.close(isWriter ? cutMs : passMs);
     await opened.close();
+    shards?.close();
     await membership.end();
   });
   await Promise.race([followed, working]);
   return { sockets, replaced: working.then(untilReplaced, reasonOf) };
+}
+
+/** What works on the stores of all shards, wherever they are. */
+async function openShared(base: Base, opened: Closing, shards: Shards, options: InstallationOptions) {
+  const blobs = await openBlobs(base, opened);
+  const onDeleted = async (projectId: string) => await shards.forgetProject(projectId);
+  const work = await openWork(base, opened, { store: shardedStore(shards), blobs }, { ...options, onDeleted });
+  return { work, blobs };
 }
 
 async function untilReplaced(lease: WriterLease | undefined): Promise<string> {

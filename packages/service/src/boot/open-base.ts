@@ -1,9 +1,13 @@
 import { onThreadOutput } from "@heddle/concurrency";
+import type { FairShare } from "@heddle/concurrency";
 import { openControlPlane } from "@heddle/control-plane";
 import type { ControlPlane } from "@heddle/control-plane";
+import { HeddleError } from "@heddle/errors";
 import { endComputing } from "../computing/computing.js";
+import { ConfigError } from "../config/config-error.js";
 import { controlPlaneUrl } from "../config/config.js";
 import type { Config } from "../config/config.js";
+import { openWorkingMemory } from "../limits/shares.js";
 import { openLogger } from "../observability/logger.js";
 import type { Logger } from "../observability/logger.js";
 import { openObservability } from "../observability/open-observability.js";
@@ -23,6 +27,8 @@ export interface Base {
   observability: Awaited<ReturnType<typeof openObservability>>;
   losses: LossLog;
   control: ControlPlane;
+  /** Of all requests. */
+  memory: FairShare;
 }
 
 export async function openBase(
@@ -48,5 +54,9 @@ export async function openBase(
     waitingJobsPerKey: config.jobsWaitingPerKey,
   });
   closing.add(() => control.close());
-  return { config, apiKey, log, observability, losses, control };
+  await control.shards.configure(config.shards.map(({ name }) => name)).catch((error: unknown) => {
+    if (!(error instanceof HeddleError) || error.code !== "conflict") throw error;
+    throw new ConfigError(`HEDDLE_SHARDS: ${error.message}. Projects may be in it: name it again.`);
+  });
+  return { config, apiKey, log, observability, losses, control, memory: openWorkingMemory(config.limits) };
 }

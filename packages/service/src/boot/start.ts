@@ -48,8 +48,6 @@ export interface StartOptions {
   packagesDir?: string;
   /** Receives the lines of the log; default stderr. */
   writeLog?: (line: string) => void;
-  /** How long another service waits for the lease of one that does not renew it; default 12 s. */
-  leaseMs?: number;
   /** How long a job waits for a service that does not renew its claim; default 15 s. */
   jobLeaseMs?: number;
 }
@@ -60,7 +58,7 @@ const cutMs = 1000;
 /** Opens the stores and listens. Throws a {@link ConfigError} with one line for what cannot work. */
 export async function startService(
   config: Config,
-  { docsDir, consoleDir, packagesDir, writeLog = writeToStderr, leaseMs, jobLeaseMs }: StartOptions = {},
+  { docsDir, consoleDir, packagesDir, writeLog = writeToStderr, jobLeaseMs }: StartOptions = {},
 ): Promise<Running> {
   const closing = new Closing();
   try {
@@ -76,8 +74,8 @@ export async function startService(
     const scrapes = await listenForScrapes(observability.metrics, config);
     if (scrapes !== undefined) closing.add(() => scrapes.close(0));
     const { sockets, replaced } = await (config.replicaAddress === undefined
-      ? serveAlone(base, closing, installationOptions, leaseMs)
-      : joinReplicas(base, closing, { installationOptions, leaseMs, address: config.replicaAddress }));
+      ? serveAlone(base, closing, installationOptions)
+      : joinReplicas(base, closing, { installationOptions, address: config.replicaAddress }));
     const notTrained = await whyNotTrained(config);
     if (notTrained !== undefined) log.warn(`nothing can be trained: ${notTrained}`);
     return {
@@ -103,10 +101,9 @@ async function serveAlone(
   base: Base,
   closing: Closing,
   installationOptions: InstallationOptions,
-  leaseMs: number | undefined,
 ): Promise<{ sockets: Sockets; replaced: Promise<string> }> {
   const { config, control, log } = base;
-  const lease = await takeWriterLease(config, control, { log: (line) => log.warn(line), leaseMs });
+  const lease = await takeWriterLease(config, control, { log: (line) => log.warn(line) });
   closing.add(() => lease.release());
   const installation = await openInstallation(base, lease, closing, installationOptions);
   const served = behindProxies(installation.server, config.trustedProxies);

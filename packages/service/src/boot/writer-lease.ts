@@ -16,8 +16,6 @@ export interface WriterLease {
 }
 
 interface LeaseOptions {
-  /** How long another service waits for a lease that is not renewed; default 12 s. */
-  leaseMs?: number | undefined;
   log: (line: string) => void;
 }
 
@@ -27,6 +25,10 @@ interface FollowOptions extends LeaseOptions {
   onHolder: (holder: LeaseHolder) => void;
   /** Ends the wait. */
   signal: AbortSignal;
+  /** Default: that of the first tracing database. */
+  name?: string;
+  /** Whether this replica takes the lease where it can; default: always. */
+  wants?: () => boolean;
 }
 
 /** A control plane in the data directory needs no lease: the lock of the directory admits one process only. */
@@ -38,19 +40,21 @@ const unleased: WriterLease = {
 };
 
 export const writerLeaseName = "tracing database";
-const usualLeaseMs = 12_000;
+/** Of a tracing database besides the first. */
+export const shardLeaseName = (shard: string): string => `${writerLeaseName} ${shard}`;
 
 /**
- * Takes the lease. Waits `leaseMs` for a lease that is not renewed, because a holder that has crashed cannot be
+ * Takes the lease. Waits HEDDLE_LEASE for a lease that is not renewed, because a holder that has crashed cannot be
  * distinguished from one that is unreachable or suspended. Throws {@link ConfigError} when another service renews it. A
- * tracing database belongs to one control plane permanently, so one lease per control plane is enough.
+ * tracing database belongs to one control plane permanently.
  */
 export async function takeWriterLease(
   config: Config,
   control: ControlPlane,
-  { leaseMs = usualLeaseMs, log }: LeaseOptions,
+  { log }: LeaseOptions,
 ): Promise<WriterLease> {
-  if (config.databaseUrl === undefined) return unleased;
+  const { databaseUrl, leaseMs } = config;
+  if (databaseUrl === undefined) return unleased;
   const lapses = new Lapses(log);
   const lease = await control.leases
     .acquire(writerLeaseName, {
@@ -77,11 +81,11 @@ export async function takeWriterLease(
 export async function followWriterLease(
   config: Config,
   control: ControlPlane,
-  { leaseMs = usualLeaseMs, log, ...following }: FollowOptions,
+  { log, name = writerLeaseName, ...following }: FollowOptions,
 ): Promise<WriterLease | undefined> {
   const lapses = new Lapses(log);
-  const options = { durationMs: leaseMs, holder: holderOf(config), ...lapses.events, ...following };
-  const lease = await control.leases.follow(writerLeaseName, options);
+  const options = { durationMs: config.leaseMs, holder: holderOf(config), ...lapses.events, ...following };
+  const lease = await control.leases.follow(name, options);
   return lease && writerLease(lease, lapses);
 }
 

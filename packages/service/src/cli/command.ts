@@ -1,7 +1,7 @@
 import type { StartOptions } from "../boot/start.js";
 
 /** For tests; the defaults are those of a service. */
-export type ServeOptions = Pick<StartOptions, "leaseMs" | "jobLeaseMs">;
+export type ServeOptions = Pick<StartOptions, "jobLeaseMs">;
 
 /** What a command of `heddle` may use besides its arguments. */
 export interface CommandContext {

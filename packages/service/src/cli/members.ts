@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
-import { openControlPlane } from "@heddle/control-plane";
-import { writerLeaseName } from "../boot/writer-lease.js";
+import { mainShard, openControlPlane } from "@heddle/control-plane";
+import { shardLeaseName, writerLeaseName } from "../boot/writer-lease.js";
 import { ConfigError } from "../config/config-error.js";
 import { readConfig } from "../config/config.js";
 import { listMembers } from "../replicas/members.js";
@@ -9,8 +9,8 @@ import type { Command } from "./command.js";
 
 const usage = `heddle members [--json]
 
-Lists the replicas that share HEDDLE_DATABASE_URL: where each is reached, whether it responds, and which of them works on
-the traces. A replica that has ended without a word is listed for up to two minutes.`;
+Lists the replicas that share HEDDLE_DATABASE_URL: where each is reached, whether it responds, and which tracing
+databases it works on: main is that of HEDDLE_CLICKHOUSE_URL, the others have their names of HEDDLE_SHARDS. A replica that has ended without a word is listed for up to two minutes.`;
 
 /** A replica counts on every two seconds. */
 const watchMs = 6000;
@@ -25,17 +25,22 @@ export const command: Command = {
     }
     const control = await openControlPlane({ url: databaseUrl });
     try {
-      const [members, [writer]] = await Promise.all([
+      const [members, worked] = await Promise.all([
         listMembers(control.leases, watchMs),
         control.leases.list(writerLeaseName),
       ]);
-      const listed = members.map((member) => ({ ...member, works: member.holder === writer?.holder }));
+      const listed = members.map((member) => {
+        const own = worked.filter(({ holder }) => holder === member.holder);
+        const shards = own.map(({ name }) =>
+          name === writerLeaseName ? mainShard : name.slice(shardLeaseName("").length),
+        );
+        return { ...member, works: shards.includes(mainShard), shards };
+      });
       if (isJson) return print(JSON.stringify(listed));
       if (listed.length === 0) return print("No replicas. A service with HEDDLE_REPLICA_ADDRESS is one.");
-      for (const { address = "", holder, responds, works } of listed) {
-        print(
-          `${address.padEnd(32)}  ${(responds ? "responds" : "silent").padEnd(8)}  ${(works ? "works" : "passes on").padEnd(9)}  ${holder}`,
-        );
+      for (const { address = "", holder, responds, shards } of listed) {
+        const work = shards.length === 0 ? "passes on" : `works on ${shards.join(", ")}`;
+        print(`${address.padEnd(32)}  ${(responds ? "responds" : "silent").padEnd(8)}  ${work.padEnd(24)}  ${holder}`);
       }
     } finally {
       await control.close();

@@ -30,6 +30,11 @@ const commands: readonly ListedCommand[] = [
   { name: "conformance", summary: "judge a server by the specification", load: () => import("./conformance.js") },
   { name: "open", summary: "print a link to log in to the console", load: () => import("./open.js") },
   { name: "members", summary: "list the replicas of an installation", load: () => import("./members.js") },
+  {
+    name: "shards",
+    summary: "list tracing databases, and open one to new projects",
+    load: () => import("./shards.js"),
+  },
   { name: "mock", summary: "respond with the examples of the specification", load: () => import("./mock.js") },
 ];
 

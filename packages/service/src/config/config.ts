@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { S3Access } from "@heddle/blob-store";
+import { defaultDatabase } from "@heddle/trace-store";
 import { ConfigError } from "./config-error.js";
 import { describeSetting, readSettings, settingsOf } from "./setting.js";
 import type { SettingContext, ValuesOf } from "./setting.js";
@@ -63,6 +64,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
   checkLimits(values.limits);
   checkRemoteEngine(values.remoteEngine);
   if (values.replicaAddress !== undefined) checkReplica(values, env);
+  checkShards(values);
   const { publicUrls = [] } = values;
   return {
     ...values,
@@ -92,6 +94,21 @@ function checkReplica(values: Values, env: NodeJS.ProcessEnv): void {
   const missing = shared.flatMap(([{ name }, value]) => (value === undefined || value === "" ? [name] : []));
   if (missing.length === 0) return;
   throw new ConfigError(`${replicaAddress.name} is set: what the replicas share needs ${missing.join(", ")}, too.`);
+}
+
+/** Several tracing databases are of replicas; one may be the only one. */
+function checkShards({ shards, replicaAddress, clickhouseUrl }: Values): void {
+  if (shards.length === 0) return;
+  if (replicaAddress === undefined) {
+    throw new ConfigError(`${settings.shards.name} is set: it needs ${settings.replicaAddress.name}, too.`);
+  }
+  const first = clickhouseUrl && new URL(clickhouseUrl).host;
+  const twin = shards.find(({ url, database }) => new URL(url).host === first && database === defaultDatabase);
+  if (twin !== undefined) {
+    throw new ConfigError(
+      `${settings.shards.name}: ${twin.name} is the database of ${settings.clickhouseUrl.name}, "${defaultDatabase}". Give it another one.`,
+    );
+  }
 }
 
 /** Where the models that have `trainer` are trained, and those that have `inference` sampled from. */

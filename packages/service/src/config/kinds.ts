@@ -87,6 +87,40 @@ export const httpUrl = (example: string): Kind<string> => ({
   parse: (given) => (isHttp(given) ? given : undefined),
 });
 
+/** A tracing database besides the first. */
+export interface ShardSetting {
+  name: string;
+  /** Of its ClickHouse server. */
+  url: string;
+  database: string;
+}
+
+const shardExample = "east=http://user:password@clickhouse-2:8123/trace";
+
+/** `NAME=URL,NAME=URL`, or none. */
+export const shardList: Kind<ShardSetting[]> = {
+  rule: `NAME=URL separated by commas, names of a-z 0-9 - other than main, each once, and URLs with the name of a database as path, for example ${shardExample}; or none`,
+  isSecret: true,
+  parse(given) {
+    if (given.trim() === "none") return [];
+    const found = given.split(",").map((each) => shardOf(each.trim()));
+    if (!found.every((shard) => shard !== undefined)) return undefined;
+    const places = found.map(({ url, database }) => `${new URL(url).host} ${database}`);
+    const isOnce = (texts: string[]) => new Set(texts).size === texts.length;
+    return isOnce(found.map(({ name }) => name)) && isOnce(places) ? found : undefined;
+  },
+};
+
+function shardOf(given: string): ShardSetting | undefined {
+  const [, name = "", address = ""] = /^([a-z0-9][a-z0-9-]{0,31})=(.+)$/.exec(given) ?? [];
+  if (name === "" || name === "main" || !isHttp(address)) return undefined;
+  const url = new URL(address);
+  const [, database] = /^\/([A-Za-z_][A-Za-z0-9_]{0,63})\/?$/.exec(url.pathname) ?? [];
+  if (database === undefined || url.hash !== "") return undefined;
+  url.pathname = "/";
+  return { name, url: url.href, database };
+}
+
 /** Without a slash at the end. */
 export const publicUrls: Kind<string[]> = {
   rule: "an http or https URL without user, query or fragment, for example https://heddle.example.com",

@@ -21,6 +21,7 @@ import {
   remoteModels,
   seconds,
   secret,
+  shardList,
   text,
   wholeNumber,
 } from "./kinds.js";
@@ -61,6 +62,20 @@ export const settings = {
     unset: "one service alone",
     meaning:
       "address or host name by which other services of this installation reach this one, as 10.0.0.4: with it, several share the stores, each takes every request, and one of them works on the traces",
+  },
+  leaseMs: {
+    name: "HEDDLE_LEASE",
+    kind: seconds(3, 600),
+    default: "12",
+    meaning:
+      "seconds after which another service takes over from one that does not renew its lease of a tracing database, with HEDDLE_DATABASE_URL; the same at every replica",
+  },
+  shards: {
+    name: "HEDDLE_SHARDS",
+    kind: shardList,
+    default: "none",
+    meaning:
+      "further tracing databases of replicas besides that of HEDDLE_CLICKHOUSE_URL, as NAME=URL separated by commas, the path of a URL being the name of the database; each has one replica that writes it, and a project is in one of them",
   },
   dataDir: {
     name: "HEDDLE_DATA_DIR",

@@ -88,6 +88,11 @@ export class RequestScope {
     this.#sharer = { key: own ?? key_id, entity };
   }
 
+  /** The request takes turns as one of `sharer` does: another replica has accepted its key. */
+  actFor(sharer: Sharer | undefined): void {
+    this.#sharer = sharer;
+  }
+
   /** Ends the request: its key is not valid any more. */
   revoke(reason: Problem): void {
     this.#request.revoke(reason);

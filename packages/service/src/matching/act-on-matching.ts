@@ -59,7 +59,7 @@ export class MatchingActions {
     action: Action<Basis, More>,
   ): Promise<Schemas["MatchingRes"] & More> {
     const { project_id, operation, retryId } = request;
-    if (retryId === undefined) return await this.#act(await this.#plan(request, action), action);
+    if (retryId === undefined) return await this.#act(project_id, await this.#plan(request, action), action);
     const id = derivedId(project_id, retryId, 0, operation);
     const known = { project_id, id, checksum: checksumOf(request) };
     return await this.#oneByOne(`${project_id} ${id}`, async () => {
@@ -68,7 +68,7 @@ export class MatchingActions {
       if (before?.result !== undefined) return JSON.parse(before.result) as Schemas["MatchingRes"] & More;
       const plan = before === undefined ? await this.#plan(request, action) : (JSON.parse(before.plan) as Plan<Basis>);
       if (before === undefined) await repeatableRequests.begin({ ...known, plan: JSON.stringify(plan) });
-      const result = await this.#act(plan, action);
+      const result = await this.#act(project_id, plan, action);
       await repeatableRequests.finish({ ...known, result: JSON.stringify(result) });
       return result;
     });
@@ -99,12 +99,13 @@ export class MatchingActions {
   }
 
   async #act<Basis, More extends object>(
+    projectId: string,
     { matched, call_ids: ids, basis }: Plan<Basis>,
     { act }: Action<Basis, More>,
   ): Promise<Schemas["MatchingRes"] & More> {
     const { skipped, ...outcome } = await act(ids, basis);
     const counts = Object.entries(skipped).map(([reason, count]) => ({ reason: reason as Skipped["reason"], count }));
-    const seq = String(this.#services.store.lastChange());
+    const seq = String(await this.#services.store.lastChange(projectId));
     return { matched, skipped: counts.filter(({ count }) => count > 0), seq, ...outcome } as Schemas["MatchingRes"] &
       More;
   }

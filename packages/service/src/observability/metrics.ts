@@ -4,6 +4,8 @@ import type { JobRunnerOptions } from "../jobs/runner.js";
 import type { RequestObserver } from "../limits/with-scope.js";
 import type { ObservedRequest } from "../providers/outgoing.js";
 import { gaugesOf } from "./gauges.js";
+import { shardGaugesOf } from "./shard-gauges.js";
+import type { ShardSources } from "./shard-gauges.js";
 import type { MetricSources } from "./gauges.js";
 
 /**
@@ -19,6 +21,8 @@ export interface Metrics {
   onRefused(status: number): void;
   /** Adds what is read at each scrape. */
   watch(sources: MetricSources): void;
+  /** The same for a replica of an installation with several tracing databases. */
+  watchShards(sources: ShardSources): void;
   /** In the text format of Prometheus. */
   text(): Promise<string>;
   contentType: string;
@@ -132,6 +136,7 @@ export function openMetrics(version: string): Metrics {
     onJobEnded: (kind, outcome) => jobsEnded.inc({ kind, outcome }),
     onRefused: (status) => requests.observe({ operation: noOperation, status }, 0),
     watch: (sources) => gaugesOf(sources, registry),
+    watchShards: (sources) => shardGaugesOf(sources, registry),
     text: () => registry.metrics(),
     contentType: registry.contentType,
   };

@@ -5,11 +5,12 @@ const shortest = 6;
 
 /** Every key and password of the settings. */
 export function secretsOf(config: Config): string[] {
-  const { apiKey, clickhouseUrl, databaseUrl, s3, providers, remoteEngine, observability } = config;
+  const { apiKey, clickhouseUrl, databaseUrl, shards, s3, providers, remoteEngine, observability } = config;
   const secrets = [
     apiKey,
     ...passwordsIn(clickhouseUrl),
     ...passwordsIn(databaseUrl),
+    ...shards.flatMap(({ url }) => passwordsIn(url)),
     s3?.secretAccessKey,
     s3?.sessionToken,
     ...providers.map((provider) => provider.apiKey),

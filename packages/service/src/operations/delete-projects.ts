@@ -12,6 +12,8 @@ interface Stores {
   store: TraceStore;
   jobs: JobQueue;
   checkpointDirectories: CheckpointDirectories;
+  /** Called when a project is gone. */
+  onDeleted?: (projectId: string) => Promise<void>;
 }
 
 /** How long jobs of the project get to end. */
@@ -93,6 +95,7 @@ async function deleteProject(stores: Stores, projectId: string, stopping: AbortS
   // By the rows of checkpoints it knows what a training server keeps of them.
   await checkpointDirectories.sweep();
   await projectDeletions.finish(projectId);
+  await stores.onDeleted?.(projectId);
 }
 
 async function endJobs({ control, jobs }: Stores, projectId: string, stopping: AbortSignal): Promise<void> {

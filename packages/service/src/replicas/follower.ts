@@ -7,6 +7,7 @@ import { isStopping } from "../http/stopping.js";
 import { forward, NotSent, Unanswered } from "./forward.js";
 import { hopHeaders } from "./hop.js";
 import { keepShort } from "./kept-request.js";
+import { isLocal } from "./local-operations.js";
 
 /** A request waits so long for a replica that takes it: a lease that is not renewed is taken over in less. */
 const holdMs = 30_000;
@@ -24,6 +25,7 @@ export class Follower {
   readonly #waiting = new Set<() => void>();
   #isOpening = false;
   #own: HttpServer | undefined;
+  #local: HttpServer | undefined;
 
   constructor(control: Pick<ControlPlane, "urlSignatures">) {
     this.#control = control;
@@ -52,10 +54,16 @@ export class Follower {
     this.#agent.destroy();
   }
 
+  /** `server` responds from now on to what every replica works on itself. */
+  worksLocally(server: HttpServer): void {
+    this.#local = server;
+  }
+
   /** For requests of clients. */
   readonly server: HttpServer = async (request) => {
     if (this.#own !== undefined) return await this.#own(request);
     if (ofProcess.has(pathOf(request))) return health;
+    if (this.#local !== undefined && isLocal(request)) return await this.#local(request);
     try {
       return await this.#pass(request);
     } catch (error) {

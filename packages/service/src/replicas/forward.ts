@@ -72,8 +72,11 @@ export async function forward(request: HttpRequest, options: ForwardOptions): Pr
   }
 }
 
-/** A connection that is kept from an earlier request is connected already. */
-async function connected(sent: ClientRequest, ms: number): Promise<void> {
+/**
+ * Resolves when there is a connection, which a request may have from an earlier one. Throws {@link NotSent} where there is
+ * none after `ms`.
+ */
+export async function connected(sent: ClientRequest, ms: number): Promise<void> {
   const timer = setTimeout(() => sent.destroy(new Error("no connection in time")), ms);
   try {
     const [socket] = sent.socket === null ? await once(sent, "socket") : [sent.socket];

@@ -5,23 +5,42 @@ const prefix = "replica ";
 /** A replica that ended without a word is forgotten when it has not counted on for so long. */
 const forgetMs = 60_000;
 
+interface Sighting {
+  beat: bigint;
+  /** Monotonic, when it was seen to have counted on. */
+  at: number;
+}
+
 /** This process among the replicas of an installation. */
 export class Membership {
   readonly #leases: Leases;
   readonly #lease: Lease;
   readonly #timer: NodeJS.Timeout;
-  #seen: readonly ListedLease[] = [];
+  readonly #durationMs: number;
+  /** By the token of its lease. */
+  #seen = new Map<string, Sighting>();
 
-  constructor(leases: Leases, lease: Lease) {
+  constructor(leases: Leases, lease: Lease, durationMs: number) {
     this.#leases = leases;
     this.#lease = lease;
-    this.#timer = setInterval(() => void this.#forgetEnded().catch(() => undefined), forgetMs);
+    this.#durationMs = durationMs;
+    this.#timer = setInterval(() => void this.#look().catch(() => undefined), durationMs / 12);
     this.#timer.unref();
   }
 
-  static async begin(leases: Leases, self: { holder: string; address: string }, leaseMs?: number): Promise<Membership> {
-    const options = { ...self, ...(leaseMs !== undefined && { durationMs: leaseMs }) };
-    return new Membership(leases, await leases.acquire(prefix + randomUUID(), options));
+  /** How many replicas were seen to count on lately, this one among them. */
+  live(): number {
+    const now = performance.now();
+    const count = [...this.#seen.values()].filter(({ at }) => now - at < this.#durationMs).length;
+    return Math.max(1, count);
+  }
+
+  static async begin(
+    leases: Leases,
+    self: { holder: string; address: string },
+    durationMs: number,
+  ): Promise<Membership> {
+    return new Membership(leases, await leases.acquire(prefix + randomUUID(), { ...self, durationMs }), durationMs);
   }
 
   async end(): Promise<void> {
@@ -29,10 +48,17 @@ export class Membership {
     await this.#lease.release();
   }
 
-  async #forgetEnded(): Promise<void> {
-    const now = await this.#leases.list(prefix);
-    for (const lease of now) if (wasSeen(this.#seen, lease)) await this.#leases.forget(lease);
-    this.#seen = now;
+  async #look(): Promise<void> {
+    const seen = new Map<string, Sighting>();
+    const listed = await this.#leases.list(prefix);
+    const now = performance.now();
+    for (const lease of listed) {
+      const { token, beat } = lease;
+      const before = this.#seen.get(token);
+      if (before?.beat === beat && now - before.at > forgetMs) await this.#leases.forget(lease);
+      else seen.set(token, before?.beat === beat ? before : { beat, at: now });
+    }
+    this.#seen = seen;
   }
 }
 

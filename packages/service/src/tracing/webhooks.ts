@@ -27,7 +27,7 @@ export function webhookHandlers({ config, control, store }: Services): TracingHa
           ["threshold"],
           async () => await checkThreshold({ control, store }, body.project_id, threshold, signal),
         );
-      const position = store.projectEvents.settled();
+      const position = await store.projectEvents.settled(body.project_id);
       const { webhook, secret } = await webhooks.create({
         ...body,
         ...condition,

@@ -49,8 +49,9 @@ export class StoreEvents {
   async #look(signal: AbortSignal): Promise<number> {
     const { everyMs = defaultEveryMs, mayWrite = () => true } = this.#options;
     const began = performance.now();
-    const settled = this.#options.store.projectEvents.settled();
-    if (!mayWrite()) this.#read.clear();
+    const settled = await this.#settled(signal);
+    if (settled === undefined) this.#seen = undefined;
+    else if (!mayWrite()) this.#read.clear();
     else if (settled !== this.#seen) {
       const isDone = await this.#readAll(signal).catch((error: unknown) => {
         if (!signal.aborted) this.#onError(error);
@@ -59,6 +60,14 @@ export class StoreEvents {
       this.#seen = isDone ? settled : undefined;
     }
     return Math.max(everyMs, performance.now() - began);
+  }
+
+  /** Undefined where a store does not say. */
+  async #settled(signal: AbortSignal): Promise<bigint | undefined> {
+    return await this.#options.store.projectEvents.settled().catch((error: unknown) => {
+      if (!signal.aborted) this.#onError(error);
+      return undefined;
+    });
   }
 
   /** Returns whether everything was read. */
@@ -78,7 +87,7 @@ export class StoreEvents {
   async #readProject(projectId: string, position: bigint | undefined, signal: AbortSignal): Promise<boolean> {
     const { control, store } = this.#options;
     if (position === undefined) {
-      await control.webhooks.recordEvents(projectId, store.projectEvents.settled(), []);
+      await control.webhooks.recordEvents(projectId, await store.projectEvents.settled(projectId), []);
       return true;
     }
     const read = this.#read.get(projectId) ?? position;
@@ -87,7 +96,7 @@ export class StoreEvents {
     const events = [...runEvents(projectId, found), ...feedbackEvents(projectId, found)];
     if (events.length > 0) await control.webhooks.recordEvents(projectId, found.upTo, events);
     this.#read.set(projectId, found.upTo);
-    return found.upTo >= store.projectEvents.settled();
+    return found.upTo >= (await store.projectEvents.settled(projectId));
   }
 }
 

@@ -15,14 +15,14 @@ export type ReplicaName = (typeof replicaNames)[number];
 export interface ReplicaSet {
   replicas: Readonly<Record<ReplicaName, HeddleProcess>>;
   databaseUrl: string;
+  /** Settings that all of them share. */
+  env: Readonly<Record<string, string>>;
   urlOf(name: ReplicaName): string;
   /** The replica that works on the traces, as the logs of those that run say. */
   writer(): ReplicaName;
   remove(): Promise<void>;
 }
 
-/** Much shorter than that of a service, and long enough for a process that waits for its turn on a busy machine. */
-const leaseMs = 3000;
 const works = "This replica works on the traces";
 const passes = "Requests go to";
 
@@ -42,25 +42,39 @@ function onPostgres(server: string) {
   };
 }
 
-export async function openReplicas(makeControlPlane: (typeof controlPlanes)[number][1]): Promise<ReplicaSet> {
+interface ReplicaOptions {
+  /** Names of tracing databases besides the first. */
+  shards?: readonly string[];
+  /** Seconds; by default the shortest lease. */
+  lease?: number;
+}
+
+export async function openReplicas(
+  makeControlPlane: (typeof controlPlanes)[number][1],
+  { shards = [], lease = 3 }: ReplicaOptions = {},
+): Promise<ReplicaSet> {
   const root = mkdtempSync(join(tmpdir(), "heddle-replicas-"));
   const engine = await startEngineHost({ directory: join(root, "engine"), listen: { port: 0 } });
   const control = await makeControlPlane(root);
   const clickhouse = new URL(engine.url);
   clickhouse.username = "default";
   clickhouse.password = engine.password ?? "";
+  const shardUrl = (name: string) => `${name}=${new URL(`/trace_${name}`, clickhouse).href}`;
   const env = {
+    HEDDLE_SHARDS: shards.map(shardUrl).join(",") || "none",
     HEDDLE_REPLICA_ADDRESS: "127.0.0.1",
+    HEDDLE_LEASE: String(lease),
     HEDDLE_DATABASE_URL: control.url,
     HEDDLE_CLICKHOUSE_URL: clickhouse.href,
     HEDDLE_BLOBS_URL: join(root, "blobs"),
   };
-  const open = async (name: ReplicaName) => await openHeddle({ env, leaseMs, data: join(root, name) });
+  const open = async (name: ReplicaName) => await openHeddle({ env, data: join(root, name) });
   // All at once, on stores that are empty.
   const [a, b, c] = await Promise.all([open("a"), open("b"), open("c")]);
   const replicas = { a, b, c };
   return {
     replicas,
+    env,
     databaseUrl: control.url,
     urlOf: (name) => replicas[name].url,
     writer() {

@@ -32,8 +32,11 @@ export interface EventsSince {
 
 /** What happens in projects that others are notified of. */
 export interface ProjectEvents {
-  /** The greatest version up to which nothing is missing. */
-  settled(): bigint;
+  /**
+   * The greatest version up to which nothing is missing in a project. Without one it is a number that grows whenever
+   * something changes anywhere.
+   */
+  settled(projectId?: string): Promise<bigint>;
   since(projectId: string, after: bigint, options?: ReadOptions): Promise<EventsSince>;
 }
 
@@ -50,7 +53,7 @@ const runsKeptUs = 6n * 86_400_000_000n;
 
 export function openProjectEvents({ engine, scope, settled }: Context): ProjectEvents {
   return {
-    settled,
+    settled: async () => settled(),
     async since(projectId, after, { signal } = {}) {
       const upTo = settled();
       if (upTo <= after) return { upTo: after, runs: [], feedback: [] };

@@ -15,7 +15,11 @@ export interface Refs {
    * may not read. At most 1000 refs; equal ones are read once and have the same text.
    */
   readBatch(refs: readonly string[], options: ReadTargets): Promise<Array<JsonText | null>>;
+  /** One step of this: the values at entries, in whatever projects they are. */
+  readTargets: ReadEntries;
 }
+
+type ReadEntries = (entries: readonly Entry[], options: ReadTargets) => Promise<Array<JsonText | null>>;
 
 const maxRefs = 1000;
 /** Objects that hold refs to each other could be followed indefinitely. */
@@ -31,7 +35,13 @@ interface PendingRef extends Entry {
 }
 
 export function openRefs(context: StoreContext): Refs {
+  return followRefs(async (entries, options) => await readTargets(context, entries, options));
+}
+
+/** Follows refs by what reads their targets, which may be in several stores. */
+export function followRefs(readEntries: ReadEntries): Refs {
   return {
+    readTargets: readEntries,
     async readBatch(refs, options) {
       if (refs.length > maxRefs) throw tooMany();
       const positions = new Map<string, number[]>();
@@ -44,7 +54,7 @@ export function openRefs(context: StoreContext): Refs {
       let pending = Array.from(positions, ([text, at]) => pendingRef(text, at));
       const searched = { length: 0 };
       for (let round = 0; pending.length > 0 && round < maxRounds; round++) {
-        const values = await readTargets(context, pending, options);
+        const values = await readEntries(pending, options);
         const next: PendingRef[] = [];
         for (const [index, ref] of pending.entries()) {
           const value = values[index];

@@ -1,0 +1,78 @@
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { openBlobStore } from "@heddle/blob-store";
+import type { BlobStore } from "@heddle/blob-store";
+import { startEngineHost } from "@heddle/embedded-clickhouse";
+import type { EngineHost } from "@heddle/embedded-clickhouse";
+import { openTraceStore } from "@heddle/trace-store";
+import type { Price, TraceStore } from "@heddle/trace-store";
+import type { Config } from "../config/config.js";
+import { engineShares } from "../limits/shares.js";
+import { findLosses } from "../operations/losses/find-losses.js";
+import { keepInventory } from "../operations/losses/part-inventory.js";
+import type { Closing } from "./closing.js";
+import type { Base } from "./open-base.js";
+import { readableByOthers } from "./readable-by-others.js";
+import type { WriterLease } from "./writer-lease.js";
+
+export async function openBlobs({ config }: Base, closing: Closing): Promise<BlobStore> {
+  const blobs = await openBlobStore({ url: config.blobsUrl, ...(config.s3 && { s3: config.s3 }) });
+  closing.add(() => blobs.close());
+  return blobs;
+}
+
+/** Opens the first tracing database, which the process has the lease of, and compares what is there with what was. */
+export async function openTraces(
+  base: Base,
+  lease: WriterLease,
+  closing: Closing,
+  { prices, blobs }: { prices: readonly Price[]; blobs: BlobStore },
+): Promise<{ store: TraceStore; engine: EngineHost | undefined }> {
+  const { config, log, observability, losses, control } = base;
+  const info = (line: string) => log.info(line);
+  const warn = (line: string) => log.warn(line);
+  const engine = config.clickhouseUrl === undefined ? await startHost(config, info) : undefined;
+  if (engine !== undefined) closing.add(() => engine.close());
+  const store = await openTraceStore({
+    client: engine?.clientOptions() ?? { url: config.clickhouseUrl },
+    controlPlaneId: control.identity,
+    textIndex: config.textIndex,
+    mayWrite: () => lease.mayWrite(),
+    prices,
+    onLoss: (lost) => losses.report("traces", lost),
+    onProgress: info,
+    shares: engineShares(config.limits, engine && availableParallelism()),
+    ...(observability.store && { observer: observability.store }),
+  });
+  closing.add(() => store.close());
+  lease.onLapse(() => store.engineRestarted());
+  engine?.on("restart", () => store.engineRestarted());
+  for (const { table, parts, path } of await store.brokenParts()) {
+    warn(
+      `the table ${table} lacks the rows of ${parts} corrupt part(s), kept as ${path}: ` +
+        "restore a backup, or remove them if a power loss cut a write short",
+    );
+  }
+
+  // Not earlier: a start that is refused says why, and nothing else.
+  for (const line of readableByOthers(config)) warn(line);
+  losses.logEarlier();
+  await findLosses(config, { control, store, blobs }, losses);
+  if (engine !== undefined) {
+    const inventory = keepInventory(config.dataDir, store);
+    closing.add(() => inventory.stop());
+  }
+  return { store, engine };
+}
+
+async function startHost(config: Config, log: (line: string) => void): Promise<EngineHost> {
+  // The start of the host is not logged, later events are.
+  let started = false;
+  const host = await startEngineHost({
+    directory: join(config.dataDir, "clickhouse"),
+    memoryBytes: config.engineMemoryBytes,
+    log: (line) => started && log(line),
+  });
+  started = true;
+  return host;
+}

@@ -1,0 +1,174 @@
+import type { TraceStore } from "@heddle/trace-store";
+
+/** How a method of the store finds the shard that it is for, and what it returns. */
+export interface StoreMethod {
+  returns: "value" | "stream";
+  /** Whether it can be sent again when its outcome is unknown. */
+  isRead: boolean;
+  /** Of the arguments. */
+  projectOf: (args: readonly unknown[]) => string;
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any
+type AnyFunction = (...args: any[]) => unknown;
+type MethodsOf<Group> = {
+  [Name in keyof Group]: Group[Name] extends AnyFunction ? StoreMethod : MethodsOf<Group[Name]>;
+};
+
+/** Of several projects at once, or of the process: `sharded-store.ts` has these one by one. */
+type SpecialMethods = Pick<
+  TraceStore,
+  | "ingest"
+  | "prepareIngest"
+  | "ingestPrepared"
+  | "yieldToCommits"
+  | "projectCalls"
+  | "isNew"
+  | "parts"
+  | "rebuild"
+  | "detachedParts"
+  | "brokenParts"
+  | "load"
+  | "checkWrites"
+  | "engineRestarted"
+  | "maintain"
+  | "close"
+  | "refs"
+>;
+
+type RoutedStore = Omit<
+  TraceStore,
+  keyof SpecialMethods | "callTails" | "projectEvents" | "objects" | "files" | "feedback"
+> & {
+  callTails: Omit<TraceStore["callTails"], "endTails">;
+  projectEvents: Omit<TraceStore["projectEvents"], "settled">;
+  objects: Omit<TraceStore["objects"], "forget">;
+  files: Omit<TraceStore["files"], "blobsInUse" | "exist">;
+  feedback: Omit<TraceStore["feedback"], "createBatch">;
+};
+
+const ofRequest = ([request]: readonly unknown[]) => (request as { project_id: string }).project_id;
+const ofFirst = ([projectId]: readonly unknown[]) => projectId as string;
+
+const read: StoreMethod = { returns: "value", isRead: true, projectOf: ofRequest };
+const write: StoreMethod = { returns: "value", isRead: false, projectOf: ofRequest };
+const stream: StoreMethod = { returns: "stream", isRead: true, projectOf: ofRequest };
+const readFirst: StoreMethod = { ...read, projectOf: ofFirst };
+const writeFirst: StoreMethod = { ...write, projectOf: ofFirst };
+
+/** Every method of a store that is for one project: the compiler names those that are missing. */
+export const storeMethods: MethodsOf<RoutedStore> = {
+  calls: {
+    query: stream,
+    read,
+    count: read,
+    callStats: read,
+    callsUsage: read,
+    traceUsage: read,
+    delete: writeFirst,
+    rename: writeFirst,
+  },
+  callPages: { page: read },
+  callTails: { tail: stream },
+  aggregates: { aggregate: read, fields: read },
+  traces: { outline: read },
+  projectEvents: { since: readFirst },
+  threads: { query: stream },
+  evaluations: { find: read, results: read, summarize: read, compare: read, meanOutput: read },
+  objects: {
+    create: write,
+    read,
+    query: read,
+    delete: write,
+    addTags: write,
+    removeTags: write,
+    setAliases: write,
+    removeAliases: write,
+    listTags: readFirst,
+    listAliases: readFirst,
+  },
+  tables: { create: write, createFromDigests: write, update: write, query: stream, stats: read },
+  files: { add: write, get: read, find: read, totalSize: readFirst },
+  feedback: {
+    create: write,
+    replace: write,
+    purge: write,
+    query: read,
+    stats: read,
+    payloadSchema: read,
+    aggregate: read,
+  },
+  retention: { read: readFirst, update: writeFirst },
+  costs: { create: write, query: read, purge: write },
+  projectStats: read,
+  deleteProject: writeFirst,
+  lastChange: readFirst,
+};
+
+/** What else another replica may ask of a shard: of several projects that are there, or of all. */
+const ofShard = {
+  ingest: write,
+  "feedback.createBatch": write,
+  "refs.readTargets": read,
+  projectCalls: read,
+  "files.blobsInUse": read,
+  "files.exist": read,
+  "projectEvents.settled": read,
+  brokenParts: read,
+  checkWrites: write,
+  forgetProject: read,
+};
+
+/** No method of a store: the replica that works on the shard looks up anew where a project is, which was deleted. */
+export const forgetProject = "forgetProject";
+
+export type ShardMethod = keyof typeof ofShard;
+
+/** Methods by their names, as `calls.read`. */
+export const methodsByName: ReadonlyMap<string, StoreMethod> = new Map([
+  ...Object.entries(storeMethods).flatMap(([name, entry]: [string, StoreMethod | Record<string, StoreMethod>]) =>
+    isMethod(entry)
+      ? [[name, entry] as const]
+      : Object.entries(entry).map(([inner, method]) => [`${name}.${inner}`, method] as const),
+  ),
+  ...Object.entries(ofShard),
+]);
+
+function isMethod(entry: StoreMethod | Record<string, StoreMethod>): entry is StoreMethod {
+  return typeof entry["projectOf"] === "function";
+}
+
+/** The projects that a call is for, each once. */
+export function projectsIn(name: string, args: readonly unknown[]): string[] {
+  switch (name) {
+    case "ingest":
+      return [...new Set((args[0] as Parameters<TraceStore["ingest"]>[0]).map(projectOfPart))];
+    case "feedback.createBatch":
+      return [...new Set((args[0] as { project_id: string }[]).map(({ project_id }) => project_id))];
+    case "projectCalls":
+      return args[0] as string[];
+    case "refs.readTargets":
+    case "files.blobsInUse":
+    case "files.exist":
+    case "projectEvents.settled":
+    case "brokenParts":
+    case "checkWrites":
+    case forgetProject:
+      return [];
+    default: {
+      const method = methodsByName.get(name);
+      return method === undefined ? [] : [method.projectOf(args)];
+    }
+  }
+}
+
+export function projectOfPart(part: Parameters<TraceStore["ingest"]>[0][number]): string {
+  return (part.part === "end" ? part.end : part.start).project_id;
+}
+
+/** A method of a store by its name, as `calls.read`. */
+export function methodOf(store: TraceStore, name: string): (...args: readonly unknown[]) => unknown {
+  let [owner, found]: [unknown, unknown] = [undefined, store];
+  for (const part of name.split(".")) [owner, found] = [found, (found as Record<string, unknown>)[part]];
+  return (found as (...args: readonly unknown[]) => unknown).bind(owner);
+}

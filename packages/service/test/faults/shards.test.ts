@@ -1,0 +1,253 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { finished, heddle, ownerKey } from "./heddle-process.js";
+import { controlPlanes, openReplicas, replicaNames } from "./replica-set.js";
+import type { ReplicaName, ReplicaSet } from "./replica-set.js";
+
+// Three replicas and three tracing databases, each of which one replica works on.
+
+const names = replicaNames;
+const shards = ["main", "east", "west"] as const;
+/** Projects are put where the fewest are: each of these is in another database. */
+const projects = ["first", "second", "third"] as const;
+/** `pnpm faults` has ten thousand. */
+const writes = process.env["FAULT_ROUNDS"] === undefined ? 60 : 10_000;
+const clients = 4;
+/** No replica loses one because the machine is busy. */
+const leaseSeconds = 6;
+
+describe.each(controlPlanes)("shards with a control plane on %s", { timeout: 180_000 }, (_, makeControlPlane) => {
+  let set: ReplicaSet;
+  beforeAll(
+    async () => (set = await openReplicas(makeControlPlane, { shards: ["east", "west"], lease: leaseSeconds })),
+    120_000,
+  );
+  afterAll(async () => await set.remove());
+  const polling = { timeout: 30_000, interval: 200 };
+
+  /** The replicas that work on a shard, each once, as the command says; nobody may work on several here. */
+  async function owners(): Promise<ReplicaName[]> {
+    const owned = await ownersOf();
+    return [...new Set(owned.values())];
+  }
+
+  async function ownersOf(): Promise<Map<string, ReplicaName>> {
+    const { out } = await finished(heddle(["members", "--json"], { HEDDLE_DATABASE_URL: set.databaseUrl }));
+    const members = JSON.parse(out) as { address: string; shards: string[] }[];
+    const nameOf = (address: string) => names.find((name) => set.urlOf(name) === address);
+    const entries = members.flatMap(({ address, shards: worked }) => worked.map((shard) => [shard, nameOf(address)]));
+    return new Map(entries as [string, ReplicaName][]);
+  }
+
+  test("each replica works on one of them, and each new project is put where the fewest are", async () => {
+    await expect.poll(owners, polling).toHaveLength(3);
+    expect([...(await ownersOf()).keys()].toSorted()).toEqual([...shards].toSorted());
+    for (const [i, project] of projects.entries())
+      expect(await write(set.urlOf(names[i]!), project, "first-call")).toBe(200);
+    const { out } = await finished(heddle(["shards", "--json"], { HEDDLE_DATABASE_URL: set.databaseUrl }));
+    expect(JSON.parse(out)).toEqual(shards.map((name) => ({ name, open: true, projects: 1 })));
+  });
+
+  test("what one replica acknowledges, every other one shows at once, whichever shard it is in", async () => {
+    const client = async (first: number) => {
+      for (let i = first; i < writes; i += clients) {
+        const [at, from] = [names[i % 3]!, names[(i + 1 + (i % 2)) % 3]!];
+        const project = projects[Math.floor(i / clients) % 3]!;
+        const id = `read-your-write-${i}`;
+        expect(await write(set.urlOf(at), project, id)).toBe(200);
+        const [byId, newest] = [read(set.urlOf(from), project, id), newestOf(set.urlOf(from), project, id)];
+        expect([await byId, await newest, await tracedIn(set.urlOf(from), project, id)]).toEqual([200, id, 1]);
+      }
+    };
+    await Promise.all(Array.from({ length: clients }, async (__, first) => await client(first)));
+    for (const name of names) {
+      for (const project of projects) {
+        const ids = await idsOf(set.urlOf(name), project);
+        expect(await countOf(set.urlOf(name), project)).toBe(ids.length);
+        expect(new Set(ids).size).toBe(ids.length);
+      }
+    }
+  });
+
+  test("a batch over the projects of several replicas is stored whole, and a bad item of one does not touch the others", async () => {
+    const [good, bad] = [
+      projects.flatMap((project) => batchOf(project, "in-a-batch").batch),
+      batchOf("second", "").batch,
+    ];
+    const body = { batch: [...good.slice(0, 3), ...bad, ...good.slice(3)] };
+    const response = await post(set.urlOf("a"), "/call/upsert_batch", body);
+    expect(response.status).toBe(200);
+    for (const project of projects) {
+      for (const name of names) expect(await read(set.urlOf(name), project, "in-a-batch")).toBe(200);
+    }
+  });
+
+  test("refs that lead into several shards are read in order", async () => {
+    const refs: string[] = [];
+    for (const project of projects) {
+      const body = { obj: { project_id: `local/${project}`, object_id: "config", val: { of: project } } };
+      const { digest } = (await (await post(set.urlOf("b"), "/obj/create", body)).json()) as { digest: string };
+      refs.push(`weave:///local/${project}/object/config:${digest}`);
+    }
+    const response = await post(set.urlOf("c"), "/refs/read_batch", { refs: refs.toReversed() });
+    expect(await response.json()).toEqual({ vals: projects.toReversed().map((of) => ({ of })) });
+  });
+
+  test("a project that is deleted and made again has nothing of before, at any replica", async () => {
+    expect(await write(set.urlOf("a"), "again", "before")).toBe(200);
+    for (const name of names) expect(await read(set.urlOf(name), "again", "before")).toBe(200);
+    // It moves to another shard: in that of before there are now more projects than elsewhere.
+    const deleted = await fetch(`${set.urlOf("b")}/project/delete`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ project_id: "local/again", expected_name: "again" }),
+    });
+    expect(deleted.status).toBe(200);
+    for (const [i, name] of names.entries()) {
+      expect(await write(set.urlOf(name), "again", `after-${i}`)).toBe(200);
+    }
+    for (const name of names) expect(await idsOf(set.urlOf(name), "again")).toEqual(["after-0", "after-1", "after-2"]);
+  });
+
+  test("calls of a store that no replica has signed are refused by each", async () => {
+    for (const name of names) {
+      for (const signature of ["", "abc", ownerKey]) {
+        const response = await fetch(`${set.urlOf(name)}/heddle-replica/shards/main`, {
+          method: "POST",
+          headers: { authorization, "heddle-store-call": signature },
+          body: "{}",
+        });
+        expect(response.status).toBe(401);
+      }
+    }
+  });
+
+  test("when the owner of one shard is killed, the others see nothing, and it is worked on again after its lease", async () => {
+    const owned = await ownersOf();
+    const victim = owned.get("east")!;
+    const coordinator = owned.get("main")!;
+    const others = names.filter((name) => name !== victim);
+    const inEast = projects[1];
+    const elsewhere = projects.filter((project) => project !== inEast);
+    if (victim === coordinator) throw new Error("one replica works on two shards");
+    await set.replicas[victim].end("SIGKILL");
+    const began = performance.now();
+    const acknowledged: string[] = [];
+    let isBack = false;
+    const waiting = (async () => {
+      for (let i = 0; !isBack; i++) {
+        const status = await write(set.urlOf(others[i % 2]!), inEast, `after-kill-${i}`).catch(() => 0);
+        if (status === 200) {
+          acknowledged.push(`after-kill-${i}`);
+          isBack = true;
+        } else await delay(100);
+      }
+      return performance.now() - began;
+    })();
+    for (let i = 0; i < 20; i++) {
+      const project = elsewhere[i % 2]!;
+      if (owned.get(shards[projects.indexOf(project)]!) === victim) continue;
+      expect(await write(set.urlOf(others[i % 2]!), project, `meanwhile-${i}`)).toBe(200);
+    }
+    console.log(
+      `writes to a shard whose owner was killed go on after ${Math.round(await waiting)} ms, with a lease of ${leaseSeconds} s`,
+    );
+    for (const name of others) {
+      expect(await idsOf(set.urlOf(name), inEast)).toEqual(expect.arrayContaining(["in-a-batch", ...acknowledged]));
+    }
+    await set.replicas[victim].start();
+    await expect.poll(owners, polling).toHaveLength(3);
+    expect(await idsOf(set.urlOf(victim), inEast)).toEqual(expect.arrayContaining(acknowledged));
+  });
+
+  test("a list that lacks a shard which is noted is refused in one line", async () => {
+    const shortened = set.env["HEDDLE_SHARDS"]!.split(",").slice(0, 1).join(",");
+    for (const list of [shortened, "none"]) {
+      const settings = { ...set.env, HEDDLE_SHARDS: list, HEDDLE_API_KEY: ownerKey, HEDDLE_PORT: "0" };
+      const { code, err } = await finished(
+        heddle(["serve"], { ...settings, HEDDLE_DATA_DIR: `${set.replicas.a.data}-short` }),
+      );
+      expect(code).toBe(1);
+      expect(err).toContain("HEDDLE_SHARDS");
+      expect(err).toContain("is noted, and is not configured");
+      expect(err.trim().split("\n")).toHaveLength(1);
+    }
+  });
+});
+
+const authorization = `Bearer ${ownerKey}`;
+const headers = { authorization, "content-type": "application/json" };
+
+/** As a client that sends again what got 503. */
+async function post(url: string, path: string, body: unknown): Promise<Response> {
+  for (let attempts = 0; ; attempts++) {
+    const response = await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) });
+    if (response.status !== 503 || attempts >= 20) return response;
+    await response.text();
+    await delay(500);
+  }
+}
+
+function batchOf(project: string, id: string) {
+  const start = {
+    project_id: `local/${project}`,
+    id,
+    trace_id: id || "none",
+    op_name: "answer",
+    started_at: "2026-04-10T09:00:00Z",
+    inputs: {},
+    attributes: {},
+  };
+  const end = { project_id: `local/${project}`, id, ended_at: "2026-04-10T09:00:01Z", summary: {}, output: id };
+  return {
+    batch: [
+      { mode: "start", req: { start } },
+      { mode: "end", req: { end } },
+    ],
+  };
+}
+
+async function write(url: string, project: string, id: string): Promise<number> {
+  const response = await post(url, "/call/upsert_batch", batchOf(project, id));
+  await response.text();
+  return response.status;
+}
+
+async function read(url: string, project: string, id: string): Promise<number> {
+  const response = await post(url, "/call/read", { project_id: `local/${project}`, id });
+  const text = await response.text();
+  expect(response.status, text).toBe(200);
+  const { call } = JSON.parse(text) as { call?: { id: string } };
+  expect(call?.id).toBe(id);
+  return response.status;
+}
+
+/** The newest call with this id as its op, found by a filter and the order of time. */
+async function newestOf(url: string, project: string, id: string): Promise<string | undefined> {
+  const body = { project_id: `local/${project}`, filter: { trace_ids: [id] }, limit: 1 };
+  const text = await (await post(url, "/calls/stream_query", body)).text();
+  return (JSON.parse(text.split("\n", 1)[0] || "{}") as { id?: string }).id;
+}
+
+/** How many calls the statistics have of a trace. */
+async function tracedIn(url: string, project: string, id: string): Promise<number> {
+  const response = await post(url, "/calls/query_stats", {
+    project_id: `local/${project}`,
+    filter: { trace_ids: [id] },
+  });
+  return ((await response.json()) as { count: number }).count;
+}
+
+async function countOf(url: string, project: string): Promise<number> {
+  const response = await post(url, "/calls/query_stats", { project_id: `local/${project}` });
+  return ((await response.json()) as { count: number }).count;
+}
+
+/** Ids of every call, in order. */
+async function idsOf(url: string, project: string): Promise<string[]> {
+  const text = await (await post(url, "/calls/stream_query", { project_id: `local/${project}` })).text();
+  return text
+    .split("\n")
+    .flatMap((line) => (line === "" ? [] : [(JSON.parse(line) as { id: string }).id]))
+    .toSorted();
+}

@@ -2,6 +2,14 @@ import { expect, test } from "vitest";
 import { ConfigError } from "./config-error.js";
 import { defaultLimits, readConfig } from "./config.js";
 
+const replica = {
+  HEDDLE_REPLICA_ADDRESS: "10.0.0.4",
+  HEDDLE_DATABASE_URL: "postgres://db/heddle",
+  HEDDLE_CLICKHOUSE_URL: "http://ch:8123",
+  HEDDLE_BLOBS_URL: "/blobs",
+  HEDDLE_API_KEY: "k".repeat(40),
+};
+
 test("defaults work without any variable", () => {
   expect(readConfig({}, "/home/me")).toEqual({
     host: "127.0.0.1",
@@ -9,6 +17,8 @@ test("defaults work without any variable", () => {
     publicUrl: undefined,
     publicUrls: [],
     trustedProxies: ["127.0.0.0/8", "::1"],
+    leaseMs: 12_000,
+    shards: [],
     dataDir: "/home/me/.heddle",
     modelsDir: "/home/me/.heddle/models",
     textIndex: "bloom",
@@ -203,6 +213,16 @@ test.each([
     { HEDDLE_REPLICA_ADDRESS: "10.0.0.4", HEDDLE_DATABASE_URL: "postgres://db/heddle" },
     /what the replicas share needs HEDDLE_CLICKHOUSE_URL, HEDDLE_API_KEY, HEDDLE_BLOBS_URL, too/,
   ],
+  [{ HEDDLE_LEASE: "2" }, /HEDDLE_LEASE must be seconds from 3 to 600, not "2"/],
+  [{ HEDDLE_SHARDS: "east=http://ch:8123/trace" }, /HEDDLE_SHARDS is set: it needs HEDDLE_REPLICA_ADDRESS, too/],
+  [{ ...replica, HEDDLE_SHARDS: "east=http://other/trace,main=http://other/b" }, /HEDDLE_SHARDS must be NAME=URL/],
+  [
+    { ...replica, HEDDLE_SHARDS: "east=http://other/trace,east=http://other/b" },
+    /names of a-z 0-9 - other than main, each once/,
+  ],
+  [{ ...replica, HEDDLE_SHARDS: "east=http://other/trace,west=http://other/trace" }, /HEDDLE_SHARDS must be/],
+  [{ ...replica, HEDDLE_SHARDS: "east=http://other/" }, /URLs with the name of a database as path/],
+  [{ ...replica, HEDDLE_SHARDS: "east=http://ch:8123/trace" }, /east is the database of HEDDLE_CLICKHOUSE_URL/],
   [{ HEDDLE_CORS_ORIGINS: "*" }, /HEDDLE_CORS_ORIGINS must be origins such as https:\/\/app.example.com/],
   [{ HEDDLE_CORS_ORIGINS: "https://app.example.com/" }, /without a path, not "https:\/\/app.example.com\/"/],
   [{ HEDDLE_CORS_ORIGINS: "null" }, /HEDDLE_CORS_ORIGINS/],

@@ -4,7 +4,7 @@ import type { Shards } from "../shards/shards.js";
 
 /** Of a replica: what it works on of the tracing databases, and what it asks the others for. */
 export interface ShardSources {
-  shards: Shards;
+  shards: Pick<Shards, "places" | "stores">;
   /** Replicas that were seen to live. */
   members: { live(): number };
 }

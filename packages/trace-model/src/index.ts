@@ -23,7 +23,13 @@ export { exampleDigest } from "./evaluations/example-digest.js";
 export { withOtelSpan } from "./calls/otel-span.js";
 export { asBuiltinClass, type ObjectClasses, objectClasses } from "./objects/classes.js";
 export { isAlias, isObjectId, isTag, parseVersionLabel, type VersionLabel } from "./objects/names.js";
-export { checkFeedback, type CheckedFeedback, type FeedbackClaim, isManyPerCall } from "./feedback/check.js";
+export {
+  checkFeedback,
+  type CheckedFeedback,
+  type FeedbackClaim,
+  isManyPerCall,
+  rejectedCall,
+} from "./feedback/check.js";
 export { modelName, priceNames } from "./usage/model-names.js";
 export { addUsage, reportedUsage, usageOf, type UsageRow } from "./usage/usage.js";
 export { UsageTree, sameUsage, type UsageNode } from "./usage/usage-tree.js";

@@ -12,7 +12,7 @@ export type { RlJob } from "./jobs/rl-job.js";
 export { sftConfig } from "./jobs/sft-config.js";
 export type { SftConfig } from "./jobs/sft-config.js";
 export type { RolloutSummary } from "./jobs/rollouts.js";
-export { previewRows, runSftJob } from "./jobs/sft-job.js";
+export { heldOutRows, previewRows, runSftJob } from "./jobs/sft-job.js";
 export type { SftJob } from "./jobs/sft-job.js";
 export { splitMetrics } from "./jobs/split-metrics.js";
 export type { TrainingJob, TrainingJobEvent, TrainingJobResult } from "./jobs/training-job.js";

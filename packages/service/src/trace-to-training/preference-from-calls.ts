@@ -11,7 +11,8 @@ import { callPairs } from "./preference-pairs.js";
 import { baseModelOf } from "./preview.js";
 import type { PreviewServices, TrainingPreview } from "./preview.js";
 import { selectCalls } from "./select-calls.js";
-import type { SelectedCall, Selection } from "./select-calls.js";
+import { statedPairs } from "./stated-pairs.js";
+import type { CallSelector, SelectedCall, Selection } from "./select-calls.js";
 import { storeExamples } from "./store-examples.js";
 
 export interface PreferenceFromCalls {
@@ -42,7 +43,7 @@ export async function createPreferenceJobFromCalls(
 ): Promise<{ job: TrainingJobRecord; artifact: string; pairs: number | null; selection: Selection }> {
   const { artifact_name: name = `${model.name}-preferences`, config = {} } = request;
   const { rows, isPairs, skipped } = await selectRows(services, { model, request, signal });
-  const calls = rows.flatMap((row) => row.calls);
+  const calls = differentCalls(rows);
   const dataUrl = await storeExamples(services, {
     caller,
     model,
@@ -82,7 +83,7 @@ export async function previewPreferencesFromCalls(
     });
     return { key: null, num_calls: calls.length, calls: previewed };
   });
-  const numCalls = rows.reduce((sum, { calls }) => sum + calls.length, 0);
+  const { length: numCalls } = differentCalls(rows);
   return {
     num_calls: numCalls,
     num_groups: isPairs ? rows.length : null,
@@ -91,6 +92,11 @@ export async function previewPreferencesFromCalls(
     warnings,
     error_message: error?.message ?? null,
   };
+}
+
+/** A call may be in several pairs. */
+function differentCalls(rows: readonly CallRow[]): SelectedCall[] {
+  return [...new Map(rows.flatMap(({ calls }) => calls.map((call) => [call.id, call]))).values()];
 }
 
 async function selectRows(
@@ -106,18 +112,24 @@ async function selectRows(
 ): Promise<SelectedRows> {
   const { calls, reward, min_reward, min_margin } = request;
   const { objective, warnings } = readPreferenceConfig(request.config ?? {});
-  const groupOf = (_call: unknown, _completion: unknown, found: number | undefined) =>
-    found === undefined ? "no_reward" : { key: "" };
-  const selection = await selectCalls(services, { model, calls, reward, mayBeEmpty, groupOf }, signal);
-  const { skipped } = selection;
   if (objective === "kto") {
+    if (reward === undefined) {
+      throw new HeddleError("unprocessable", "is needed with the objective kto", { loc: ["reward"] });
+    }
+    const selection = await selectCalls(services, { model, calls, reward, mayBeEmpty, groupOf: withReward }, signal);
     const rows = selection.calls.map((call) => ({ calls: [call], text: ratingOf(call, min_reward) }));
-    return { rows, isPairs: false, skipped, warnings };
+    return { rows, isPairs: false, skipped: selection.skipped, warnings };
   }
-  const { pairs, alone } = callPairs(selection.calls, min_margin);
+  const { pairs, alone, skipped } =
+    reward === undefined
+      ? await statedPairs(services, { model, calls, minVotes: min_margin, mayBeEmpty }, signal)
+      : await rewardedPairs(services, { model, calls, reward, minMargin: min_margin, mayBeEmpty }, signal);
   if (pairs.length === 0 && !mayBeEmpty) {
-    const message = `no two of the ${alone.length} calls have the same messages and rewards that differ enough`;
-    throw new HeddleError("unprocessable", message, { loc: ["calls"] });
+    const why =
+      reward === undefined
+        ? `none of the selected calls is preferred to a call with the same messages that can be used`
+        : `no two of the ${alone.length} calls have the same messages and rewards that differ enough`;
+    throw new HeddleError("unprocessable", why, { loc: ["calls"] });
   }
   const [example] = alone;
   return {
@@ -129,6 +141,19 @@ async function selectRows(
     skipped: example ? [...skipped, { reason: "no_pair", count: alone.length, example: example.id }] : skipped,
     warnings,
   };
+}
+
+const withReward: CallSelector["groupOf"] = (_call, _completion, found) =>
+  found === undefined ? "no_reward" : { key: "" };
+
+/** Pairs by the rewards of calls. */
+async function rewardedPairs(
+  services: FromCallsServices,
+  { minMargin, ...request }: Omit<CallSelector, "groupOf"> & { minMargin: number },
+  signal: AbortSignal,
+) {
+  const selection = await selectCalls(services, { ...request, groupOf: withReward }, signal);
+  return { ...callPairs(selection.calls, minMargin), skipped: selection.skipped };
 }
 
 function ratingOf(call: SelectedCall, minReward: number): JsonText {

@@ -35,6 +35,7 @@ export function callPairs(
   return { pairs, alone };
 }
 
-function promptOf({ messages, tools }: SelectedCall): string {
+/** Equal for calls whose answers can be compared: what they were asked, and with which tools. */
+export function promptOf({ messages, tools }: SelectedCall): string {
   return canonicalJson(`[[${messages.join(",")}],${tools ?? "null"}]`);
 }

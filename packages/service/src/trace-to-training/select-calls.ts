@@ -20,6 +20,8 @@ export interface CallSelector {
   model: TrainingModel;
   calls: Schemas["CallSelection"];
   reward?: Schemas["RewardSource"];
+  /** Whether `groupOf` reads feedback, although there is no reward. */
+  readsFeedback?: boolean;
   /** Whether the reasons are returned, too, where no call can be used. */
   mayBeEmpty?: boolean;
   /** Returns the group of a call, or why it is not used. */
@@ -41,11 +43,16 @@ const newestFirst = [{ field: "started_at", direction: "desc" as const }];
  */
 export async function selectCalls(
   { control, store }: { control: ControlPlane; store: TraceStore },
-  { model, calls: selection, reward: source, groupOf, mayBeEmpty = false }: CallSelector,
+  { model, calls: selection, reward: source, groupOf, readsFeedback = false, mayBeEmpty = false }: CallSelector,
   signal: AbortSignal,
 ): Promise<Selection> {
   const { sort_by = newestFirst, ...rest } = selection;
-  const request = { ...rest, sort_by, project_id: model.project_id, include_feedback: source !== undefined };
+  const request = {
+    ...rest,
+    sort_by,
+    project_id: model.project_id,
+    include_feedback: source !== undefined || readsFeedback,
+  };
   const calls: SelectedCall[] = [];
   const skipped = new Map<SkipReason, { count: number; example: string }>();
   const reserve = reserveForStream();

@@ -2,7 +2,7 @@ import type { Caller, TrainingJobRecord, TrainingModel } from "@heddle/control-p
 import { HeddleError } from "@heddle/errors";
 import type { Schemas } from "@heddle/server-stub/training";
 import { leafAt } from "@heddle/trace-model";
-import { previewRows } from "@heddle/training";
+import { heldOutRows, previewRows } from "@heddle/training";
 import { baseModelOf } from "./preview.js";
 import type { PreviewServices, TrainingPreview } from "./preview.js";
 import type { FromCallsServices } from "./from-calls-services.js";
@@ -24,7 +24,7 @@ export interface SftFromCalls {
 export async function createSftJobFromCalls(
   services: FromCallsServices,
   { caller, model, idempotencyKey, request, signal }: SftFromCalls,
-): Promise<{ job: TrainingJobRecord; artifact: string; selection: Selection }> {
+): Promise<{ job: TrainingJobRecord; artifact: string; trained: number; selection: Selection }> {
   const { artifact_name: name = `${model.name}-calls` } = request;
   const selection = await selectExamples(services, { model, request, signal });
   const artifact = await storeExamples(services, {
@@ -46,7 +46,8 @@ export async function createSftJobFromCalls(
     callIds: selection.calls.map(({ id }) => id),
   });
   await linkCalls(services, caller, { job, model, calls: selection.calls });
-  return { job, artifact, selection };
+  const rows = selection.calls.length;
+  return { job, artifact, trained: rows - heldOutRows(configOf(request), rows), selection };
 }
 
 /** Examples of a preview. */
@@ -59,27 +60,28 @@ export async function previewSftFromCalls(
 ): Promise<TrainingPreview> {
   const { calls, skipped } = await selectExamples(services, { model, request, signal, mayBeEmpty: true });
   const firstCalls = calls.slice(0, shownExamples);
-  const { rows, error } = await previewRows({
+  const { rows, heldOut, error } = await previewRows({
     rows: firstCalls.map((call, at) => ({ line: at + 1, row: JSON.parse(rowOf(call)) as unknown })),
+    totalRows: calls.length,
     config: { ...configOf(request), learning_rate: null },
     ...(await baseModelOf(services, model, { caller, signal })),
   });
   return {
-    num_calls: calls.length,
+    num_calls: calls.length - heldOut,
     num_groups: null,
     groups: [
       {
         key: null,
         num_calls: calls.length,
         calls: firstCalls.map(({ id, reward = null }, at) => {
-          const { tokens = null, trainedTokens = 0, tooLong = false } = rows[at] ?? {};
+          const { tokens = null, trainedTokens = 0, tooLong = false, isHeldOut = false } = rows[at] ?? {};
           return {
             id,
             reward,
             advantage: null,
             tokens,
             trained_tokens: trainedTokens,
-            skipped: tooLong ? "too_long" : null,
+            skipped: isHeldOut ? "held_out" : tooLong ? "too_long" : null,
           };
         }),
       },

@@ -40,9 +40,9 @@ export function traceToTrainingHandlers(services: Services): TrainingHandlers<Ca
       const model = await loadTrainingModel(control, caller, body.model_id);
       const idempotencyKey = headers["Idempotency-Key"];
       const created = await createSftJobFromCalls(services, { caller, model, idempotencyKey, request: body, signal });
-      const { job, artifact, selection } = created;
-      const { calls, skipped } = selection;
-      return { job: await wire(job), num_calls: calls.length, num_groups: null, artifact, skipped };
+      const { job, artifact, trained, selection } = created;
+      const { skipped } = selection;
+      return { job: await wire(job), num_calls: trained, num_groups: null, artifact, skipped };
     },
 
     async createPreferenceTrainingJobFromCalls({ body, headers, signal }, caller) {

@@ -50,6 +50,34 @@ describe("giving feedback", () => {
     }
   });
 
+  test("a preference names another call of the project", async () => {
+    const projectId = newProject();
+    const prefer = async (payload: object, weaveRef = callRef(projectId)) =>
+      await service
+        .tracing()
+        .feedbackCreate(note(projectId, { weave_ref: weaveRef, feedback_type: "heddle.preference", payload }));
+    const rejected = callRef(projectId, "worse");
+    expect(await prefer({ rejected, reason: "short" })).toMatchObject({ payload: { rejected, reason: "short" } });
+    const object = `weave:///${projectId}/object/o:v0`;
+    for (const wrong of [
+      {},
+      { rejected: 5 },
+      { rejected: "worse" },
+      { rejected: callRef(projectId) },
+      { rejected: object },
+    ])
+      await expect(prefer(wrong)).rejects.toMatchObject({
+        status: 400,
+        message: expect.stringContaining("body.payload.rejected") as string,
+      });
+    for (const foreign of [callRef(newProject(), "worse"), `${rejected}/attr/output`])
+      await expect(prefer({ rejected: foreign })).rejects.toMatchObject({ status: 400 });
+    await expect(prefer({ rejected }, object)).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining("body.weave_ref: must be the ref of a call") as string,
+    });
+  });
+
   test("a note has 1 to 1024 characters", async () => {
     const projectId = newProject();
     const write = (text: unknown) => service.tracing().feedbackCreate(note(projectId, { payload: { note: text } }));

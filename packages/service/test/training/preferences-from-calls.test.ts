@@ -139,6 +139,76 @@ test("calls with the same messages are pairs of a better and a worse answer", as
   expect(first?.data).toMatchObject({ num_pairs: 1, num_dropped_equal_answers: 1 });
 }, 60_000);
 
+/** Says that the first call is better than the second. */
+async function prefer({ projectId, tracing }: Awaited<ReturnType<typeof recorded>>, better: number, worse: number) {
+  const ref = (at: number) => `weave:///${projectId}/call/call${at}`;
+  const payload = { rejected: ref(worse) };
+  const feedback = { project_id: projectId, weave_ref: ref(better), feedback_type: "heddle.preference", payload };
+  await tracing.feedbackCreate(feedback);
+}
+
+test("feedback that prefers one call to another makes pairs, by majority", async () => {
+  const made = await recorded([
+    ["a?", "good", null],
+    ["a?", "bad", null],
+    ["b?", "disputed", null],
+    ["b?", "as good", null],
+    ["c?", "other question", null],
+    ["a?", "worse", null],
+    ["b?", "never compared", null],
+  ]);
+  await prefer(made, 0, 1);
+  await prefer(made, 0, 5);
+  await prefer(made, 1, 0);
+  await prefer(made, 0, 1);
+  await prefer(made, 2, 3);
+  await prefer(made, 3, 2);
+  await prefer(made, 4, 0);
+  const { model_id } = made;
+  const expected = {
+    num_calls: 3,
+    num_groups: 2,
+    skipped: [
+      { reason: "no_preference", count: 1, example: "call6" },
+      { reason: "no_pair", count: 3, example: "call2" },
+    ],
+  };
+  expect(await client.previewPreferenceTrainingJobFromCalls({ model_id, calls })).toMatchObject({
+    ...expected,
+    groups: [
+      { num_calls: 2, calls: [{ id: "call0", reward: null, skipped: null }, { id: "call1" }] },
+      { num_calls: 2, calls: [{ id: "call0" }, { id: "call5", skipped: null }] },
+    ],
+  });
+  const { job, ...counts } = await client.createPreferenceTrainingJobFromCalls({ model_id, calls });
+  expect(counts).toMatchObject(expected);
+  expect(job.call_ids).toEqual(["call0", "call1", "call5"]);
+  const [first] = await eventsOf(service, job.id);
+  expect(first?.data).toMatchObject({ num_pairs: 2 });
+  // The worse call need not be selected; twice as many have to agree.
+  const chosen = { filter: { call_ids: ["call0"] } };
+  expect(await client.previewPreferenceTrainingJobFromCalls({ model_id, calls: chosen })).toMatchObject({
+    num_groups: 2,
+  });
+  const strict = { model_id, calls, min_margin: 2 };
+  await expect(client.createPreferenceTrainingJobFromCalls(strict)).rejects.toMatchObject({
+    status: 422,
+    message: expect.stringContaining("none of the selected calls is preferred"),
+  });
+}, 60_000);
+
+test("without preferences or a reward there is nothing to learn from, and the reason says which", async () => {
+  const { model_id } = await recorded([["a?", "yes", "👍"]]);
+  await expect(client.createPreferenceTrainingJobFromCalls({ model_id, calls })).rejects.toMatchObject({
+    status: 422,
+    message: expect.stringContaining("none of the selected calls is preferred"),
+  });
+  await expect(client.createPreferenceTrainingJobFromCalls({ model_id, calls, config: kto })).rejects.toMatchObject({
+    status: 422,
+    message: expect.stringContaining("reward: is needed with the objective kto"),
+  });
+}, 60_000);
+
 test("a job that cannot be is refused with the reason, and a preview tells why it would fail", async () => {
   const { model_id } = await recorded([
     ["a?", "yes", "👍"],

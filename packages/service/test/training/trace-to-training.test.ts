@@ -314,6 +314,12 @@ describe("a preview", () => {
       error_message: null,
     });
     expect(sft.groups[0]?.calls[0]?.trained_tokens).toBeGreaterThan(0);
+    const config = { validation_fraction: 0.5 };
+    const evaluating = await client.previewSftTrainingJobFromCalls({ model_id, calls: completions, config });
+    expect(evaluating).toMatchObject({ num_calls: 1, groups: [{ num_calls: 2 }], error_message: null });
+    const byReason = new Map(evaluating.groups[0]?.calls.map((call) => [call.skipped, call.trained_tokens]));
+    expect(byReason.get("held_out")).toBe(0);
+    expect(byReason.get(null)).toBeGreaterThan(0);
     expect((await service.services.control.artifacts.pageCollections({ project_id, limit: 9 })).collections).toEqual(
       [],
     );

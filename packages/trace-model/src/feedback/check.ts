@@ -35,8 +35,11 @@ const maxNote = 1024;
 const annotationPrefix = "wandb.annotation.";
 const runnablePrefix = "wandb.runnable.";
 
+/** A call is preferred over another one, which the payload names. */
+export const preferenceType = "heddle.preference";
+
 /** Types that a call usually has several of, so that any of them may match a condition. */
-const manyPerCall = new Set(["wandb.reaction.1", "wandb.note.1", "wandb.agent_user_feedback", "*"]);
+const manyPerCall = new Set(["wandb.reaction.1", "wandb.note.1", "wandb.agent_user_feedback", preferenceType, "*"]);
 
 /** Whether a condition on feedback of a type is met by any of a call's, rather than by the first; `*` is any type. */
 export function isManyPerCall(feedbackType: string): boolean {
@@ -62,6 +65,7 @@ export function checkFeedback(claim: FeedbackClaim): CheckedFeedback {
   allowRefs(claim, []);
   if (type === "wandb.reaction.1") return { payload: reactionOf(payload) };
   if (type === "wandb.note.1") checkNote(payload);
+  if (type === preferenceType) checkPreference(claim);
   return { payload };
 }
 
@@ -103,6 +107,29 @@ function checkRunnable(claim: FeedbackClaim): CheckedFeedback {
   }
   requiredMember(claim, "output");
   return { payload: claim.payload };
+}
+
+function checkPreference(claim: FeedbackClaim): void {
+  const better = wholeCall(claim.weave_ref, claim.project_id);
+  if (better === undefined) throw invalid(`must be the ref of a call: the better one of two`, "weave_ref");
+  const rejected = stringValue(requiredMember(claim, "rejected"));
+  const worse = rejected === undefined ? undefined : wholeCall(rejected, claim.project_id);
+  const what = `the ref of another call of the project ${claim.project_id}, the worse one of two`;
+  if (worse === undefined || worse === better) throw invalid(`must be ${what}`, "payload", "rejected");
+}
+
+/** The id of the call of the project that a ref names; undefined for any other ref. */
+function wholeCall(text: string, projectId: string): string | undefined {
+  const ref = parseRef(text);
+  const isWhole = ref?.kind === "call" && ref.edges.length === 0 && projectIdOf(ref) === projectId;
+  return isWhole ? ref.id : undefined;
+}
+
+/** The id of the call that a piece of feedback says is worse; undefined for feedback of another type. */
+export function rejectedCall(feedbackType: string, payload: JsonText): string | undefined {
+  if (feedbackType !== preferenceType) return undefined;
+  const ref = parseRef(stringValue(memberOf(payload, "rejected") ?? "null") ?? "");
+  return ref?.kind === "call" ? ref.id : undefined;
 }
 
 function nameAfter(prefix: string, { feedback_type: type }: FeedbackClaim): string {

@@ -65,12 +65,13 @@ export async function runGradientSteps(job: TrainingJob, plan: GradientPlan): Pr
     : await train(job, plan, state);
   const ended = {
     ...plan.ended,
-    ...finiteValues(validationSummary(outcome.validation)),
+    ...finiteValues(validationSummary(outcome.validation, plan.validation)),
     num_gradient_steps: outcome.steps,
     ...(outcome.steps < plan.steps && { stopped_early: 1 }),
   };
   await job.onEvent({ type: "training_ended", data: ended });
-  if (state.checkpoint !== undefined) await discard(job, state.checkpoint);
+  for (const checkpoint of new Set([state.checkpoint, state.kept]))
+    if (checkpoint !== undefined) await discard(job, checkpoint);
   await state.clear();
   return { weights, gradientSteps: outcome.steps, trainedTokens: plan.trainedTokens };
 }
@@ -81,55 +82,84 @@ async function train(
   plan: GradientPlan,
   state: JobState,
 ): Promise<{ weights: WeightsRef; outcome: TrainingOutcome }> {
+  if (plan.validation?.keepsBest === true && job.workDirectory === undefined) {
+    throw new HeddleError("unsupported", "The best weights are kept in a work directory, and there is none.", {
+      loc: ["workDirectory"],
+    });
+  }
   if (plan.steps > 0) await plan.prepare?.(state);
-  const checkpoint = state.checkpoint ?? job.from.checkpoint;
-  const trainer = await job.engine.openTrainer(
-    {
-      weights: { baseModel: job.from.baseModel, checkpoint },
-      adapter: job.adapter,
-      seed: job.seed,
-      resetOptimizer: state.checkpoint === undefined && job.resetOptimizer === true,
-    },
-    job.signal,
-  );
-  const watch = divergenceWatch(plan.vocabularySize, state.divergence);
-  const validation = validationWatch(plan, state.validation);
-  let steps = plan.steps;
+  let trainer = await openTrainer(job, state.checkpoint);
   try {
-    job.onReady?.();
-    for (let index = state.completedSteps; index < plan.steps; index++) {
-      throwIfAborted(job.signal);
-      const { data, meanLogprob, warning } = await plan.step(trainer, index);
-      const diverged = watch.check(index, data["loss"] ?? 0, meanLogprob) && { diverged: 1 };
-      const evaluated = await validation.after(trainer, index);
-      const event: TrainingJobEvent = {
-        type: "gradient_step",
-        data: { ...finiteValues({ ...data, ...evaluated.data }), ...diverged, gradient_step: index },
-        ...(warning !== undefined && { warning }),
-      };
-      if (index >= (job.reported?.gradientSteps ?? 0)) await job.onEvent(event);
-      const done = index + 1;
-      if (evaluated.stops) steps = done;
-      if (done === steps) break;
-      const pauses = isToPause(job);
-      if (pauses || done % (job.stepsPerCheckpoint ?? defaultStepsPerCheckpoint) === 0) {
-        await state.advance(done, {
-          divergence: watch.state,
-          validation: validation.state,
-          save: (directory) => trainer.saveState(directory),
-          discard: (directory) => discard(job, directory),
-        });
-      }
-      if (pauses) throw paused();
+    const outcome = await takeSteps(job, plan, state, trainer);
+    const { validation, steps } = outcome;
+    if (state.kept !== undefined && validation !== undefined && validation.bestStep + 1 < steps) {
+      // There is room for one trainer.
+      await trainer.close();
+      trainer = await openTrainer(job, state.kept);
     }
     throwIfAborted(job.signal);
     await job.onTrained?.(trainer);
-    const outcome = { steps, validation: validation.state };
     if (plan.validation !== undefined) await state.conclude(outcome);
     return { weights: await trainer.exportWeights(job.directory, { state: true }), outcome };
   } finally {
     await closeQuietly(trainer);
   }
+}
+
+/** Opens an internal checkpoint, or what the job starts from. */
+async function openTrainer(
+  { engine, from, adapter, seed, resetOptimizer, signal }: TrainingJob,
+  internal: string | undefined,
+): Promise<Trainer> {
+  return await engine.openTrainer(
+    {
+      weights: { baseModel: from.baseModel, checkpoint: internal ?? from.checkpoint },
+      adapter,
+      seed,
+      resetOptimizer: internal === undefined && resetOptimizer === true,
+    },
+    signal,
+  );
+}
+
+/** Performs the steps that are left. */
+async function takeSteps(
+  job: TrainingJob,
+  plan: GradientPlan,
+  state: JobState,
+  trainer: Trainer,
+): Promise<TrainingOutcome> {
+  const watch = divergenceWatch(plan.vocabularySize, state.divergence);
+  const validation = validationWatch(plan, state.validation);
+  let steps = plan.steps;
+  job.onReady?.();
+  for (let index = state.completedSteps; index < plan.steps; index++) {
+    throwIfAborted(job.signal);
+    const { data, meanLogprob, warning } = await plan.step(trainer, index);
+    const diverged = watch.check(index, data["loss"] ?? 0, meanLogprob) && { diverged: 1 };
+    const evaluated = await validation.after(trainer, index);
+    const event: TrainingJobEvent = {
+      type: "gradient_step",
+      data: { ...finiteValues({ ...data, ...evaluated.data }), ...diverged, gradient_step: index },
+      ...(warning !== undefined && { warning }),
+    };
+    if (index >= (job.reported?.gradientSteps ?? 0)) await job.onEvent(event);
+    const done = index + 1;
+    if (evaluated.stops) steps = done;
+    if (done === steps) break;
+    const pauses = isToPause(job);
+    if (pauses || evaluated.isKept || done % (job.stepsPerCheckpoint ?? defaultStepsPerCheckpoint) === 0) {
+      await state.advance(done, {
+        keeps: evaluated.isKept,
+        divergence: watch.state,
+        validation: validation.state,
+        save: (directory) => trainer.saveState(directory),
+        discard: (directory) => discard(job, directory),
+      });
+    }
+    if (pauses) throw paused();
+  }
+  return { steps, validation: validation.state };
 }
 
 /** Deletes what a server keeps of an internal checkpoint. An error is ignored: the job does not depend on it. */

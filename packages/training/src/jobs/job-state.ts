@@ -14,6 +14,8 @@ export interface JobState {
   readonly completedSteps: number;
   /** Checkpoint after `completedSteps`. Absent: the weights that the job starts from. */
   readonly checkpoint?: string;
+  /** The checkpoint that `advance` was last told to keep. */
+  readonly kept?: string;
   /** Of the steps before the checkpoint. */
   readonly divergence?: DivergenceState;
   /** Of the steps before the checkpoint. */
@@ -25,7 +27,7 @@ export interface JobState {
   saveArrays(name: string, arrays: Float64Array[]): Promise<void>;
   /**
    * Saves a checkpoint with `save` and makes it the state after `completedSteps`. Calls `discard` before it removes the
-   * previous one.
+   * previous one, unless that is kept; one that is kept is removed when another one is.
    */
   advance(completedSteps: number, use: CheckpointUse): Promise<void>;
   /** Saves how the training ended, before its result is written. */
@@ -41,6 +43,8 @@ export interface TrainingOutcome {
 }
 
 interface CheckpointUse {
+  /** Whether the checkpoint stays until another one is kept. */
+  keeps: boolean;
   divergence: DivergenceState;
   validation: ValidationState | undefined;
   save: (directory: string) => Promise<unknown>;
@@ -53,6 +57,8 @@ interface Progress {
   completedSteps: number;
   /** File name in the directory. */
   checkpoint: string | null;
+  /** File name of a checkpoint that further ones do not replace. Absent: none is kept. */
+  kept?: string;
   /** Absent in the state of earlier versions. */
   divergence?: DivergenceState;
   validation?: ValidationState | undefined;
@@ -82,6 +88,9 @@ export async function openJobState(directory: string | undefined, fingerprint: s
     get checkpoint() {
       return progress.checkpoint === null ? undefined : join(directory, progress.checkpoint);
     },
+    get kept() {
+      return progress.kept === undefined ? undefined : join(directory, progress.kept);
+    },
     get divergence() {
       return progress.divergence;
     },
@@ -98,15 +107,24 @@ export async function openJobState(directory: string | undefined, fingerprint: s
     async saveArrays(name, arrays) {
       await replaceFile(directory, `${name}.numbers`, encodeArrays(arrays));
     },
-    async advance(completedSteps, { save, discard, divergence, validation }) {
+    async advance(completedSteps, { save, discard, keeps, divergence, validation }) {
       const checkpoint = `step-${completedSteps}`;
       await save(join(directory, checkpoint));
-      const before = progress.checkpoint;
-      progress = { ...progress, completedSteps, checkpoint, divergence, validation };
+      const before = new Set([progress.checkpoint, progress.kept]);
+      progress = {
+        ...progress,
+        completedSteps,
+        checkpoint,
+        divergence,
+        validation,
+        ...(keeps && { kept: checkpoint }),
+      };
       await writeProgress(directory, progress);
-      if (before === null) return;
-      await discard(join(directory, before));
-      await rm(join(directory, before), { recursive: true, force: true });
+      for (const name of before) {
+        if (name === null || name === undefined || name === progress.kept) continue;
+        await discard(join(directory, name));
+        await rm(join(directory, name), { recursive: true, force: true });
+      }
     },
     async conclude(outcome) {
       progress = { ...progress, outcome };
@@ -151,7 +169,7 @@ async function readProgress(directory: string, fingerprint: string): Promise<Pro
       loc: ["workDirectory"],
     });
   }
-  const { version, completedSteps, checkpoint, ...found } = await readStored(() =>
+  const { version, completedSteps, checkpoint, kept, ...found } = await readStored(() =>
     readJsonFile(directory, progressFile),
   );
   if (version !== 1 || found["fingerprint"] !== fingerprint) {
@@ -171,6 +189,7 @@ async function readProgress(directory: string, fingerprint: string): Promise<Pro
     fingerprint,
     completedSteps,
     checkpoint,
+    ...(isCheckpointName(kept) && { kept }),
     ...(isKnown && { divergence: { best, inRow } }),
     ...(validation && { validation }),
     ...(outcome && { outcome }),
@@ -193,7 +212,8 @@ async function writeProgress(directory: string, progress: Progress): Promise<voi
 /** Removes files of a run that was interrupted before it recorded them. */
 async function removeLeftovers(directory: string, progress: Progress): Promise<void> {
   for (const name of await readdir(directory)) {
-    const isCurrent = name === progressFile || name === progress.checkpoint || name.endsWith(".numbers");
+    const isCurrent =
+      name === progressFile || name === progress.checkpoint || name === progress.kept || name.endsWith(".numbers");
     if (!isCurrent) await rm(join(directory, name), { recursive: true, force: true });
   }
 }

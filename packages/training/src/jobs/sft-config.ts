@@ -20,6 +20,8 @@ export interface ValidationSettings {
   everySteps?: number;
   /** Evaluations in a row without a lower loss that end the training. Absent: it does not end early. */
   patience?: number;
+  /** Whether the result is the weights of the best evaluation, not those of the last step. */
+  keepsBest?: boolean;
 }
 
 /** How many of the rows a fraction holds out for evaluation. */
@@ -75,13 +77,16 @@ function validationSettings(table: SettingsTable): { validation?: ValidationSett
   const given = {
     eval_steps: table.integer("eval_steps", { min: 1, max: 2 ** 31 }),
     early_stopping_patience: table.integer("early_stopping_patience", { min: 1, max: 2 ** 31 }),
+    keep_best_weights: table.flag("keep_best_weights"),
   };
   // A fraction of 0 holds out nothing.
   if (otherFile !== undefined || (fraction ?? 0) > 0) {
-    const { eval_steps: everySteps, early_stopping_patience: patience } = given;
-    return { validation: { fraction, everySteps, patience } };
+    const { eval_steps: everySteps, early_stopping_patience: patience, keep_best_weights: keepsBest } = given;
+    return { validation: { fraction, everySteps, patience, ...(keepsBest === true && { keepsBest }) } };
   }
-  const [useless] = Object.entries(given).flatMap(([name, each]) => (each === undefined ? [] : [name]));
+  const [useless] = Object.entries(given).flatMap(([name, each]) =>
+    each === undefined || each === false ? [] : [name],
+  );
   if (useless === undefined) return {};
   throw table.refuse(useless, "needs rows to evaluate: set validation_fraction or validation_data_url.");
 }

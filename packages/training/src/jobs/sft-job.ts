@@ -7,7 +7,7 @@ import type { BaseModelOf } from "./base-model.js";
 import { runGradientSteps } from "./gradient-loop.js";
 import type { TrainingJob, TrainingJobResult } from "./training-job.js";
 import { yieldToEventLoop } from "./training-job.js";
-import { holdOut } from "./held-out-rows.js";
+import { heldOutIndexes, holdOut } from "./held-out-rows.js";
 import { heldOutCount, sftConfig } from "./sft-config.js";
 import type { SftConfig } from "./sft-config.js";
 import { supervisedPlan } from "./supervised-plan.js";
@@ -95,31 +95,49 @@ async function evaluatedRows(
 /** What a row contributes to the training. */
 interface RowSummary {
   tokens: number;
-  /** 0 for a row that is longer than the model can be trained on. */
+  /** 0 for a row that is longer than the model can be trained on, or held out. */
   trainedTokens: number;
   tooLong: boolean;
+  /** Whether it is evaluated and not trained. */
+  isHeldOut: boolean;
+}
+
+/** How many of the rows a job with these settings evaluates and does not train. Throws as `runSftJob` for the settings. */
+export function heldOutRows(config: unknown, rows: number): number {
+  return heldOutCount(rows, sftConfig(config, rows).validation);
 }
 
 /**
- * What each row of a job with these settings would contribute, up to the first that cannot be used, and why the job would
+ * What each of the first rows of a job with these settings would contribute, of `totalRows` rows, up to the first that cannot be used, and why the job would
  * fail.
  */
 export async function previewRows({
   rows,
+  totalRows,
   config,
   ...from
-}: Pick<SftJob, "rows" | "config"> & BaseModelOf): Promise<{ rows: RowSummary[]; error?: HeddleError }> {
+}: Pick<SftJob, "rows" | "config"> & { totalRows: number } & BaseModelOf): Promise<{
+  rows: RowSummary[];
+  /** Of all rows. */
+  heldOut: number;
+  error?: HeddleError;
+}> {
   const found: RowSummary[] = [];
+  let heldOut = 0;
   try {
-    const settings = sftConfig(config, rows.length);
+    const settings = sftConfig(config, totalRows);
+    heldOut = heldOutCount(totalRows, settings.validation);
+    const evaluated = heldOutIndexes(totalRows, heldOut);
     for await (const sequence of sequencesOf(rows, settings, await openBaseModel(from), from.signal)) {
       const { tokens, tooLong } = sequence;
-      found.push({ tokens: tokens.length, trainedTokens: tooLong ? 0 : trainedTokens(sequence), tooLong });
+      const isHeldOut = evaluated.has(found.length);
+      const trained = tooLong || isHeldOut ? 0 : trainedTokens(sequence);
+      found.push({ tokens: tokens.length, trainedTokens: trained, tooLong, isHeldOut });
     }
-    return { rows: found };
+    return { rows: found, heldOut };
   } catch (error) {
     if (!(error instanceof HeddleError) || error.code !== "invalid") throw error;
-    return { rows: found, error };
+    return { rows: found, heldOut, error };
   }
 }
 

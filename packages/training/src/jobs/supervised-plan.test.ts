@@ -1,4 +1,5 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -165,6 +166,52 @@ describe("learning from examples", () => {
         "val/best_gradient_step": 0,
       });
       expect(events[0]?.data).toMatchObject({ num_sequences: 10 });
+    });
+
+    it("keeps the weights of the best evaluation where asked, with their optimizer state", async () => {
+      const evaluated = [row(2)];
+      const settings = { eval_steps: 2, keep_best_weights: true };
+      const kept = job("k", evaluated, settings);
+      await kept.run();
+      const found = evaluations(kept.events);
+      const best = Math.min(...found.flatMap((loss) => (typeof loss === "number" ? [loss] : [])));
+      const at = found.indexOf(best);
+      expect(at).toBeLessThan(9);
+      expect(ended(kept.events)).toMatchObject({
+        num_gradient_steps: 10,
+        "val/loss": best,
+        "val/best_loss": best,
+        "val/best_gradient_step": at,
+      });
+      // A job that ends there has the same weights, moments and steps.
+      await job("k2", evaluated, settings).run({ rows: rows.slice(0, at + 1) });
+      const table = async (name: string) => await readFile(join(directory, name, "table.json"), "utf8");
+      expect(await table("k")).toBe(await table("k2"));
+      expect(existsSync(join(directory, "k-work"))).toBe(false);
+      // A server keeps nothing of it, either.
+      expect(engine.deleted).toContain(join(directory, "k-work", `step-${at + 1}`));
+    });
+
+    it("keeps the best weights over pauses and further checkpoints", async () => {
+      const settings = { eval_steps: 2, keep_best_weights: true };
+      const whole = job("l", [row(2)], settings);
+      await whole.run();
+      const paused = job("m", [row(2)], settings);
+      for (let runs = 0, isDone = false; !isDone && runs < 20; runs++) {
+        const steps = paused.events.filter(({ type }) => type === "gradient_step").length;
+        const reported = { started: paused.events.length > 0, gradientSteps: steps };
+        isDone = await paused.run({ reported, shouldPause: () => true }).then(
+          () => true,
+          () => false,
+        );
+      }
+      const table = async (name: string) => await readFile(join(directory, name, "table.json"), "utf8");
+      expect(await table("m")).toBe(await table("l"));
+    });
+
+    it("refuses to keep the best weights where nothing is evaluated", () => {
+      expect(() => sftConfig({ keep_best_weights: true }, 4)).toThrow(/keep_best_weights needs rows to evaluate/);
+      expect(sftConfig({ keep_best_weights: false }, 4).validation).toBeUndefined();
     });
 
     it("goes on after each pause as if there had been none", async () => {

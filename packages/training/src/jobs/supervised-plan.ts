@@ -43,6 +43,7 @@ export function supervisedPlan(job: SupervisedJob): GradientPlan {
     validation: settings.validation && {
       everySteps: settings.validation.everySteps ?? Math.ceil(steps / 10),
       patience: settings.validation.patience,
+      keepsBest: settings.validation.keepsBest ?? false,
       loss: validationLoss,
     },
     step,

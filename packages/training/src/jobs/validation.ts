@@ -6,6 +6,8 @@ export interface ValidationPlan {
   everySteps: number;
   /** Evaluations in a row without a lower loss that end the training. Absent: it does not end early. */
   patience?: number | undefined;
+  /** Whether the result is the weights of the best evaluation, not those of the last step. */
+  keepsBest?: boolean;
   loss(trainer: Trainer): Promise<number>;
 }
 
@@ -24,6 +26,8 @@ interface Evaluated {
   data: Record<string, number>;
   /** Whether the training ends with the step, before its last one. */
   stops: boolean;
+  /** Whether the weights are the best so far, are wanted, and will be changed by further steps. */
+  isKept: boolean;
 }
 
 export interface ValidationWatch {
@@ -46,7 +50,7 @@ export function validationWatch(
     async after(trainer, index): Promise<Evaluated> {
       const done = index + 1;
       if (validation === undefined || (done % validation.everySteps !== 0 && done !== steps))
-        return { data: {}, stops: false };
+        return { data: {}, stops: false, isKept: false };
       const loss = await validation.loss(trainer);
       const { best = Infinity, bestStep = index, withoutBetter = 0 } = state ?? {};
       // A loss that is not a number is not better than any.
@@ -54,19 +58,27 @@ export function validationWatch(
         loss < best
           ? { loss, best: loss, bestStep: index, withoutBetter: 0 }
           : { loss, best, bestStep, withoutBetter: withoutBetter + 1 };
-      const { patience = Infinity } = validation;
+      const { patience = Infinity, keepsBest = false } = validation;
       return {
         data: { "val/loss": loss, "val/best_loss": state.best },
         stops: done < steps && state.withoutBetter >= patience,
+        isKept: keepsBest && done < steps && state.bestStep === index,
       };
     },
   };
 }
 
 /** What the last event and the checkpoint say of the evaluations. */
-export function validationSummary(state: ValidationState | undefined): Record<string, number> {
+export function validationSummary(
+  state: ValidationState | undefined,
+  { keepsBest = false }: Partial<ValidationPlan> = {},
+): Record<string, number> {
   if (state === undefined) return {};
-  return { "val/loss": state.loss, "val/best_loss": state.best, "val/best_gradient_step": state.bestStep };
+  return {
+    "val/loss": keepsBest ? state.best : state.loss,
+    "val/best_loss": state.best,
+    "val/best_gradient_step": state.bestStep,
+  };
 }
 
 /** Reads what was stored of a state; undefined if it is none. */

@@ -22,6 +22,7 @@ const reasonWords: Record<TrainingPreview["skipped"][number]["reason"], string> 
   no_group: "have nothing where groups are made by",
   no_reward: "have no number as reward",
   low_reward: "have a smaller reward",
+  no_preference: "are preferred to no other call",
   no_pair: "have no answer of their group to be compared with",
 };
 

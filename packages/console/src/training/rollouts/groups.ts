@@ -47,6 +47,7 @@ export const skippedWords: Record<NonNullable<Rollout["skipped"]>, string> = {
   too_long: "too long to be trained",
   excluded: "says itself that it is not trained",
   truncated: "cut off at its limit of tokens",
+  held_out: "held out for evaluation",
   off_policy: "sampled by weights that are too old",
   equal_answers: "both answers of the pair are equal",
   empty_answer: "an empty answer would be preferred",

@@ -207,7 +207,7 @@ test("the old and the new form of rotary settings are equivalent", async () => {
 
 const refused: [base: JsonObject, change: JsonObject, code: string, field: string, message: RegExp][] = [
   [llama, { architectures: ["GemmaForCausalLM"] }, "unsupported", "architectures", /LlamaForCausalLM, Mistral/],
-  [mistral, { sliding_window: 4096 }, "unsupported", "sliding_window", /is 4096/],
+  [mistral, { sliding_window: 0 }, "invalid", "sliding_window", /integer/],
   [mistral, { attention_bias: true }, "unsupported", "attention_bias", /of llama and qwen3 only/],
   [llama, { architectures: undefined, model_type: "gemma" }, "unsupported", "model_type", /"gemma"/],
   [llama, { architectures: undefined }, "unsupported", "model_type", /nothing/],
@@ -218,14 +218,8 @@ const refused: [base: JsonObject, change: JsonObject, code: string, field: strin
   [llama, { rope_parameters: { partial_rotary_factor: 0.5 } }, "unsupported", "partial_rotary_factor", /whole heads/],
   [llama, { quantization_config: { bits: 4 } }, "unsupported", "quantization_config", /F32, F16 and BF16/],
   [llama, { num_local_experts: 8 }, "unsupported", "num_local_experts", /experts/],
-  [qwen2, { use_sliding_window: true, sliding_window: 4096 }, "unsupported", "use_sliding_window", /whole context/],
-  [
-    qwen2,
-    { layer_types: ["full_attention", "sliding_attention"], sliding_window: 9 },
-    "unsupported",
-    "layer_types",
-    /sliding/,
-  ],
+  [qwen2, { use_sliding_window: true, sliding_window: "x" }, "invalid", "sliding_window", /integer/],
+  [qwen2, { layer_types: ["full_attention", "linear_attention"] }, "unsupported", "layer_types", /linear_attention/],
   [llama, { rope_scaling: { rope_type: "yarn" } }, "invalid", "factor", /missing/],
   [llama, { rope_scaling: yarn, rope_theta: 1 }, "invalid", "rope_theta", /not above 1/],
   [llama, { rope_scaling: { type: "dynamic", factor: 4 } }, "unsupported", "rope_type", /"dynamic"/],
@@ -261,16 +255,28 @@ test.each(refused)("unsupported configurations are refused: %#", (base, change, 
   );
 });
 
-test("sliding windows that no layer uses, or that cover the whole context, are accepted", () => {
-  expect(
-    parseModelConfig({ ...qwen2, use_sliding_window: true, max_window_layers: 24, sliding_window: 9 }).layers,
-  ).toBe(24);
-  expect(parseModelConfig({ ...qwen2, use_sliding_window: true, sliding_window: 32768 }).layers).toBe(24);
-  expect(parseModelConfig({ ...mistral, sliding_window: 131072 }).layers).toBe(40);
+test("the context of a model with sliding windows is the window, if a layer uses it", () => {
+  const contextOf = (config: JsonObject) => parseModelConfig(config).contextLength;
+  const windowed = { ...qwen2, use_sliding_window: true, sliding_window: 4096 };
+  expect(contextOf(windowed)).toBe(4096);
+  expect(contextOf({ ...windowed, use_sliding_window: false })).toBe(32768);
+  expect(contextOf({ ...windowed, max_window_layers: 24 })).toBe(32768);
+  expect(contextOf({ ...windowed, sliding_window: 65536 })).toBe(32768);
+  const types = ["full_attention", "sliding_attention"];
+  expect(contextOf({ ...qwen3, layer_types: types, sliding_window: 9 })).toBe(9);
+  expect(contextOf({ ...qwen3, layer_types: ["full_attention"], sliding_window: 9 })).toBe(40960);
+  expect(contextOf({ ...mistral, sliding_window: 4096 })).toBe(4096);
+  expect(contextOf(mistral)).toBe(131072);
   // Absent, the first models of the family have one of 4,096 tokens.
   const { sliding_window: _, ...first } = mistral;
-  expect(() => parseModelConfig(first)).toThrow(/sliding_window is 4096/);
-  expect(parseModelConfig({ ...first, max_position_embeddings: 4096 }).layers).toBe(40);
+  expect(contextOf(first)).toBe(4096);
+  // Scaled positions refer to the context that the model was made for.
+  const scaled = parseModelConfig({
+    ...first,
+    max_position_embeddings: 8192,
+    rope_scaling: { type: "yarn", factor: 2 },
+  });
+  expect(scaled).toMatchObject({ contextLength: 4096, rotaryScaling: { originalContextLength: 8192 } });
 });
 
 test("a written configuration is read unchanged", () => {

@@ -17,10 +17,11 @@ const maxContext = 2 ** 24;
 
 /**
  * Reads the `config.json` of a Hugging Face directory. Defaults of absent fields are those of `transformers`. Rotary
- * settings are read in their old form (`rope_theta`, `rope_scaling`) and their new one (`rope_parameters`).
+ * settings are read in their old form (`rope_theta`, `rope_scaling`) and their new one (`rope_parameters`). The context of a
+ * model with sliding windows is the window.
  *
  * @throws HeddleError naming the field: `invalid` for a wrong value, `unsupported` for a computation that the engine does not
- *   have (other activations, sliding windows, further biases, quantised weights…).
+ *   have (other activations, further biases, quantised weights…).
  */
 export function parseModelConfig(json: JsonObject): ModelConfig {
   const fields = configFields(json, "config.json");
@@ -42,7 +43,7 @@ export function parseModelConfig(json: JsonObject): ModelConfig {
   if (headSize % 2) throw fields.unsupported("head_dim", `is ${headSize}; rotary positions need an even one`);
   const layers = fields.count("num_hidden_layers", 1024);
   const contextLength = fields.count("max_position_embeddings", maxContext);
-  refuseSlidingWindow(fields, family, { layers, contextLength });
+  const longest = unwindowedLength(fields, family, { layers, contextLength });
   return {
     family,
     vocabularySize: fields.count("vocab_size", maxVocabulary),
@@ -52,7 +53,7 @@ export function parseModelConfig(json: JsonObject): ModelConfig {
     keyValueHeads,
     headSize,
     feedForwardSize: fields.count("intermediate_size", 2 ** 20),
-    contextLength,
+    contextLength: longest,
     normEpsilon: fields.positive("rms_norm_eps", 1e-6),
     ...readRotary(fields, contextLength),
     tiedEmbeddings: fields.flag("tie_word_embeddings", false),
@@ -148,33 +149,36 @@ function refuseUnsupportedComputation(fields: ConfigFields): void {
   }
 }
 
-function refuseSlidingWindow(
+/**
+ * The longest text in which every layer attends to all that is before: the width of a window that some layers have, or the
+ * whole context. Within it, a model computes the same with a window and without.
+ */
+function unwindowedLength(
   fields: ConfigFields,
   family: ModelConfig["family"],
   { layers, contextLength }: { layers: number; contextLength: number },
-): void {
-  if (family === "mistral") {
-    // `null` means none, and an absent field the window of the first models of the family.
-    const window = fields.names().includes("sliding_window") ? fields.value("sliding_window") : 4096;
-    if (window === undefined || (typeof window === "number" && window >= contextLength)) return;
-    throw fields.unsupported("sliding_window", `is ${formatValue(window)}; the engine attends to the whole context`);
-  }
-  const types = fields.value("layer_types");
+): number {
+  if (!hasWindows(fields, family, layers)) return contextLength;
+  // An absent field means the window of the first models of Mistral.
+  const isAbsent = family === "mistral" && !fields.names().includes("sliding_window");
+  return Math.min(contextLength, fields.count("sliding_window", maxContext, isAbsent ? 4096 : undefined));
+}
+
+function hasWindows(fields: ConfigFields, family: ModelConfig["family"], layers: number): boolean {
   const window = fields.value("sliding_window");
-  const coversContext = typeof window === "number" && window >= contextLength;
-  if (Array.isArray(types)) {
-    const other: unknown = types.find(
-      (type) => type !== "full_attention" && !(type === "sliding_attention" && coversContext),
-    );
-    if (other !== undefined) {
-      throw fields.unsupported("layer_types", `has ${formatValue(other)}; the engine computes full_attention`);
-    }
-    return;
+  // `null` means none.
+  if (family === "mistral") return window !== undefined || !fields.names().includes("sliding_window");
+  const types = fields.value("layer_types");
+  if (!Array.isArray(types)) {
+    const inUse = fields.flag("use_sliding_window", false) && window !== undefined;
+    return inUse && layers > fields.count("max_window_layers", 2 ** 20, 28);
   }
-  const inUse = fields.flag("use_sliding_window", false) && window !== undefined;
-  if (inUse && !coversContext && layers > fields.count("max_window_layers", 2 ** 20, 28)) {
-    throw fields.unsupported("use_sliding_window", "is true; the engine attends to the whole context");
+  const other: unknown = types.find((type) => type !== "full_attention" && type !== "sliding_attention");
+  if (other !== undefined) {
+    const known = "full_attention and sliding_attention";
+    throw fields.unsupported("layer_types", `has ${formatValue(other)}; the engine computes ${known}`);
   }
+  return types.includes("sliding_attention");
 }
 
 function readRotary(fields: ConfigFields, contextLength: number): Pick<ModelConfig, "rotaryBase" | "rotaryScaling"> {

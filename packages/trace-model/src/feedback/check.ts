@@ -36,7 +36,7 @@ const annotationPrefix = "wandb.annotation.";
 const runnablePrefix = "wandb.runnable.";
 
 /** A call is preferred over another one, which the payload names. */
-export const preferenceType = "heddle.preference";
+const preferenceType = "heddle.preference";
 
 /** Types that a call usually has several of, so that any of them may match a condition. */
 const manyPerCall = new Set(["wandb.reaction.1", "wandb.note.1", "wandb.agent_user_feedback", preferenceType, "*"]);

@@ -59,6 +59,34 @@ describe("every turn of the assistant is trained, its end included", () => {
     expect(texts).toEqual([call, call, "no<|im_end|>"]);
   });
 
+  test("the channel of an answer, and the end that only earlier turns have, as of gpt-oss", async () => {
+    const template = `{%- for m in messages %}
+{%- if m.role == "user" %}{{ "<|im_start|>user<|message|>" + m.content + "<|eot_id|>" }}
+{%- else %}
+{%- if m.thinking and loop.last %}{{ "<|im_start|>assistant<|channel|>analysis<|message|>" + m.thinking + "<|eot_id|>" }}{%- endif %}
+{{- "<|im_start|>assistant<|channel|>final<|message|>" + m.content + ("<|im_end|>" if loop.last else "<|eot_id|>") }}
+{%- endif %}{%- endfor %}{%- if add_generation_prompt %}{{ "<|im_start|>assistant" }}{%- endif %}`;
+    const last = assistant("no", { thinking: "hello" });
+    const { texts, whole, model } = await trained(template, twoTurns.with(3, last), "all");
+    const final = "<|channel|>final<|message|>";
+    const thought = "<|channel|>analysis<|message|>hello<|eot_id|><|im_start|>assistant";
+    expect(texts).toEqual([`${final}yes<|eot_id|>`, `${thought}${final}no<|im_end|>`]);
+    expect(whole).toBe(await model.renderText({ messages: twoTurns.with(3, last), addGenerationPrompt: false }));
+    expect((await trained(template, twoTurns, "last")).texts).toEqual([`${final}no<|im_end|>`]);
+  });
+
+  test("the token of the next turn, where the model ends its own by it, as of GLM", async () => {
+    const template = `{%- for m in messages %}
+{%- if m.role == "user" %}{{ "<|im_end|>\\n" + m.content }}{%- else %}{{ "<|im_start|>\\n" + m.content }}{%- endif %}
+{%- endfor %}{%- if add_generation_prompt %}{{ "<|im_start|>" }}{%- endif %}`;
+    expect((await trained(template, twoTurns, "all")).texts).toEqual(["\nyes<|im_end|>", "\nno<|im_end|>"]);
+    expect((await trained(template, twoTurns, "last")).texts).toEqual(["\nno<|im_end|>"]);
+    const asked = [...twoTurns, user("hello")];
+    expect((await trained(template, asked, "all")).texts).toEqual(["\nyes<|im_end|>", "\nno<|im_end|>"]);
+    const untrained = twoTurns.with(3, assistant("no", { weight: 0 }));
+    expect((await trained(template, untrained, "all")).texts).toEqual(["\nyes<|im_end|>"]);
+  });
+
   test("equal turns, and turns that quote the template, are distinguished", async () => {
     const quote = "<|im_start|>assistant\nyes";
     const messages = [user(quote), assistant("yes"), user("yes"), assistant("yes"), assistant(""), user(quote)];

@@ -35,7 +35,7 @@ export async function supervisedSequence(
     template.renderText({ messages, tools, kwargs: options.kwargs, addGenerationPrompt: false, locs, ...more });
   const pieces =
     options.assistantTurns === "last"
-      ? await lastTurn(messages, render, { loc: locs.messages, flags })
+      ? await lastTurn(messages, render, { template, loc: locs.messages, flags })
       : await allTurns(messages, render, { template, loc: locs.messages, flags });
   const sequence = await tokenized(pieces, template);
   return { ...sequence, tooLong: sequence.tokens.length > maxTokens };
@@ -54,7 +54,7 @@ type Flags = readonly (boolean | undefined)[];
 async function lastTurn(
   messages: unknown[],
   render: Render,
-  { loc, flags }: { loc: Loc; flags: Flags },
+  { template, loc, flags }: { template: ChatTemplate; loc: Loc; flags: Flags },
 ): Promise<Piece[]> {
   const lastLoc = [...loc, messages.length - 1];
   if (!isAssistant(messages.at(-1))) throw invalidAt(lastLoc, "the last message is not the assistant's");
@@ -64,9 +64,11 @@ async function lastTurn(
   if (!full.startsWith(prompt)) {
     throw invalidAt(lastLoc, "the chat template renders the text with this message differently from its prompt");
   }
+  const { after } = await textAround(messages, messages.length - 1, render, loc);
+  const end = after === "" ? await nextTurnsToken(messages, render, template) : "";
   return [
     { text: prompt, trained: false },
-    { text: full.slice(prompt.length), trained: flags.at(-1) ?? true },
+    { text: full.slice(prompt.length) + end, trained: flags.at(-1) ?? true },
   ];
 }
 
@@ -74,7 +76,8 @@ async function lastTurn(
  * Finds every turn in the rendered text by rendering the conversation again with a marker instead of that turn: the
  * common prefix and suffix of both texts are not part of the turn. The start of an assistant message
  * (`<|im_start|>assistant\n`) is the text that the template adds for a generation prompt; the end of a turn is the text
- * after the marker of the last message.
+ * after the marker of the last message, or another control token where earlier turns have one of their own. Where the
+ * model ends a turn by the token that begins the next one, that is trained, and added after the last turn.
  */
 async function allTurns(
   messages: unknown[],
@@ -88,6 +91,7 @@ async function allTurns(
   const asked = await render(messages, { addGenerationPrompt: true });
   const prefix = asked.startsWith(full) ? asked.slice(full.length) : "";
   const ending = (await textAround(messages.slice(0, last + 1), last, render, loc)).after;
+  const hasEnding = (await turnEnd(ending, template)) !== "";
 
   const pieces: Piece[] = [];
   let at = 0;
@@ -95,7 +99,8 @@ async function allTurns(
     const { before, after } = await textAround(messages, index, render, loc);
     const shared = commonPrefix(full, before);
     const start = turnStart(full, { prefix, from: at, shared });
-    const closing = await turnEnd(after.slice(0, commonPrefix(after, ending)), template);
+    const shareOfEnding = await turnEnd(after.slice(0, commonPrefix(after, ending)), template);
+    const closing = shareOfEnding === "" ? await firstToken(after, template, { hasEnding }) : shareOfEnding;
     const end = full.length - after.length + closing.length;
     if (!full.endsWith(after) || start < at || end < start) {
       throw invalidAt([...loc, index], "the chat template does not contain this turn unchanged");
@@ -106,8 +111,39 @@ async function allTurns(
     );
     at = end;
   }
-  return [...pieces, { text: full.slice(at), trained: false }];
+  const rest = full.slice(at);
+  if (ending !== "" || rest !== "") return [...pieces, { text: rest, trained: false }];
+  const end = await nextTurnsToken(messages, render, template);
+  return [...pieces, { text: end, trained: flags[last] ?? true }];
 }
+
+/** The control token with which a text begins, if it ends turns: of the model, or, with `hasEnding`, of the template. */
+async function firstToken(
+  text: string,
+  template: ChatTemplate,
+  { hasEnding = false }: { hasEnding?: boolean } = {},
+): Promise<string> {
+  const { tokenizer } = template;
+  const [ids = new Int32Array()] = await template.encode([text.slice(0, maxTokenText)], { continued: true });
+  const [first] = ids;
+  if (first === undefined) return "";
+  if (!tokenizer.eosIds.includes(first) && !(hasEnding && tokenizer.specialIds.has(first))) return "";
+  const token = Buffer.from(tokenizer.tokenBytes(first)).toString();
+  return text.startsWith(token) ? token : "";
+}
+
+/** The token that begins the user's next message, if the model ends its turns by it, as GLM does. */
+async function nextTurnsToken(messages: unknown[], render: Render, template: ChatTemplate): Promise<string> {
+  const answer = messages.findLastIndex(isAssistant);
+  const thread = messages.slice(0, answer + 1).with(answer, { role: "assistant", content: marker });
+  // A template may refuse a further message: then there is no such token.
+  const text = await render([...thread, { role: "user", content: "" }]).catch(() => "");
+  const at = text.indexOf(marker);
+  return at < 0 ? "" : await firstToken(text.slice(at + marker.length), template);
+}
+
+/** Control tokens are shorter. */
+const maxTokenText = 200;
 
 const marker = "\u{F0000}heddle:this turn\u{F0001}";
 
@@ -127,15 +163,15 @@ async function textAround(
 }
 
 /**
- * Returns the position after the prefix. Only think tags, which the template may add, can be between it and the
- * marker.
+ * Returns the position after the prefix. Only think tags and the channel of gpt-oss, which the template may add, can be
+ * between it and the marker.
  */
 function turnStart(full: string, { prefix, from, shared }: { prefix: string; from: number; shared: number }): number {
   const start = prefix === "" ? -1 : full.lastIndexOf(prefix, shared - prefix.length) + prefix.length;
   const opened =
     start - prefix.length >= from &&
     start <= shared &&
-    /^\s*(?:<think>\s*)?(?:<\/think>\s*)?$/.test(full.slice(start, shared));
+    /^(?:<\|channel\|>[^<]*(?:<\|message\|>)?|\s*(?:<think>\s*)?(?:<\/think>\s*)?)$/.test(full.slice(start, shared));
   return opened ? start : shared;
 }
 

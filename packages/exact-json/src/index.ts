@@ -1,6 +1,7 @@
 export { canonicalJson } from "./canonical.js";
 export { characterCount, compareCodePoints, firstCharacters, hasAtMost } from "./code-points.js";
 export { withMembers } from "./edit.js";
+export { isJson } from "./is-json.js";
 export { isJsonObject, type JsonObject, parseJsonObject } from "./json-object.js";
 export {
   arrayItems,

@@ -2,18 +2,14 @@ import { keyLocks, mainThread } from "@heddle/concurrency";
 import type { HeddleError } from "@heddle/errors";
 import { reply } from "@heddle/server-stub";
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
-import {
-  decodeTraces,
-  encodeTracesResponse,
-  projectOf,
-  runStepsWithPauses,
-  scanTraces,
-  spansToCalls,
-} from "@heddle/trace-model";
+import { decodeTraces, encodeTracesResponse, runStepsWithPauses, scanTraces, spansToCalls } from "@heddle/trace-model";
 import type { CallPart, RejectedSpan, ScannedTraces, SpanCall } from "@heddle/trace-model";
 import type { PreparedWrite } from "@heddle/trace-store";
 import { ItemAccess } from "../access/item-access.js";
 import { currentScope } from "../limits/request-scope.js";
+import { Computing } from "../computing/computing.js";
+import { callsOfPieces, contentsOf, hasLargeSpan, isLargeJson } from "../otlp/large-exports.js";
+import type { ExportContents, SentExport } from "../otlp/large-exports.js";
 import { SenderShapes } from "../otlp/sender-shapes.js";
 import type { Caller, Services } from "../services.js";
 import { PlaceholderOps } from "../ingest/placeholder-ops.js";
@@ -29,18 +25,27 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
   const senders = new SenderShapes();
   const lockedByKey = keyLocks();
 
-  /** The calls that the spans are, as the store keeps them; nothing else of the export is referenced from here on. */
-  async function prepare(traces: ScannedTraces, fallback: string | undefined, caller: Caller): Promise<PreparedExport> {
-    const decoded = await runStepsWithPauses(decodeTraces(traces), giveWay);
+  const options = () => ({
+    sessionThreads: config.otlpSessionThreads,
+    received_us: BigInt(Date.now()) * 1000n,
+  });
+
+  /** The calls that the spans of an export are. What is read already is decoded here, anything else in a thread. */
+  async function callsOf({ sent, scanned, allowed }: ReadExport): Promise<Calls> {
+    if (scanned === undefined) {
+      const request = { sent, allowed, options: options() };
+      const { pieces, rejected } = await Computing.ofRequest().run("exportedCalls", request, { timeMs: largeExportMs });
+      return { calls: await callsOfPieces(pieces), rejected };
+    }
+    const resources = allowed.flatMap((position) => scanned.resources[position] ?? []);
+    const decoded = await runStepsWithPauses(decodeTraces({ ...scanned, resources }), giveWay);
     await services.store.yieldToCommits();
-    const { calls, rejected } = await runStepsWithPauses(
-      spansToCalls(decoded, {
-        project_id: fallback,
-        sessionThreads: config.otlpSessionThreads,
-        received_us: BigInt(Date.now()) * 1000n,
-      }),
-      giveWay,
-    );
+    return await runStepsWithPauses(spansToCalls(decoded, { project_id: sent.fallback, ...options() }), giveWay);
+  }
+
+  /** The calls as the store keeps them; nothing else of the export is referenced from here on. */
+  async function prepare(read: ReadExport, caller: Caller): Promise<PreparedExport> {
+    const { calls, rejected } = await callsOf(read);
     const parts: CompleteCall[] = [];
     for (const [projectId, ofProject] of callsByProject(calls)) {
       const refs = await ops.refs(
@@ -61,21 +66,34 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
    * Prepares the large exports of a key one after another: of several that are decoded alternately none is finished before
    * all are, and what they were decoded into outlives many collections of garbage.
    */
-  async function prepareInOrder(...[traces, fallback, caller]: Parameters<typeof prepare>): Promise<PreparedExport> {
-    const work = async () => await prepare(traces, fallback, caller);
-    return spansOfAll(traces.resources) > fewSpans ? await lockedByKey(caller.key_id, work) : await work();
+  async function prepareInOrder(read: ReadExport, spans: number, caller: Caller): Promise<PreparedExport> {
+    const work = async () => await prepare(read, caller);
+    return spans > fewSpans ? await lockedByKey(caller.key_id, work) : await work();
+  }
+
+  /** Reads of an export what has to be known before its spans are decoded. */
+  async function scan(sent: SentExport, caller: Caller) {
+    const { bytes, mediaType, limits, fallback } = sent;
+    if (!isLargeJson(bytes, mediaType)) {
+      const scanned = scanTraces(bytes, mediaType, limits, senders.of(caller.key_id));
+      const contents = contentsOf(scanned, fallback);
+      return hasLargeSpan(scanned) ? { contents } : { contents, scanned };
+    }
+    return { contents: await Computing.ofRequest().run("scanExport", sent, { timeMs: largeExportMs }) };
   }
 
   return {
     async exportTrace({ body, headers }, caller) {
       await services.store.yieldToCommits();
-      const scanned = scanTraces(body.bytes, body.mediaType, exportLimits, senders.of(caller.key_id));
-      const access = new ItemAccess(services.control, caller);
       const fallback = projectInHeader(headers.project_id) ?? onlyProjectOf(caller);
-      const { allowed, rejected, refusal } = withoutRefused(scanned, fallback, access);
-      if (refusal !== undefined && allowed.resources.length === 0) throw refusal;
-      await currentScope()?.hold(memoryOf(allowed, body.bytes));
-      const { write, spans, rejected: unusable } = await prepareInOrder(allowed, fallback, caller);
+      const sent = { ...body, limits: exportLimits, fallback };
+      const { contents, scanned } = await scan(sent, caller);
+      const access = new ItemAccess(services.control, caller);
+      const { allowed, spans: wanted, rejected, refusal } = withoutRefused(contents, access);
+      if (refusal !== undefined && allowed.length === 0) throw refusal;
+      await currentScope()?.hold(memoryOf(contents.work, wanted, body.bytes));
+      const read = { sent, scanned, allowed };
+      const { write, spans, rejected: unusable } = await prepareInOrder(read, wanted, caller);
       rejected.push(...unusable);
       if (spans.length === 0 && refusal !== undefined) throw refusal;
 
@@ -103,6 +121,23 @@ function onlyProjectOf({ entity, projects }: Caller): string | undefined {
   return projects?.length === 1 ? `${entity}/${projects[0]}` : undefined;
 }
 
+interface Calls {
+  calls: SpanCall[];
+  rejected: RejectedSpan[];
+}
+
+/** An export whose spans are to be decoded. */
+interface ReadExport {
+  sent: SentExport;
+  /** Undefined where a thread is to read it. */
+  scanned?: ScannedTraces | undefined;
+  /** The positions of the resources that may be written. */
+  allowed: readonly number[];
+}
+
+/** Far more than a thread takes for the largest export, on a machine that is busy. */
+const largeExportMs = 60_000;
+
 interface PreparedExport {
   write: PreparedWrite;
   /** By the index of their parts. */
@@ -117,33 +152,29 @@ const fewSpans = 64;
 const spanMemory = 2500;
 const workMemory = 20;
 
-function memoryOf({ resources, work }: ScannedTraces, bytes: Uint8Array): number {
-  return 2 * bytes.length + spansOfAll(resources) * spanMemory + work() * workMemory;
-}
-
-function spansOfAll(resources: ScannedTraces["resources"]): number {
-  return resources.reduce((sum, resource) => sum + spansOf(resource), 0);
-}
-
-function spansOf({ scopes }: ScannedTraces["resources"][number]): number {
-  return scopes.reduce((sum, { spans }) => sum + spans.length, 0);
+function memoryOf(work: number, spans: number, bytes: Uint8Array): number {
+  return 2 * bytes.length + spans * spanMemory + work * workMemory;
 }
 
 /** What the key may write of an export, before its spans are decoded, and why not the rest. */
-function withoutRefused(scanned: ScannedTraces, fallback: string | undefined, access: ItemAccess) {
+function withoutRefused({ resources }: ExportContents, access: ItemAccess) {
   const rejected: RejectedSpan[] = [];
   let refusal: HeddleError | undefined;
-  const resources = scanned.resources.filter((resource) => {
-    const projectId = projectOf(resource, fallback);
-    const spans = spansOf(resource);
-    const reason = projectId === undefined || spans === 0 ? undefined : access.refusal(projectId, spans);
-    if (reason === undefined) return spans > 0;
+  const allowed: number[] = [];
+  let allowedSpans = 0;
+  for (const [position, { projectId, spans }] of resources.entries()) {
+    if (spans === 0) continue;
+    const reason = projectId === undefined ? undefined : access.refusal(projectId, spans);
+    if (reason === undefined) {
+      allowed.push(position);
+      allowedSpans += spans;
+      continue;
+    }
     refusal ??= reason;
     const why = reason.code === "forbidden" ? `this key may not write to ${projectId}` : reason.message;
     rejected.push({ message: `${spans} span(s): ${why}`, spans });
-    return false;
-  });
-  return { allowed: { ...scanned, resources }, rejected, refusal };
+  }
+  return { allowed, spans: allowedSpans, rejected, refusal };
 }
 
 /** One export may carry resources of several projects. */

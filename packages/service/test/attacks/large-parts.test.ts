@@ -62,6 +62,44 @@ test.each([
   expect(work.longest).toBeLessThanOrEqual(128 * 1024);
 });
 
+const attribute = (stringValue: string) => ({ key: "input.value", value: { stringValue } });
+const spans = (texts: readonly string[]) =>
+  JSON.stringify({
+    resourceSpans: [
+      {
+        scopeSpans: [
+          {
+            spans: texts.map((text, n) => ({
+              traceId: "0af7651916cd43dd8448eb211c80319c",
+              spanId: (n + 1).toString(16).padStart(16, "0"),
+              name: "exported",
+              startTimeUnixNano: "1775811600000000000",
+              endTimeUnixNano: "1775811601000000000",
+              attributes: [attribute(text)],
+            })),
+          },
+        ],
+      },
+    ],
+  });
+
+test("nor through the spans of a large export", async () => {
+  const small = Array.from({ length: 300 }, (_, n) => `${n} ${"x".repeat(2000)}`);
+  const response = await send("/otel/v1/traces", spans([value, ...small]), { project_id: project });
+  expect(await response.json()).toEqual({});
+  expect(work.longest).toBeLessThanOrEqual(128 * 1024);
+  const query = { project_id: project, filter: { op_names: [`weave:///${project}/op/exported:*`] } };
+  expect(await (await send("/calls/query_stats", JSON.stringify(query))).json()).toMatchObject({ count: 301 });
+});
+
+test("a large export of what is no JSON, or of a project of others, is refused as a small one", async () => {
+  const large = spans(["x".repeat(700_000)]).slice(0, -1);
+  expect((await send("/otel/v1/traces", large, { project_id: project })).status).toBe(400);
+  const key = await service.key({ role: "write", projects: ["other"] });
+  const headers = { project_id: project, authorization: `Bearer ${key}` };
+  expect((await send("/otel/v1/traces", spans(["x".repeat(700_000)]), headers)).status).toBe(403);
+});
+
 test("what was stored so is returned as it was sent", async () => {
   const response = await send("/call/read", JSON.stringify({ project_id: project, id: "c" }));
   const { call } = (await response.json()) as { call: { inputs: object; output: object } };

@@ -1,4 +1,4 @@
-import { arrayItems, exceedsNesting, readable, storable, stringValue } from "@heddle/exact-json";
+import { arrayItems, exceedsNesting, isJson, readable, storable, stringValue } from "@heddle/exact-json";
 import type { JsonText } from "@heddle/exact-json";
 import { findRefs } from "../refs/find.js";
 import { nodeJson } from "./attribute-node.js";
@@ -73,15 +73,6 @@ function embeddedJson(text: string, maxNesting = maxValueNesting): JsonText | un
   if (!text.includes("NaN") && !text.includes("Infinity")) return undefined;
   const closed = withoutBareNumbers(text);
   return closed === undefined || !isJson(closed) || exceedsNesting(closed, maxNesting) ? undefined : closed;
-}
-
-export function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function withoutBareNumbers(text: string): string | undefined {

@@ -22,21 +22,22 @@ import type { AttributeValue } from "./value-json.js";
 export function scanProtobufTraces(bytes: Uint8Array, decoding: Decoding): ScannedTraces {
   const { budget } = decoding;
   const reader = new ProtobufReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), decoding);
-  const traces: ScannedTraces = { resources: [], wellFormed: true, work: () => budget.work };
+  const largest = { span: 0 };
+  const resources: ScannedResource[] = [];
   for (let field = reader.next(); field; field = reader.next()) {
-    if (field === 1) traces.resources.push(resourceSpans(reader.message()));
+    if (field === 1) resources.push(resourceSpans(reader.message(), largest));
     else reader.skip();
   }
-  return traces;
+  return { resources, wellFormed: true, work: () => budget.work, largestSpan: largest.span };
 }
 
-function resourceSpans(reader: ProtobufReader): ScannedResource {
+function resourceSpans(reader: ProtobufReader, largest: { span: number }): ScannedResource {
   const { decoding } = reader;
   const result: ScannedResource = { ...emptyResource(decoding.shapes), scopes: [] };
   for (let field = reader.next(); field; field = reader.next()) {
     if (field === 1) resource(reader.message(), result);
     // 1000 is the name scopes had before 1.0.
-    else if (field === 2 || field === 1000) result.scopes.push(scopeSpans(reader.message()));
+    else if (field === 2 || field === 1000) result.scopes.push(scopeSpans(reader.message(), largest));
     else if (field === 3) result.schema_url = reader.string();
     else reader.skip();
   }
@@ -52,7 +53,7 @@ function resource(reader: ProtobufReader, result: ScannedResource): void {
   }
 }
 
-function scopeSpans(reader: ProtobufReader): ScannedScope {
+function scopeSpans(reader: ProtobufReader, largest: { span: number }): ScannedScope {
   const { decoding } = reader;
   const result: ScannedScope = { name: "", version: "", spans: [] };
   for (let field = reader.next(); field; field = reader.next()) {
@@ -60,6 +61,7 @@ function scopeSpans(reader: ProtobufReader): ScannedScope {
     else if (field === 2) {
       decoding.budget.countSpans(1);
       const message = reader.message();
+      largest.span = Math.max(largest.span, message.length);
       result.spans.push(() => {
         decoding.startSpan();
         return span(message);

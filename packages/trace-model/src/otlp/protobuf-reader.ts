@@ -50,6 +50,11 @@ export class ProtobufReader {
     return new ProtobufReader(this.#bytes, this.decoding, from, this.#at);
   }
 
+  /** Bytes that are left of the message. */
+  get length(): number {
+    return this.#end - this.#at;
+  }
+
   /** Goes into a nested message; `leave` with the result continues after it. */
   enter(): number {
     const outer = this.#end;

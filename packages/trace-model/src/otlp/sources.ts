@@ -1,10 +1,10 @@
-import { arrayItems, stringMember, stringValue } from "@heddle/exact-json";
+import { isJson, arrayItems, stringMember, stringValue } from "@heddle/exact-json";
 import type { JsonText } from "@heddle/exact-json";
 import { leafAt } from "../query/leaf.js";
 import type { AttributeLayout } from "./attribute-layout.js";
 import { hasOwnValue, membersOf, nodeJson } from "./attribute-node.js";
 import type { AttributeNode } from "./attribute-node.js";
-import { isJson, isStorableAsIs } from "./attribute-tree.js";
+import { isStorableAsIs } from "./attribute-tree.js";
 import type { AttributeTree } from "./attribute-tree.js";
 import { jsonAttributes } from "./sender-attributes.js";
 import type { PresentSource, Source, Sources } from "./source-path.js";

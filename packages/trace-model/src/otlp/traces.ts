@@ -88,6 +88,8 @@ export interface ScannedTraces {
   wellFormed?: true;
   /** Units of work so far; they grow with the memory that the export takes. */
   work: () => number;
+  /** Bytes of the largest span, where they are known before it is decoded. */
+  largestSpan?: number;
 }
 
 /** One export request. */

@@ -21,7 +21,7 @@ export const isLarge = (...texts: ReadonlyArray<JsonText | undefined>): boolean 
 /** Two: the second one serves others while the first is slow. */
 const threads = 2;
 /** A value of 33 MB with nothing but short keys takes most of it. */
-const heapMb = 1024;
+const heapMb = 1536;
 /** Far more than a value takes that a request can hold, on a machine that is busy. */
 const timeMs = 120_000;
 const waiting = { waitingPerKey: 1000, waiting: 10_000 };

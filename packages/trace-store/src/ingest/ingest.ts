@@ -214,14 +214,14 @@ export async function openIngest(
     return parts.length === 0 ? rejected : rejected.concat(await submitAll(parts));
   }
 
-  /** The parts of a large request are in several commits. */
+  /** The parts of a large request are in several commits, one after another: those of others come in between. */
   async function submitAll(parts: readonly PreparedPart[]): Promise<RejectedPart[]> {
     if (parts.length <= commitRows) return await submit(parts, []);
-    const commits = Math.ceil(parts.length / commitRows);
-    const all = Array.from({ length: commits }, async (_, index) => {
-      return await submit(parts.slice(index * commitRows, (index + 1) * commitRows), []);
-    });
-    return (await Promise.all(all)).flat();
+    const rejected: RejectedPart[] = [];
+    for (let from = 0; from < parts.length; from += commitRows) {
+      rejected.push(...(await submit(parts.slice(from, from + commitRows), [])));
+    }
+    return rejected;
   }
 
   async function submit(parts: readonly PreparedPart[], names: readonly NameChange[]): Promise<RejectedPart[]> {

@@ -6,6 +6,7 @@ import type { CallKey } from "../../stored-calls/call-key.js";
 import { usageCounts } from "../../stored-calls/call-sides.js";
 import type { EndSide, StartSide } from "../../stored-calls/call-sides.js";
 import type { IngestContext } from "../context.js";
+import { betweenSteps } from "./between-steps.js";
 import { pendingHidden } from "../memory/hidden-calls.js";
 import type { IngestState } from "../memory/state.js";
 import { endOfTime } from "../memory/usage-trees.js";
@@ -83,11 +84,15 @@ export async function findOwnUsage(
   const changed = new Map<string, { call: CallLookup; own: readonly UsageRow[] }>();
   const settled: Array<{ tree: UsageTree; key: string; id: string; own: readonly UsageRow[] }> = [];
   const nowUs = now();
-  for (const { project_id, tree, calls: some } of touched.values()) {
+  await betweenSteps(calls.length);
+  for (const { tree, calls: some } of touched.values()) {
     for (const { node } of some) {
       node.stored = tree.get(node.id)?.stored;
       trees.add(tree, node, nowUs);
     }
+  }
+  await betweenSteps(calls.length);
+  for (const { project_id, tree, calls: some } of touched.values()) {
     for (const { node, own: used } of tree.settle()) {
       const call = { project_id, id: node.id, started_at: node.started_at, thorough: true };
       const key = keyText(call);

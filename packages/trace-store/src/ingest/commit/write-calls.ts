@@ -1,5 +1,6 @@
 import type { Engine } from "../../engine/engine.js";
 import type { IngestContext } from "../context.js";
+import { betweenSteps } from "./between-steps.js";
 import type { IngestState } from "../memory/state.js";
 import type { CallKey } from "../../stored-calls/call-key.js";
 import { findStored } from "./find-stored.js";
@@ -56,7 +57,9 @@ async function writeCommit(
 ): Promise<Map<string, string>> {
   const { engine, state } = context;
   const stored = await findStored(engine, state, incoming);
+  await betweenSteps(incoming.size);
   const usage = await findOwnUsage(context, settledCalls(incoming, stored), changedTraces);
+  await betweenSteps(incoming.size);
   const above = new Map<string, CallLookup>();
   for (const [key, { call }] of usage.changed) if (!incoming.has(key)) above.set(key, call);
   let calls = incoming;
@@ -81,6 +84,7 @@ async function writeCommit(
   for (const { project_id } of names) {
     state.named.add(project_id);
   }
+  await betweenSteps(calls.size);
 
   state.beginClosing(closing);
   const refused = await markForRecoveryOnError(state, insertAll(context, planned, names, version));

@@ -5,6 +5,8 @@ export type { ObservedCommit, PreparedWrite } from "./ingest/ingest.js";
 export { missingParts } from "./engine/stored-parts.js";
 export { encodingThreadHeaps } from "./encoding/large-values.js";
 export type { StoredPart } from "./engine/stored-parts.js";
+export { copyProject, deleteCopy } from "./moving/move-project.js";
+export type { IdleDatabase, MovedTable } from "./moving/move-project.js";
 export { defaultDatabase } from "./schema/schema.js";
 export { backupTables, restoreTables } from "./schema/backup.js";
 export type { RunStatement } from "./schema/backup.js";

@@ -32,7 +32,7 @@ const commands: readonly ListedCommand[] = [
   { name: "members", summary: "list the replicas of an installation", load: () => import("./members.js") },
   {
     name: "shards",
-    summary: "list tracing databases, and open one to new projects",
+    summary: "list tracing databases, open one to new projects, and move projects",
     load: () => import("./shards.js"),
   },
   { name: "mock", summary: "respond with the examples of the specification", load: () => import("./mock.js") },

@@ -160,6 +160,33 @@ describe.each(controlPlanes)("shards with a control plane on %s", { timeout: 180
     expect(await idsOf(set.urlOf(victim), inEast)).toEqual(expect.arrayContaining(acknowledged));
   });
 
+  test("a project is moved while no replica runs, and every replica has it in its new place", async () => {
+    const move = async (project: string, to: string) =>
+      await finished(
+        heddle(["shards", "move", project, to], {
+          ...set.env,
+          HEDDLE_API_KEY: ownerKey,
+          HEDDLE_DATA_DIR: `${set.replicas.a.data}-move`,
+        }),
+      );
+    const refused = await move("local/second", "west");
+    expect(refused.code).toBe(1);
+    expect(refused.err).toContain("Stop the replicas first");
+    const before = await idsOf(set.urlOf("a"), "second");
+    await Promise.all(names.map(async (name) => await set.replicas[name].end("SIGTERM")));
+    const { code, out, err } = await move("local/second", "west");
+    expect(err).toBe("");
+    expect(code).toBe(0);
+    expect(out).toContain("local/second is in west.");
+    expect((await move("local/second", "west")).err).toContain("is in west already");
+    expect((await move("local/none", "west")).err).toContain("There is no project local/none");
+    expect((await move("local/second", "north")).err).toContain("There is no tracing database north");
+    await Promise.all(names.map(async (name) => await set.replicas[name].start()));
+    for (const name of names) expect(await idsOf(set.urlOf(name), "second")).toEqual(before);
+    expect(await write(set.urlOf("b"), "second", "after-the-move")).toBe(200);
+    expect(await read(set.urlOf("c"), "second", "after-the-move")).toBe(200);
+  });
+
   test("a list that lacks a shard which is noted is refused in one line", async () => {
     const shortened = set.env["HEDDLE_SHARDS"]!.split(",").slice(0, 1).join(",");
     for (const list of [shortened, "none"]) {

@@ -11,7 +11,7 @@ const shards = ["main", "east", "west"] as const;
 /** Projects are put where the fewest are: each of these is in another database. */
 const projects = ["first", "second", "third"] as const;
 /** `pnpm faults` has ten thousand. */
-const writes = process.env["FAULT_ROUNDS"] === undefined ? 60 : 10_000;
+const writes = process.env["FAULT_ROUNDS"] === undefined ? 24 : 10_000;
 const clients = 4;
 /** No replica loses one because the machine is busy. */
 const leaseSeconds = 6;

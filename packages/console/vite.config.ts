@@ -63,7 +63,7 @@ export default defineConfig({
           groups: [
             {
               name: "base",
-              test: /console[\\/]src[\\/](?:call-parts|commands|data|project|session|ui)[\\/]|search(?:-params)?\.ts$|packages[\\/](?:client|exact-json)[\\/]|node_modules/,
+              test: /console[\\/]src[\\/](?:call-parts|commands|data|project|router|session|ui)[\\/]|search(?:-params)?\.ts$|packages[\\/](?:client|exact-json)[\\/]|node_modules/,
               minShareCount: 2,
               priority: 1,
             },

@@ -1,11 +1,12 @@
 import { QueryClientProvider } from "@tanstack/react-query";
-import { RouterProvider } from "@tanstack/react-router";
+import { RouterProvider } from "./router/routing.js";
 import { lazy, StrictMode, Suspense, useEffect } from "react";
 import { createRoot } from "react-dom/client";
 import { useKeyboard } from "./commands/use-commands.js";
 import { storedLetters } from "./commands/letters.js";
 import { createQueryClient } from "./data/query-client.js";
-import { router } from "./routes.js";
+import { pageRouter } from "./routes.js";
+import { Shell } from "./shell/shell.js";
 import { logInByLink } from "./session/log-in-by-link.js";
 import { consoleUrl } from "./session/service-url.js";
 import { LogInScreen } from "./session/log-in-screen.js";
@@ -30,7 +31,15 @@ function App({ problem }: { problem: string | undefined }) {
       </Suspense>
     );
   }
-  return status === "out" ? <LogInScreen problem={problem} /> : <RouterProvider router={router} />;
+  return status === "out" ? <LogInScreen problem={problem} /> : <Console />;
+}
+
+function Console() {
+  return (
+    <RouterProvider router={pageRouter()}>
+      <Shell />
+    </RouterProvider>
+  );
 }
 
 const SharePage = lazy(async () => ({ default: (await import("./share/share-page.js")).SharePage }));

@@ -186,22 +186,30 @@ export async function fillHostile(client: Client, projectId: string, start = Dat
 }
 
 /** A trace with many calls of one name, in which a parent is missing. */
-export async function fillWide(client: Client, projectId: string, count = 400, start = Date.now()): Promise<string> {
+export async function fillWide(
+  client: Client,
+  projectId: string,
+  count = 400,
+  start = Date.now(),
+  name = "wide",
+): Promise<string> {
   const at = (ms: number) => new Date(start + ms).toISOString();
-  const trace = { project_id: projectId, trace_id: "wide", attributes: {} };
+  const trace = { project_id: projectId, trace_id: name, attributes: {} };
   const batch: Parameters<Client["callStartBatch"]>[0]["batch"] = [
     {
       mode: "start",
-      req: { start: { ...trace, id: "wide-root", op_name: "index", started_at: at(0), inputs: { documents: count } } },
+      req: {
+        start: { ...trace, id: `${name}-root`, op_name: "index", started_at: at(0), inputs: { documents: count } },
+      },
     },
   ];
   for (let index = 0; index < count; index++) {
-    const id = `wide-${index}`;
-    const parent = index % 100 === 99 ? "wide-gone" : "wide-root";
-    const name = index % 100 === 50 ? "flush" : "embed";
+    const id = `${name}-${index}`;
+    const parent = index % 100 === 99 ? `${name}-gone` : `${name}-root`;
+    const op = index % 100 === 50 ? "flush" : "embed";
     batch.push({
       mode: "start",
-      req: { start: { ...trace, id, parent_id: parent, op_name: name, started_at: at(index * 10), inputs: { index } } },
+      req: { start: { ...trace, id, parent_id: parent, op_name: op, started_at: at(index * 10), inputs: { index } } },
     });
     batch.push({
       mode: "end",
@@ -209,5 +217,5 @@ export async function fillWide(client: Client, projectId: string, count = 400, s
     });
   }
   await client.callStartBatch({ batch });
-  return "wide-root";
+  return `${name}-root`;
 }

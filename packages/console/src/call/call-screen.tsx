@@ -1,4 +1,4 @@
-import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useParams, useSearch } from "../router/routing.js";
 import { useEffect, useState } from "react";
 import { useCommands } from "../commands/use-commands.js";
 import { useCallPages } from "../calls/use-call-pages.js";

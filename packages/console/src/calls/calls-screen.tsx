@@ -1,4 +1,4 @@
-import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useNavigate, useParams, useSearch } from "../router/routing.js";
 import { useCallback, useMemo, useRef, useState } from "react";
 import { useCommands } from "../commands/use-commands.js";
 import { asCurl } from "../data/as-curl.js";

@@ -5,7 +5,7 @@ import { callCommands } from "../call/call-commands.js";
 import { compareWithCommands } from "../call/compare-with/compare-with-commands.js";
 import { comparisonCommands } from "../comparison/comparison-commands.js";
 import { comparedRunsCommands } from "../evaluations/comparison/comparison-commands.js";
-import { evaluationsCommands } from "../evaluations/evaluations-commands.js";
+import { evaluationsCommands, startRunCommands } from "../evaluations/evaluations-commands.js";
 import { feedbackCommands } from "../call/feedback/feedback-commands.js";
 import { replayCommands, spanCommands } from "../call/span-commands.js";
 import { traceCommands } from "../call/trace-commands.js";
@@ -44,6 +44,7 @@ const scopes: Record<string, Commands> = {
   Queue: workCommands,
   Playground: playCommands,
   Evaluations: evaluationsCommands,
+  "New run": startRunCommands,
   "Comparison of runs": comparedRunsCommands,
   Library: libraryCommands,
   Version: versionCommands,

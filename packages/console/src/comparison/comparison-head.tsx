@@ -1,4 +1,4 @@
-import { Link } from "@tanstack/react-router";
+import { Link } from "../router/routing.js";
 import type { ReactNode } from "react";
 import { nameOfCall } from "../call/call-facts.js";
 import { Status } from "../call-parts/status.js";

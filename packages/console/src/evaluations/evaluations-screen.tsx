@@ -1,4 +1,4 @@
-import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useNavigate, useParams, useSearch } from "../router/routing.js";
 import { ComparisonView } from "./comparison/comparison-view.js";
 import { RunsList } from "./runs-list.js";
 import type { EvaluationsSearch } from "./evaluations-search.js";
@@ -14,9 +14,9 @@ export function EvaluationsScreen() {
     void navigate({ search: (given) => ({ ...given, ...by }), replace });
   const projectId = `${entity}/${project}`;
   const { base, vs } = search;
-  return base === undefined || vs === undefined ? (
+  return base === undefined ? (
     <RunsList projectId={projectId} search={search} onChange={change} />
   ) : (
-    <ComparisonView key={`${base} ${vs}`} projectId={projectId} base={base} search={search} onChange={change} />
+    <ComparisonView key={`${base} ${vs ?? ""}`} projectId={projectId} base={base} search={search} onChange={change} />
   );
 }

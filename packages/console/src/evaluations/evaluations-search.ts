@@ -19,6 +19,8 @@ export interface EvaluationsSearch {
   /** Whether the row is shown beside the list, and what its outputs are compared with. */
   open?: string;
   diff?: string;
+  /** Whether a run is about to be begun. */
+  dialog?: string;
 }
 
 /** Runs that are compared at a time. */
@@ -47,6 +49,7 @@ const longest = {
   run: 1,
   open: 1,
   diff: 10,
+  dialog: 10,
 } as const satisfies Record<keyof EvaluationsSearch, number>;
 
 /** What is not said well is left out. */

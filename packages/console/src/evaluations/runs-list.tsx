@@ -1,4 +1,4 @@
-import { useNavigate } from "@tanstack/react-router";
+import { useNavigate } from "../router/routing.js";
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useMemo, useState } from "react";
 import { useCommands } from "../commands/use-commands.js";
@@ -17,6 +17,7 @@ import { evaluationsCommands } from "./evaluations-commands.js";
 import { idsIn, idsText, mostCompared } from "./evaluations-search.js";
 import type { EvaluationsSearch } from "./evaluations-search.js";
 import { runsColumns } from "./runs-columns.js";
+import { StartRun } from "./start/start-run.js";
 import { isRunning, runsKey, summaryRequest, useRuns } from "./use-runs.js";
 import type { Run } from "./use-runs.js";
 
@@ -62,6 +63,8 @@ export function RunsList({ projectId, search, onChange }: Props) {
         ? () => onChange({ base: chosen[0], vs: idsText(chosen.slice(1)) })
         : undefined,
     none: chosen.length > 0 ? () => onChange({ chosen: undefined }, true) : undefined,
+    results: any ? () => onChange({ base: run.evaluation_run_id }) : undefined,
+    start: readOnly === undefined ? () => onChange({ dialog: "start" }) : undefined,
     delete: any && readOnly === undefined ? () => setDeleted(run) : undefined,
     curl: any
       ? () =>
@@ -98,6 +101,14 @@ export function RunsList({ projectId, search, onChange }: Props) {
             </span>
           </span>
         )}
+        <button onClick={() => onChange({ dialog: "start" })} disabled={readOnly !== undefined} title={readOnly}>
+          Run an evaluation <kbd>n</kbd>
+        </button>
+        {any && (
+          <button className="plain" onClick={() => onChange({ base: run.evaluation_run_id })}>
+            Results <kbd>r</kbd>
+          </button>
+        )}
         {any && (
           <button className="plain" disabled={readOnly !== undefined} title={readOnly} onClick={() => setDeleted(run)}>
             {isRunning(run) ? "Cancel the run" : "Delete the run"} <kbd>Delete</kbd>
@@ -129,6 +140,23 @@ export function RunsList({ projectId, search, onChange }: Props) {
           prepended={0}
           generation={0}
           total={count}
+        />
+      )}
+      {search.dialog !== undefined && (
+        <StartRun
+          projectId={projectId}
+          onChanged={() => void client.invalidateQueries({ queryKey: runsKey(projectId) })}
+          onResults={(id, evaluation) => {
+            const before = runs?.find(
+              (of) => of.evaluation === evaluation && of.evaluation_run_id !== id && of.status === "completed",
+            );
+            onChange({
+              dialog: undefined,
+              base: before?.evaluation_run_id ?? id,
+              vs: before === undefined ? undefined : idsText([id]),
+            });
+          }}
+          onClose={() => onChange({ dialog: undefined }, true)}
         />
       )}
       {deleted !== undefined && (

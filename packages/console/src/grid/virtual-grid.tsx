@@ -1,5 +1,6 @@
 import { memo, useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef } from "react";
 import type { CSSProperties, ReactNode } from "react";
+import { useColumnWindow } from "./use-column-window.js";
 import { scrollToRow, useRowWindow, useStableScroll } from "./use-row-window.js";
 import "./virtual-grid.css";
 
@@ -39,7 +40,7 @@ interface Props<Row> {
 
 const height = 28;
 
-/** Rows of one height, of which those in the window are rendered. It is one stop for Tab; the cursor moves inside of it. */
+/** Rows of one height, of which those in the window are rendered, and of these the columns there. It is one stop for Tab; the cursor moves inside of it. */
 export function VirtualGrid<Row>({
   label,
   columns,
@@ -59,6 +60,7 @@ export function VirtualGrid<Row>({
   const scroller = useRef<HTMLDivElement>(null);
   const id = useId();
   const { first, end } = useRowWindow(scroller, count, height);
+  const { from, to } = useColumnWindow(scroller, columns);
   useStableScroll(scroller, prepended, height);
   useEffect(() => onWant?.(first, end), [onWant, first, end, count, generation]);
   const renderedGeneration = useRef(generation);
@@ -108,6 +110,8 @@ export function VirtualGrid<Row>({
               row={row(index)}
               isCurrent={index === current}
               columns={columns}
+              from={from}
+              to={to}
               template={template}
               onCurrent={onClick}
               onOpen={onDoubleClick}
@@ -125,6 +129,9 @@ interface RowProps<Row> {
   row: Row | undefined;
   isCurrent: boolean;
   columns: readonly Column<Row>[];
+  /** The columns whose cells are rendered; of the row under the cursor all are, for who does not see it. */
+  from: number;
+  to: number;
   template: CSSProperties;
   onCurrent: (index: number) => void;
   onOpen: (index: number) => void;
@@ -137,6 +144,8 @@ const GridRow = memo(function GridRow<Row>({
   row,
   isCurrent,
   columns,
+  from,
+  to,
   template,
   onCurrent,
   onOpen,
@@ -152,9 +161,9 @@ const GridRow = memo(function GridRow<Row>({
       onClick={() => onCurrent(index)}
       onDoubleClick={() => onOpen(index)}
     >
-      {columns.map((column) => (
+      {columns.map((column, at) => (
         <div key={column.id} role="gridcell" className={column.align === "end" ? "cell figure" : "cell"}>
-          {row !== undefined && column.cell(row)}
+          {row !== undefined && (isCurrent || (at >= from && at < to)) && column.cell(row)}
         </div>
       ))}
     </div>

@@ -1,5 +1,5 @@
 import { callsPage } from "@heddle/client/tracing";
-import { useNavigate } from "@tanstack/react-router";
+import { useNavigate } from "../router/routing.js";
 import { useEffect, useRef } from "react";
 import { isEmpty, useProjects } from "../data/use-projects.js";
 import { useMe } from "../data/use-me.js";

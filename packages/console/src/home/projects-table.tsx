@@ -1,5 +1,5 @@
 import type { ProjectSummary } from "@heddle/client/tracing";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useSearch } from "../router/routing.js";
 import { useRef } from "react";
 import { useCommands } from "../commands/use-commands.js";
 import { linkToProject } from "../project/project-link.js";

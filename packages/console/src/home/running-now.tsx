@@ -1,7 +1,7 @@
 import { callsPage } from "@heddle/client/tracing";
 import type { CallRow, ProjectSummary } from "@heddle/client/tracing";
 import { useQueries } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { Link } from "../router/routing.js";
 import { Latency } from "../call-parts/status.js";
 import { linkToProject } from "../project/project-link.js";
 import { useSession } from "../session/session-context.js";

@@ -1,4 +1,4 @@
-import { useParams } from "@tanstack/react-router";
+import { useParams } from "../router/routing.js";
 import { kindOf } from "./kinds.js";
 import { libraryRoute } from "./library-link.js";
 import { NamesList } from "./names-list.js";

@@ -1,5 +1,5 @@
 import type { ObjSchema } from "@heddle/client/tracing";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useSearch } from "../router/routing.js";
 import { useCallback, useMemo, useRef } from "react";
 import { useCommands } from "../commands/use-commands.js";
 import { asCurl } from "../data/as-curl.js";

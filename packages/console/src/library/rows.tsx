@@ -1,4 +1,4 @@
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useNavigate, useSearch } from "../router/routing.js";
 import { useCallback, useMemo, useState } from "react";
 import { useCommands } from "../commands/use-commands.js";
 import { VirtualGrid } from "../grid/virtual-grid.js";

@@ -1,5 +1,5 @@
 import { HeddleApiError } from "@heddle/client/tracing";
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useNavigate, useSearch } from "../router/routing.js";
 import { useState } from "react";
 import { useCommands } from "../commands/use-commands.js";
 import { asCurl } from "../data/as-curl.js";

@@ -1,5 +1,5 @@
 import type { ObjSchema } from "@heddle/client/tracing";
-import { Link } from "@tanstack/react-router";
+import { Link } from "../router/routing.js";
 import { Ago } from "../ui/ago.js";
 import { Failure } from "../ui/failure.js";
 import { Labels } from "./labels.js";

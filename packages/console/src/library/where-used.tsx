@@ -1,7 +1,7 @@
 import { callsAggregate, callsPage } from "@heddle/client/tracing";
 import type { CallsFilter } from "@heddle/client/tracing";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { Link } from "../router/routing.js";
 import { Latency, Status } from "../call-parts/status.js";
 import { linkToProject } from "../project/project-link.js";
 import { useSession } from "../session/session-context.js";

@@ -1,8 +1,5 @@
-import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { messageOf, noAnswer, withChunk } from "./answer.js";
-import { mistakeIn, parameters } from "./parameters.js";
 
 const chunk = (delta: unknown, rest: object = {}) => ({ choices: [{ index: 0, delta, ...rest }] });
 
@@ -50,25 +47,4 @@ test("garbage inside of a chunk changes nothing and takes no memory", () => {
     expect(withChunk(noAnswer, { choices }).choices).toEqual([]);
   const odd = withChunk(noAnswer, chunk({ content: 5, tool_calls: [null, { index: 1e9 }] }));
   expect(odd.choices).toEqual([{ text: "", reasoning: "", tools: [], finish: "" }]);
-});
-
-test("fields of parameters have the types and limits of the specification", () => {
-  const path = "../../../../spec/training/schemas/chat-completion-request.yaml";
-  const text = readFileSync(fileURLToPath(new URL(path, import.meta.url)), "utf8");
-  for (const { name, type, least, most } of parameters) {
-    const [, of = ""] = new RegExp(`\\n    ${name}:\\n((?:      .*\\n)+)`).exec(text) ?? [];
-    expect([name, of]).toEqual([name, expect.stringContaining(`type: ${type}`)]);
-    if (least !== undefined) expect([name, of]).toEqual([name, expect.stringContaining(`minimum: ${least}\n`)]);
-    if (most !== undefined) expect([name, of]).toEqual([name, expect.stringContaining(`maximum: ${most}\n`)]);
-  }
-});
-
-test("a text that is not a value of a parameter says which ones are", () => {
-  const of = (name: string) => parameters.find((parameter) => parameter.name === name) as (typeof parameters)[0];
-  expect(mistakeIn(of("temperature"), "")).toBeUndefined();
-  expect(mistakeIn(of("temperature"), "1.0")).toBeUndefined();
-  expect(mistakeIn(of("seed"), "107505301260286111")).toBeUndefined();
-  expect(mistakeIn(of("temperature"), "-1")).toBe("at least 0");
-  expect(mistakeIn(of("n"), "1.5")).toBe("a whole number");
-  expect(mistakeIn(of("top_p"), "NaN")).toBe("a number");
 });

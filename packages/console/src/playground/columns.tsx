@@ -1,4 +1,4 @@
-import { Link } from "@tanstack/react-router";
+import { Link } from "../router/routing.js";
 import { HeddleApiError } from "@heddle/client/tracing";
 import { Conversation } from "../call/conversation/conversation.js";
 import { messagesOf } from "../call/conversation/messages.js";
@@ -6,6 +6,7 @@ import { Failure } from "../ui/failure.js";
 import { formatCount, formatDuration } from "../ui/format.js";
 import { visibleLine, visibleText } from "../ui/visible-text.js";
 import { messageOf } from "./answer.js";
+import { TokenComparison } from "./token-comparison.js";
 import type { Run } from "./runs.js";
 import type { Recorded } from "./use-playground.js";
 
@@ -16,15 +17,26 @@ interface Props {
   run: Run | undefined;
   /** Where its calls are recorded. */
   callProjectId: string;
-  /** The model that it was trained from, where that is not a column. */
+  /** The model that it was trained from, and whether that is a column. */
   base: string | undefined;
+  hasBase: boolean;
   onBase: (model: string) => void;
   onRemove: () => void;
   onDataset: (() => void) | undefined;
 }
 
 /** What one model makes of the request. */
-export function ModelColumn({ model, isUnknown, run, callProjectId, base, onBase, onRemove, onDataset }: Props) {
+export function ModelColumn({
+  model,
+  isUnknown,
+  run,
+  callProjectId,
+  base,
+  hasBase,
+  onBase,
+  onRemove,
+  onDataset,
+}: Props) {
   return (
     <section className="play-column" aria-label={model} aria-busy={run?.status === "running"}>
       <header>
@@ -36,7 +48,7 @@ export function ModelColumn({ model, isUnknown, run, callProjectId, base, onBase
         </button>
       </header>
       {isUnknown && <p className="is-running">The service does not list this model.</p>}
-      {base !== undefined && (
+      {base !== undefined && !hasBase && (
         <button className="plain" onClick={() => onBase(base)}>
           Compare with its base {visibleLine(base)}
         </button>
@@ -66,6 +78,16 @@ export function ModelColumn({ model, isUnknown, run, callProjectId, base, onBase
               )}
               {choice.tools.length > 0 && run.status === "running" && (
                 <p className="quiet">calls {choice.tools.map(({ name }) => visibleLine(name)).join(", ")}…</p>
+              )}
+              {base !== undefined && run.status === "done" && run.answer.tokens !== undefined && (
+                <TokenComparison
+                  key={run.callId}
+                  model={model}
+                  base={base}
+                  draft={run.draft}
+                  choice={choice}
+                  promptTokens={run.answer.tokens.prompt}
+                />
               )}
               {choice.finish !== "" && choice.finish !== "stop" && (
                 <p className="quiet">ended by {visibleLine(choice.finish)}</p>

@@ -1,8 +1,8 @@
-import { jsonType } from "@heddle/exact-json";
 import { useId, useState } from "react";
 import { Conversation } from "../call/conversation/conversation.js";
 import { messagesOf } from "../call/conversation/messages.js";
-import { JsonView } from "../json/json-view.js";
+import { asText } from "../json/members.js";
+import { counted } from "../ui/format.js";
 import { visibleLine } from "../ui/visible-text.js";
 import {
   editMessage,
@@ -10,12 +10,15 @@ import {
   parametersText,
   roleOf,
   textOfMessage,
+  toolNamesIn,
   withMember,
   withMessages,
   withParameters,
+  withTools,
 } from "./draft.js";
 import type { Draft } from "./draft.js";
-import { mistakeIn, parameters } from "./parameters.js";
+import { mistakeIn, parametersBehind, parametersShown, strangersIn } from "./parameters.js";
+import type { Parameter } from "./parameters.js";
 
 interface Props {
   draft: Draft;
@@ -23,6 +26,8 @@ interface Props {
   /** What is wrong, by where it is. */
   onMistakes: (mistakes: ReadonlyMap<string, string>) => void;
 }
+
+const toolExample = `[{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}]`;
 
 const roles = ["system", "user", "assistant", "tool", "developer"];
 
@@ -40,7 +45,22 @@ export function DraftEditor({ draft, onDraft, onMistakes }: Props) {
   const setMessages = (next: readonly string[]) => onDraft(withMessages(draft, next));
   const change = (index: number, message: string) => setMessages(messages.with(index, message));
   const [json, setJson] = useState<string>();
-  const tools = draft.get("tools");
+  const [toolsText, setToolsText] = useState<string>();
+  const toolNames = toolNamesIn(draft);
+  const strangers = strangersIn(draft);
+  const set = parametersBehind.filter(({ name }) => draft.has(name)).length;
+  const field = (parameter: Parameter) => (
+    <ParameterField
+      key={parameter.name}
+      parameter={parameter}
+      json={draft.get(parameter.name)}
+      mistake={mistakes.get(parameter.name)}
+      onChange={(value, mistake) => {
+        note(parameter.name, mistake);
+        if (mistake === undefined) onDraft(withMember(draft, parameter.name, value));
+      }}
+    />
+  );
   return (
     <section className="play-draft" aria-label="Request">
       {messages.map((message, index) => (
@@ -82,26 +102,40 @@ export function DraftEditor({ draft, onDraft, onMistakes }: Props) {
       <div>
         <button onClick={() => setMessages([...messages, '{"role":"user","content":""}'])}>Add a message</button>
       </div>
-      {tools !== undefined && jsonType(tools) === "array" && (
-        <details className="play-details">
-          <summary>Tools</summary>
-          <JsonView label="Tools" text={tools} />
-        </details>
+      <details className="play-details">
+        <summary>
+          {toolNames.length === 0 ? "No tools" : `Tools: ${toolNames.slice(0, 10).map(visibleLine).join(", ")}`}
+        </summary>
+        <textarea
+          aria-label="Tools as JSON"
+          className="mono"
+          rows={10}
+          placeholder={toolExample}
+          value={toolsText ?? draft.get("tools") ?? ""}
+          onBlur={() => !mistakes.has("tools") && setToolsText(undefined)}
+          onChange={({ target }) => {
+            setToolsText(target.value);
+            const read = withTools(draft, target.value);
+            note("tools", "mistake" in read ? read.mistake : undefined);
+            if ("draft" in read) onDraft(read.draft);
+          }}
+        />
+        {mistakes.has("tools") && <p className="is-error">✗ {mistakes.get("tools")}</p>}
+      </details>
+      <div className="play-parameters">{parametersShown.map(field)}</div>
+      <details className="play-details">
+        <summary>
+          {counted(parametersBehind.length, "further parameter")}
+          {set > 0 && `, ${set} set`}
+        </summary>
+        <div className="play-parameters">{parametersBehind.map(field)}</div>
+      </details>
+      {strangers.length > 0 && (
+        <p className="is-running given">
+          The service ignores {strangers.slice(0, 5).map(visibleLine).join(", ")}: chat completions have no such
+          parameter.
+        </p>
       )}
-      <div className="play-parameters">
-        {parameters.map((parameter) => (
-          <ParameterField
-            key={parameter.name}
-            parameter={parameter}
-            json={draft.get(parameter.name)}
-            mistake={mistakes.get(parameter.name)}
-            onChange={(value, mistake) => {
-              note(parameter.name, mistake);
-              if (mistake === undefined) onDraft(withMember(draft, parameter.name, value));
-            }}
-          />
-        ))}
-      </div>
       <details className="play-details">
         <summary>All parameters as JSON</summary>
         <textarea
@@ -124,7 +158,7 @@ export function DraftEditor({ draft, onDraft, onMistakes }: Props) {
 }
 
 interface FieldProps {
-  parameter: (typeof parameters)[number];
+  parameter: Parameter;
   json: string | undefined;
   mistake: string | undefined;
   onChange: (json: string | undefined, mistake: string | undefined) => void;
@@ -133,21 +167,25 @@ interface FieldProps {
 function ParameterField({ parameter, json, mistake, onChange }: FieldProps) {
   const [entered, setEntered] = useState<string>();
   const id = useId();
-  const { name, type } = parameter;
+  const { name, type, values = [] } = parameter;
+  const choices = type === "boolean" ? ["true", "false"] : values.map((value) => JSON.stringify(value));
   return (
     <div className="play-parameter">
       <label htmlFor={id} className="mono">
         {name}
       </label>
-      {type === "boolean" ? (
+      {choices.length > 0 ? (
         <select
           id={id}
           value={json ?? ""}
           onChange={({ target }) => onChange(target.value === "" ? undefined : target.value, undefined)}
         >
           <option value="">not set</option>
-          <option value="true">true</option>
-          <option value="false">false</option>
+          {[...new Set([...choices, ...(json === undefined ? [] : [json])])].map((choice) => (
+            <option key={choice} value={choice}>
+              {visibleLine(asText(choice))}
+            </option>
+          ))}
         </select>
       ) : (
         <input

@@ -20,10 +20,13 @@ export function draftOf(request: string): { draft: Draft; model: string } {
   return { draft, model: asText(members.get("model") ?? '""') };
 }
 
+/** With how many tokens it read and wrote. */
+const streamed = '"stream":true,"stream_options":{"include_usage":true}';
+
 /** The body that a model is sent. */
 export function bodyOf(draft: Draft, model: string): string {
   const members = [...draft].map(([name, json]) => `${JSON.stringify(name)}:${json}`);
-  return `{${[`"model":${JSON.stringify(model)}`, ...members, '"stream":true'].join(",")}}`;
+  return `{${[`"model":${JSON.stringify(model)}`, ...members, streamed].join(",")}}`;
 }
 
 /** The messages, each as exact text. */
@@ -85,4 +88,35 @@ export function withParameters(draft: Draft, text: string): { draft: Draft } | {
     if (members.has(name)) return { mistake: `${name} is not set here` };
   const kept = [...draft].filter(([name]) => name === "messages" || name === "tools");
   return { draft: new Map([...kept, ...members]) };
+}
+
+/** The draft with tools as they are written, or why they are none; without text it has none. */
+export function withTools(draft: Draft, text: string): { draft: Draft } | { mistake: string } {
+  if (text.trim() === "") return { draft: withMember(draft, "tools", undefined) };
+  try {
+    JSON.parse(text);
+  } catch (error) {
+    return { mistake: `No JSON: ${error instanceof Error ? error.message : String(error)}` };
+  }
+  const tools = jsonType(text) === "array" ? toolsIn(text) : undefined;
+  if (tools === undefined) return { mistake: "A list of tools, in brackets" };
+  const nameless = tools.findIndex((tool) => nameOfTool(tool) === undefined);
+  if (nameless >= 0) return { mistake: `Tool ${nameless + 1} has no function with a name` };
+  return { draft: withMember(draft, "tools", text.trim()) };
+}
+
+function toolsIn(json: string): string[] {
+  return jsonChildren(json, 0, json.length).children.map(({ from, to }) => json.slice(from, to));
+}
+
+function nameOfTool(tool: string): string | undefined {
+  const name = membersOf(membersOf(tool).get("function") ?? "").get("name");
+  return name !== undefined && jsonType(name) === "string" ? asText(name) : undefined;
+}
+
+/** The names of the tools that a model may call. */
+export function toolNamesIn(draft: Draft): string[] {
+  const json = draft.get("tools");
+  if (json === undefined || jsonType(json) !== "array") return [];
+  return toolsIn(json).map((tool) => nameOfTool(tool) ?? "?");
 }

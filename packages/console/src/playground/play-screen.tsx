@@ -1,4 +1,5 @@
-import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import type { ServedModel } from "@heddle/client/training";
+import { useNavigate, useParams, useSearch } from "../router/routing.js";
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { ActionDialog } from "../calls/actions/action-dialog.js";
 import { replayAsCurl } from "../call/replay/replay.js";
@@ -53,12 +54,12 @@ export function PlayScreen() {
   const isRunning = [...state.values()].some(({ status }) => status === "running");
   const mayRun = readOnly === undefined && models.length > 0 && mistakes.size === 0;
   const run = () => {
-    for (const model of models) runs.start({ body: bodyOf(draft, model), projectId, model });
+    for (const model of models) runs.start({ draft, projectId, model });
   };
   const projectOf = (model: string) => {
-    const parts = model.split("/");
-    const isTrained = known.find(({ id }) => id === model)?.parent !== null;
-    return isTrained && parts.length >= 3 ? parts.slice(0, 2).join("/") : projectId;
+    const of = servedAs(known, model);
+    const parts = (of?.id ?? model).split("/");
+    return of?.parent !== null && parts.length >= 3 ? parts.slice(0, 2).join("/") : projectId;
   };
   const first = models.find((model) => state.get(model)?.callId !== undefined && state.get(model)?.status === "done");
   const addToDataset = (model: string) => {
@@ -147,16 +148,17 @@ export function PlayScreen() {
         />
         <div className="play-columns">
           {models.map((model) => {
-            const of = known.find(({ id }) => id === model);
+            const of = servedAs(known, model);
             const base = of?.parent ?? undefined;
             return (
               <ModelColumn
                 key={model}
                 model={model}
-                isUnknown={served.data !== undefined && of === undefined && !/[:@]/.test(model)}
+                isUnknown={served.data !== undefined && of === undefined}
                 run={state.get(model)}
                 callProjectId={projectOf(model)}
-                base={base === undefined || models.includes(base) ? undefined : base}
+                base={base}
+                hasBase={base !== undefined && models.includes(base)}
                 onBase={add}
                 onRemove={() => setModels(models.filter((one) => one !== model))}
                 onDataset={readOnly === undefined ? () => addToDataset(model) : undefined}
@@ -181,5 +183,14 @@ export function PlayScreen() {
         />
       )}
     </main>
+  );
+}
+
+/** The listed model that a name means, which may also have a step, or be the address of its artifact. */
+function servedAs(known: readonly ServedModel[], model: string): ServedModel | undefined {
+  const name = model.replace(/^(?:heddle|wandb)-artifact:\/{2,3}/, "");
+  return (
+    known.find(({ id }) => id === model) ??
+    known.find(({ id }) => name === id || name.startsWith(`${id}:`) || name.startsWith(`${id}@`))
   );
 }

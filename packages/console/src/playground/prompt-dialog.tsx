@@ -1,5 +1,5 @@
 import { objCreate } from "@heddle/client/tracing";
-import { Link } from "@tanstack/react-router";
+import { Link } from "../router/routing.js";
 import { useEffect, useId, useRef, useState } from "react";
 import type { FormEvent } from "react";
 import { useCommands } from "../commands/use-commands.js";

@@ -2,11 +2,15 @@ import { HeddleApiError } from "@heddle/client/tracing";
 import { createChatCompletion } from "@heddle/client/training";
 import type { BrowserSession } from "../session/session.js";
 import { noAnswer, withChunk } from "./answer.js";
+import { bodyOf } from "./draft.js";
+import type { Draft } from "./draft.js";
 import type { Answer } from "./answer.js";
 
 /** What one model has made of a request. */
 export interface Run {
   status: "running" | "done" | "stopped" | "failed";
+  /** What it answers. */
+  draft: Draft;
   answer: Answer;
   error: unknown;
   /** Id of the call that it is recorded as. */
@@ -17,8 +21,7 @@ export interface Run {
 }
 
 interface Request {
-  /** Exact text. */
-  body: string;
+  draft: Draft;
   projectId: string;
   model: string;
 }
@@ -58,6 +61,7 @@ export class Runs {
     this.#stops.set(model, stop);
     const run: Run = {
       status: "running",
+      draft: request.draft,
       answer: noAnswer,
       error: undefined,
       callId: undefined,
@@ -72,7 +76,7 @@ export class Runs {
     for (const stop of this.#stops.values()) stop.abort();
   }
 
-  async #read({ body, projectId, model }: Request, begun: Run, signal: AbortSignal): Promise<void> {
+  async #read({ draft, projectId, model }: Request, begun: Run, signal: AbortSignal): Promise<void> {
     let run = begun;
     const began = performance.now();
     const change = (by: Partial<Run>) => {
@@ -82,7 +86,7 @@ export class Runs {
     };
     try {
       const stream = createChatCompletion(
-        withBody(this.#session.training, body),
+        withBody(this.#session.training, bodyOf(draft, model)),
         { model, messages: [], stream: true, "OpenAI-Project": projectId },
         {
           signal,

@@ -1,4 +1,4 @@
-import { Link, useParams, useSearch } from "@tanstack/react-router";
+import { Link, useParams, useSearch } from "../router/routing.js";
 import { useState } from "react";
 import { useMe } from "../data/use-me.js";
 import { useReadOnlyReason } from "../data/use-read-only.js";

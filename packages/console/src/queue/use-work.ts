@@ -2,6 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState, useSyncExternalStore } from "react";
 import { useSession } from "../session/session-context.js";
 import { leaseSeconds, servicePort } from "./work/service-port.js";
+import { tabItems } from "./work/tab-items.js";
 import { Work } from "./work/work.js";
 
 /** Well before a claim runs out. */
@@ -19,7 +20,8 @@ interface Of {
 export function useWork({ projectId, queueId, userId, itemId }: Of) {
   const session = useSession();
   const client = useQueryClient();
-  const [work] = useState(() => new Work(servicePort(session, { projectId, queueId, userId })));
+  const [tabs] = useState(() => tabItems(queueId));
+  const [work] = useState(() => new Work(servicePort(session, { projectId, queueId, userId }), Date.now, tabs));
   const [begun] = useState(() => ({ itemId, is: false }));
   const state = useSyncExternalStore(work.subscribe, work.state);
   useEffect(() => {
@@ -34,8 +36,9 @@ export function useWork({ projectId, queueId, userId, itemId }: Of) {
     return () => {
       clearInterval(timer);
       document.removeEventListener("visibilitychange", onShown);
+      tabs.leave();
     };
-  }, [work, begun]);
+  }, [work, begun, tabs]);
   const { writing, failed } = state;
   useEffect(() => {
     if (writing === 0) void client.invalidateQueries({ queryKey: ["queue-stats", projectId, queueId] });

@@ -1,5 +1,6 @@
 import type { AnnotationQueueSchema } from "@heddle/client/tracing";
-import { useNavigate } from "@tanstack/react-router";
+import { linkToProject } from "../project/project-link.js";
+import { useNavigate } from "../router/routing.js";
 import { useEffect, useMemo, useRef, useState } from "react";
 import type { ReactNode } from "react";
 import { useCommands } from "../commands/use-commands.js";
@@ -35,6 +36,7 @@ interface Props {
 
 /** The item at hand, and what is asked of it. */
 export function WorkView({ projectId, queue, fields, others, userId, itemId, back }: Props) {
+  const { params } = linkToProject(projectId);
   const navigate = useNavigate({ from: "/$entity/$project/queues/$queueId" });
   const { work, state } = useWork({ projectId, queueId: queue.id, userId, itemId });
   const { data: stats } = useQueueStats(projectId, queue.id);
@@ -108,7 +110,8 @@ export function WorkView({ projectId, queue, fields, others, userId, itemId, bac
     value9: value(8),
     retry,
     call: isOpen
-      ? () => void navigate({ to: "/$entity/$project/calls/$callId", params: { callId: current.item.callId } as never })
+      ? () =>
+          void navigate({ to: "/$entity/$project/calls/$callId", params: { ...params, callId: current.item.callId } })
       : undefined,
     guideline: queue.description === "" ? undefined : () => setGuided(!isGuided),
     agreement: () => setCompared(!isCompared),
@@ -117,7 +120,7 @@ export function WorkView({ projectId, queue, fields, others, userId, itemId, bac
         asCurl(serviceUrl(), `/annotation_queues/${queue.id}/items/claim_next`, { project_id: projectId }),
         "the request as curl",
       ),
-    queues: () => void navigate({ to: "/$entity/$project/queues", search: { at: queue.id } }),
+    queues: () => void navigate({ to: "/$entity/$project/queues", params, search: { at: queue.id } }),
   };
   useCommands({ scope: "Queue" }, workCommands, commands);
 

@@ -1,4 +1,4 @@
-import { Link } from "@tanstack/react-router";
+import { Link } from "../router/routing.js";
 import { useMe } from "../data/use-me.js";
 import { Ago } from "../ui/ago.js";
 import { Failure } from "../ui/failure.js";

@@ -1,4 +1,4 @@
-import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { Link, useNavigate, useParams } from "../router/routing.js";
 import { useCommands } from "../commands/use-commands.js";
 import { KeysView } from "./keys-view.js";
 import { settingsCommands } from "./settings-commands.js";

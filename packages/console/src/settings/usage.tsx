@@ -1,7 +1,7 @@
 import { callsAggregate } from "@heddle/client/tracing";
 import type { CallsAggregateInput } from "@heddle/client/tracing";
 import { useQuery } from "@tanstack/react-query";
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useNavigate, useSearch } from "../router/routing.js";
 import type { ReactNode } from "react";
 import { useCommands } from "../commands/use-commands.js";
 import { asCurl } from "../data/as-curl.js";

@@ -1,4 +1,4 @@
-import { Link } from "@tanstack/react-router";
+import { Link } from "../router/routing.js";
 
 /** For an address that is none of the console. */
 export function NoPage() {

@@ -1,4 +1,4 @@
-import { Link, Outlet, useNavigate, useParams } from "@tanstack/react-router";
+import { Link, Outlet, useNavigate, useParams } from "../router/routing.js";
 import { useState } from "react";
 import { KeysSheet } from "../commands/keys-sheet.js";
 import { Palette } from "../commands/palette.js";
@@ -7,6 +7,7 @@ import { linkToProject, linkToScreen } from "../project/project-link.js";
 import { LogInAgain } from "../session/log-in-again.js";
 import { useSession, useSessionState } from "../session/session-context.js";
 import { copyText, useNotice } from "../ui/notice.js";
+import { NoPage } from "./no-page.js";
 import { UserMenu } from "./user-menu.js";
 import { ProjectNav } from "./project-nav.js";
 import { shellCommands } from "./shell-commands.js";
@@ -72,7 +73,7 @@ export function Shell() {
           <UserMenu />
         </div>
       </header>
-      <Outlet />
+      <Outlet missing={NoPage} />
       {open === "keys" && <KeysSheet onClose={close} />}
       {open === "palette" && <Palette onClose={close} />}
       {status === "ended" && <LogInAgain />}

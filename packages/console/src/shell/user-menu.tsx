@@ -1,4 +1,4 @@
-import { Link } from "@tanstack/react-router";
+import { Link } from "../router/routing.js";
 import { useMe } from "../data/use-me.js";
 import { useSession } from "../session/session-context.js";
 

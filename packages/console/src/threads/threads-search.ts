@@ -44,3 +44,7 @@ export type Thread = ThreadSchema & { figures?: ThreadFigures };
 
 /** Dearest first; those without a known cost last. */
 export const byCost = (a: Thread, b: Thread): number => (b.figures?.cost ?? -1) - (a.figures?.cost ?? -1);
+
+/** What an address says of one thread: the turn under the cursor. */
+export const readThreadSearch = ({ turn }: Record<string, unknown>): { turn?: string } =>
+  typeof turn === "string" ? { turn } : {};

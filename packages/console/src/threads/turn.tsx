@@ -1,5 +1,5 @@
 import type { CallsPageRawResult } from "@heddle/client/tracing";
-import { Link } from "@tanstack/react-router";
+import { Link } from "../router/routing.js";
 import { useEffect, useRef } from "react";
 import { Latency, Status } from "../call-parts/status.js";
 import { JsonView } from "../json/json-view.js";

@@ -1,5 +1,6 @@
 import type { Checkpoint } from "@heddle/client/training";
-import { Link } from "@tanstack/react-router";
+import { linkToProject } from "../project/project-link.js";
+import { Link, useSearch } from "../router/routing.js";
 import { Ago } from "../ui/ago.js";
 import { CopyButton } from "../ui/copy-button.js";
 import { callsAnswered } from "./calls-of.js";
@@ -13,8 +14,11 @@ interface Props {
   current: number | undefined;
 }
 
+const path = "/$entity/$project/training/$modelId";
+
 /** The checkpoints of a model, newest first, and how far what is served agrees with what was trained. */
 export function CheckpointsTable({ projectId, modelId, checkpoints, current }: Props) {
+  const search = useSearch({ from: path });
   return (
     <div className="training-scroll" tabIndex={0} role="group" aria-label="Table of checkpoints">
       <table className="training-table">
@@ -37,9 +41,9 @@ export function CheckpointsTable({ projectId, modelId, checkpoints, current }: P
                   checkpoint.step
                 ) : (
                   <Link
-                    from="/$entity/$project/training/$modelId"
-                    to="."
-                    search={(given) => ({ ...given, job: checkpoint.job_id ?? undefined, rollout: undefined })}
+                    to={path}
+                    params={{ ...linkToProject(projectId).params, modelId }}
+                    search={{ ...search, job: checkpoint.job_id, rollout: undefined }}
                   >
                     {checkpoint.step}
                   </Link>

@@ -1,5 +1,5 @@
 import type { TrainingJob } from "@heddle/client/training";
-import { Link } from "@tanstack/react-router";
+import { Link } from "../router/routing.js";
 import { Ago } from "../ui/ago.js";
 import { counted } from "../ui/format.js";
 import { visibleText } from "../ui/visible-text.js";

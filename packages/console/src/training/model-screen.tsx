@@ -1,5 +1,5 @@
 import type { Checkpoint } from "@heddle/client/training";
-import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useParams, useSearch } from "../router/routing.js";
 import { useState } from "react";
 import { useCommands } from "../commands/use-commands.js";
 import { useReadOnlyReason } from "../data/use-read-only.js";

@@ -1,5 +1,5 @@
 import type { Model, TrainingJob } from "@heddle/client/training";
-import { Link } from "@tanstack/react-router";
+import { Link } from "../router/routing.js";
 import { linkToProject } from "../project/project-link.js";
 import { Ago } from "../ui/ago.js";
 import { visibleLine } from "../ui/visible-text.js";

@@ -1,4 +1,4 @@
-import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useNavigate, useParams, useSearch } from "../router/routing.js";
 import { useCallback, useMemo, useState } from "react";
 import { useCommands } from "../commands/use-commands.js";
 import { shellWord } from "../data/as-curl.js";

@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { delimiter, join } from "node:path";
 import { chromium } from "playwright-core";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { unspecified } from "./unspecified.js";
 
 /** Debian's, or that of `CHROMIUM`. Undefined where none is installed. */
 export const chromiumPath: string | undefined = [
@@ -20,13 +21,15 @@ export const launch = async (): Promise<Browser> =>
 
 export interface Visit {
   page: Page;
-  /** What went wrong on the page: errors, violations of the policy, requests to others. */
+  /** What went wrong on the page: errors, violations of the policy, requests to others or outside of the specification. */
   problems: string[];
 }
 
 /** A browser of somebody new, at a page of the console. */
 export async function visit(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<Visit> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+  // A machine that does much else at the same time is slow; what never comes fails all the same.
+  context.setDefaultTimeout(90_000);
   const problems: string[] = [];
   const page = await context.newPage();
   page.on("pageerror", ({ message }) => problems.push(`exception: ${message}`));
@@ -35,10 +38,19 @@ export async function visit(browser: Browser, url: string, options: BrowserConte
     if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
       problems.push(message.text());
   });
-  const { origin } = new URL(url);
+  const { origin, pathname } = new URL(url);
+  // Of a proxy, before the console.
+  const prefix = /^(.*)\/(?:console|docs)(?:\/|$)/.exec(pathname)?.[1] ?? "";
   page.on("request", (request) => {
-    if (!/^(?:data|blob):/.test(request.url()) && new URL(request.url()).origin !== origin)
-      problems.push(`requests ${request.url()}`);
+    if (/^(?:data|blob):/.test(request.url())) return;
+    const to = new URL(request.url());
+    const unknown =
+      to.origin === origin
+        ? request.isNavigationRequest()
+          ? undefined
+          : unspecified(request.method(), to.pathname, prefix)
+        : `requests ${request.url()}`;
+    if (unknown !== undefined) problems.push(unknown);
   });
   await page.addInitScript(`document.addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) =>
     console.error("policy: " + violatedDirective + " " + blockedURI))`);

@@ -16,15 +16,15 @@ export interface ConsoleUnderTest {
   open(path: string, key?: string): Promise<Visit>;
 }
 
-/** A service with the console, and a browser, for the tests of a file. */
-export function openConsole(): ConsoleUnderTest {
+/** A service with the console, and a browser, for the tests of a file; with what `prepare` sets. */
+export function openConsole(prepare?: () => Promise<Record<string, string>>): ConsoleUnderTest {
   let browser: Browser;
   let service: TestService;
   let url = "";
   const consoleDir = chromiumPath === undefined ? "" : buildConsole();
   beforeAll(async () => {
     if (chromiumPath === undefined) return;
-    service = await openTestService({}, { consoleDir });
+    service = await openTestService((await prepare?.()) ?? {}, { consoleDir });
     url = await service.listen();
     browser = await launch();
   });
@@ -53,6 +53,8 @@ export function openConsole(): ConsoleUnderTest {
 /** What axe has to say of a page in light and in dark. */
 export async function axeInBothSchemes({ page }: Visit): Promise<string[]> {
   const findings: string[] = [];
+  // Figures of a question before are pale until the new ones are there.
+  await page.locator(".is-old").first().waitFor({ state: "detached" });
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme });
     findings.push(...(await axeFindings(page)).map((finding) => `${colorScheme}: ${finding}`));

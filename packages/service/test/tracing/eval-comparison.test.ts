@@ -195,7 +195,6 @@ test("a comparison that cannot be is refused with the field that is wrong", asyn
   expect((await compare({ base: "x", others: [base] })).warnings).toEqual(["there is no evaluation run x"]);
   const other = await runOf([[1, { exact: true }]]);
   for (const [more, field] of [
-    [{ others: [] }, "others"],
     [{ others: ["1", "2", "3", "4"] }, "others"],
     [{ others: [other], limit: 10_001 }, "limit"],
     [{ others: [other], bins: 51 }, "bins"],
@@ -204,4 +203,22 @@ test("a comparison that cannot be is refused with the field that is wrong", asyn
     [{ others: [other], sort: "up" }, "sort"],
   ] as const)
     expect(await status({ base, ...more })).toEqual([422, text(field)]);
+});
+
+test("a run alone has its rows in the order of their values, and none that got worse", async () => {
+  const base = await runOf([
+    [1, { points: 0.9 }],
+    [2, { points: 0.1 }],
+    [3, { points: null }],
+    [4, { points: 0.5 }],
+  ]);
+  const found = await compare({ base, others: [] });
+  expect(found).toMatchObject({ score: "scores.points", total_rows: 4, warnings: [] });
+  expect(found.scores).toMatchObject([{ runs: [{ count: 3, missing: 1, difference: null }] }]);
+  expect(numbersOf(found)).toEqual([2, 4, 1, 3]);
+  expect(found.rows[0]).toMatchObject({ values: [0.1], differences: [null], trials: [1] });
+  expect(numbersOf(await compare({ base, others: [], sort: "improvement" }))).toEqual([1, 4, 2, 3]);
+  expect(numbersOf(await compare({ base, others: [], lower_is_better: true }))).toEqual([1, 4, 2, 3]);
+  for (const only of ["regressions", "improvements", "flips"] as const)
+    expect((await compare({ base, others: [], only })).total_rows).toBe(0);
 });

@@ -16,7 +16,7 @@ type RowSelection = Pick<
   "include_rows" | "lower_is_better" | "limit" | "offset" | "only" | "sort"
 >;
 
-/** What changed in a row, over all runs but the base run; positive is better. */
+/** What changed in a row, over all runs but the base run, or what a run alone has there; more is better. */
 interface Change {
   row: number;
   worst: number;
@@ -40,8 +40,10 @@ export function selectComparedRows(
     const [base, ...others] = column?.runs ?? [];
     return others.map(({ means }) => differenceOf(base?.means[row] ?? Number.NaN, means[row] ?? Number.NaN));
   };
+  const single = trials.length === 1 ? column?.runs[0] : undefined;
+  const ranksOf = (row: number) => (single === undefined ? differencesOf(row) : [single.means[row] ?? Number.NaN]);
   const changes = digests.map((_, row): Change => {
-    const known = differencesOf(row)
+    const known = ranksOf(row)
       .filter((difference) => !Number.isNaN(difference))
       .map((difference) => (lower_is_better ? -difference : difference));
     return { row, worst: Math.min(...known), best: Math.max(...known) };
@@ -53,9 +55,10 @@ export function selectComparedRows(
   const isUnstable = (row: number) => column?.runs.some(({ verdicts }) => verdicts[row]?.isUnstable) === true;
   const isIn: Record<typeof only, (change: Change) => boolean> = {
     all: () => true,
-    regressions: ({ worst }) => worst < 0,
+    // A run alone has none.
+    regressions: ({ worst }) => single === undefined && worst < 0,
     // Without a difference the best one is -Infinity.
-    improvements: ({ best }) => best > 0,
+    improvements: ({ best }) => single === undefined && best > 0,
     flips: ({ row }) => flips(row),
     unstable: ({ row }) => isUnstable(row),
   };

@@ -121,7 +121,9 @@ const hasNumber = ({ hasBooleans, hasNumbers }: RunColumn) => hasBooleans || has
 /** The first that passes or fails in the base run and another, else that has numbers there, else that has any. */
 function usualColumn(columns: readonly ScoreColumn[]): ScoreColumn | undefined {
   const firstWith = (has: (run: RunColumn) => boolean) =>
-    columns.find(({ runs: [base, ...others] }) => base !== undefined && has(base) && others.some(has));
+    columns.find(
+      ({ runs: [base, ...others] }) => base !== undefined && has(base) && (others.length === 0 || others.some(has)),
+    );
   return firstWith(({ hasBooleans }) => hasBooleans) ?? firstWith(hasNumber) ?? columns[0];
 }
 

@@ -1,4 +1,4 @@
-import { Link } from "@tanstack/react-router";
+import { Link } from "../../router/routing.js";
 import { useMemo } from "react";
 import { linkToProject } from "../../project/project-link.js";
 import { useSession } from "../../session/session-context.js";

@@ -1,4 +1,4 @@
-import { useNavigate } from "@tanstack/react-router";
+import { useNavigate } from "../../router/routing.js";
 import { useCommands } from "../../commands/use-commands.js";
 import { replayCommands } from "../span-commands.js";
 

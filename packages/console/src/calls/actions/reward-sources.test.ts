@@ -13,7 +13,16 @@ test("numbers and yes or no of feedback can be rewards, the most given first", (
   ]);
   expect(sources.map(({ feedback_type, path }) => `${feedback_type} ${path}`)).toEqual([
     "wandb.annotation.good value",
+    "wandb.reaction.1 emoji",
     "wandb.runnable.judge output.score",
     "wandb.runnable.judge output.ok",
+  ]);
+});
+
+test("thumbs are rewards, other reactions are not", () => {
+  const reaction = (emoji: unknown) => ({ feedback_type: "wandb.reaction.1", payload: { emoji } });
+  expect(rewardSources([reaction("🎉"), reaction(null)])).toEqual([]);
+  expect(rewardSources([reaction("👎🏽"), reaction("🎉")])).toEqual([
+    { feedback_type: "wandb.reaction.1", path: "emoji" },
   ]);
 });

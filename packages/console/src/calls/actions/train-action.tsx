@@ -1,14 +1,8 @@
 import { feedbackQuery } from "@heddle/client/tracing";
-import {
-  createRlTrainingJobFromCalls,
-  createSftTrainingJobFromCalls,
-  listModels,
-  previewRlTrainingJobFromCalls,
-  previewSftTrainingJobFromCalls,
-} from "@heddle/client/training";
+import { listModels } from "@heddle/client/training";
 import type { Model } from "@heddle/client/training";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { Link } from "../../router/routing.js";
 import { useState } from "react";
 import type { FormEvent } from "react";
 import { newId } from "../../data/new-id.js";
@@ -22,19 +16,18 @@ import { Waiting } from "../../ui/waiting.js";
 import { mostAtOnce } from "./calls-to-act-on.js";
 import type { ActionProps } from "./action-props.js";
 import { rewardSources } from "./reward-sources.js";
+import { leastTitles, previewTraining, startTraining, trainKinds, trainRequest } from "./train-request.js";
+import type { TrainKind } from "./train-request.js";
 import { TrainPreview } from "./train-preview.js";
 
 /** Models, and pieces of the newest feedback, that are looked through. */
 const [mostModels, newestFeedback] = [200, 1000];
 
-const kinds = { rl: "calls by their rewards", sft: "calls as examples" } as const;
-type Kind = keyof typeof kinds;
-
 /** Shows what a job would be trained on before it is started: groups, rewards, advantages, and what is left out and why. */
 export function TrainAction({ projectId, selection, order, onDone, onClose }: ActionProps) {
   const session = useSession();
   const readOnly = useReadOnlyReason();
-  const [kind, setKind] = useState<Kind>("rl");
+  const [kind, setKind] = useState<TrainKind>("rl");
   const [modelId, setModelId] = useState<string>();
   const [source, setSource] = useState<number>(0);
   const [groupBy, setGroupBy] = useState("inputs.messages");
@@ -70,38 +63,30 @@ export function TrainAction({ projectId, selection, order, onDone, onClose }: Ac
   const { search, ...calls } = selection;
   const model = modelId ?? models.data?.[0]?.id ?? "";
   const reward = rewards.data?.[source];
-  const request = {
-    model_id: model,
-    calls: { ...calls, sort_by: order, limit: mostAtOnce },
-    ...(reward !== undefined && { reward }),
-  };
   const minimum = least.trim() === "" ? undefined : Number(least);
-  const sft = { ...request, ...(minimum !== undefined && reward !== undefined && { min_reward: minimum }) };
-  const rl = reward === undefined ? undefined : { ...request, reward, group_by: groupBy };
-  const isAsked =
-    search === undefined &&
-    model !== "" &&
-    (kind === "sft" ? !Number.isNaN(minimum) : rl !== undefined && groupBy !== "");
+  const request = trainRequest({
+    kind,
+    model,
+    calls: { ...calls, sort_by: order, limit: mostAtOnce },
+    reward,
+    groupBy,
+    least: minimum,
+  });
+  const isAsked = search === undefined && request !== undefined;
   const preview = useQuery({
-    queryKey: ["training-preview", kind, kind === "rl" ? rl : sft],
-    queryFn: ({ signal }) =>
-      kind === "rl" && rl !== undefined
-        ? previewRlTrainingJobFromCalls(session.training, rl, { signal })
-        : previewSftTrainingJobFromCalls(session.training, sft, { signal }),
+    queryKey: ["training-preview", request],
+    queryFn: async ({ signal }) => (request === undefined ? null : await previewTraining(session, request, signal)),
     enabled: isAsked,
     gcTime: 0,
     staleTime: Infinity,
   });
   const { data } = preview;
-  const canStart = readOnly === undefined && data !== undefined && data.num_calls > 0 && data.error_message === null;
+  const canStart = readOnly === undefined && (data?.num_calls ?? 0) > 0 && data?.error_message === null;
   const start = async () => {
+    if (request === undefined) return;
     setState({ isSending: true });
     try {
-      const body = { "Idempotency-Key": `${requestId} ${kind}` };
-      const { job } =
-        kind === "rl" && rl !== undefined
-          ? await createRlTrainingJobFromCalls(session.training, { ...rl, ...body })
-          : await createSftTrainingJobFromCalls(session.training, { ...sft, ...body });
+      const { job } = await startTraining(session, request, `${requestId} ${kind}`);
       setState({ job });
       onDone();
     } catch (error) {
@@ -152,11 +137,11 @@ export function TrainAction({ projectId, selection, order, onDone, onClose }: Ac
             <select
               value={kind}
               onChange={({ target }) => {
-                setKind(target.value === "sft" ? "sft" : "rl");
-                setSource(target.value === "sft" ? -1 : 0);
+                setKind(target.value as TrainKind);
+                setSource(target.value === "sft" ? -1 : Math.max(0, source));
               }}
             >
-              {Object.entries(kinds).map(([value, title]) => (
+              {Object.entries(trainKinds).map(([value, title]) => (
                 <option key={value} value={value}>
                   {title}
                 </option>
@@ -187,19 +172,19 @@ export function TrainAction({ projectId, selection, order, onDone, onClose }: Ac
           ) : (
             reward !== undefined && (
               <label>
-                Least reward of an example, if any{" "}
+                {leastTitles[kind]}{" "}
                 <input inputMode="decimal" value={least} onChange={({ target }) => setLeast(target.value)} />
               </label>
             )
           )}
-          {Number.isNaN(minimum) && <p className="is-error">The least reward is no number.</p>}
+          {Number.isNaN(minimum) && <p className="is-error">This is no number.</p>}
         </>
       )}
       {preview.isFetching && <Waiting what="Looking at the calls" />}
       {preview.error !== null && (
         <Failure what="There is no preview." error={preview.error} onRetry={() => void preview.refetch()} />
       )}
-      {isAsked && data !== undefined && <TrainPreview projectId={projectId} preview={data} />}
+      {isAsked && data !== undefined && data !== null && <TrainPreview projectId={projectId} preview={data} />}
       {state.error !== undefined && <Failure what="No job was started." error={state.error} />}
       {readOnly !== undefined && <p className="is-error">{readOnly}</p>}
       {state.job !== undefined && (

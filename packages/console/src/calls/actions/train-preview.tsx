@@ -1,6 +1,6 @@
 import type { PreviewGroup, TrainingPreview } from "@heddle/client/training";
 import { jsonType } from "@heddle/exact-json";
-import { Link } from "@tanstack/react-router";
+import { Link } from "../../router/routing.js";
 import { useState } from "react";
 import { jsonChildren } from "../../json/json-children.js";
 import { asText, membersOf } from "../../json/members.js";

@@ -1,5 +1,5 @@
 import type { EvalResultsCompareRes } from "@heddle/client/tracing";
-import { useNavigate } from "@tanstack/react-router";
+import { useNavigate } from "../../router/routing.js";
 import { useCallback, useMemo, useState } from "react";
 import { useCommands } from "../../commands/use-commands.js";
 import { asCurl } from "../../data/as-curl.js";
@@ -50,13 +50,15 @@ const after = <Key extends string>(known: Record<Key, string>, key: Key): Key =>
   return keys[(keys.indexOf(key) + 1) % keys.length] ?? key;
 };
 
-/** What changed between a base run and others: the scores, and the rows that got worse or better. */
+/** What changed between a base run and others: the scores, and the rows that got worse or better. Of a run alone, what it has. */
 export function ComparisonView({ projectId, base, search, onChange }: Props) {
   const navigate = useNavigate();
   const runs = useMemo(() => [base, ...idsIn(search.vs)], [base, search.vs]);
   const sort = keyIn<Sort>(sorts, search.sort, "regression");
   const only = keyIn<Only>(filters, search.only, "all");
   const isLowerBetter = search.lower === "1";
+  const isAlone = runs.length === 1;
+  const offered = Object.entries(filters).filter(([key]) => !isAlone || key === "all" || key === "unstable");
   const [range, setRange] = useState({ first: 0, end: 50 });
   const order = {
     sort,
@@ -123,7 +125,7 @@ export function ComparisonView({ projectId, base, search, onChange }: Props) {
     open: any ? () => onChange({ open: isOpen ? undefined : "1" }) : undefined,
     scorer: any ? openCall(scorerId, "No call of a scorer is known for this row") : undefined,
     prediction: any ? openCall(trial?.predictionId, "No call of a prediction is known for this row") : undefined,
-    diff: isOpen ? () => onChange({ diff: search.diff === "base" ? undefined : "base" }, true) : undefined,
+    diff: isOpen && !isAlone ? () => onChange({ diff: search.diff === "base" ? undefined : "base" }, true) : undefined,
     score:
       scored.length > 1
         ? () => {
@@ -133,7 +135,7 @@ export function ComparisonView({ projectId, base, search, onChange }: Props) {
         : undefined,
     direction: () => onChange({ lower: isLowerBetter ? undefined : "1" }, true),
     sort: () => onChange({ sort: after(sorts, sort) }, true),
-    worse: () => onChange({ only: only === "regressions" ? undefined : "regressions" }, true),
+    worse: isAlone ? undefined : () => onChange({ only: only === "regressions" ? undefined : "regressions" }, true),
     base:
       run > 0
         ? () => {
@@ -166,7 +168,9 @@ export function ComparisonView({ projectId, base, search, onChange }: Props) {
   const want = useCallback((first: number, end: number) => setRange({ first, end }), []);
   return (
     <main className={isOpen ? "comparison has-row" : "comparison"}>
-      <h1 className="unseen">Comparison of evaluation runs of {projectId}</h1>
+      <h1 className="unseen">
+        {isAlone ? "Results of an evaluation run" : "Comparison of evaluation runs"} of {projectId}
+      </h1>
       <div className="evaluations-bar">
         <button className="plain" onClick={close}>
           ← All runs
@@ -206,7 +210,7 @@ export function ComparisonView({ projectId, base, search, onChange }: Props) {
             value={only}
             onChange={({ target }) => onChange({ only: target.value === "all" ? undefined : target.value }, true)}
           >
-            {Object.entries(filters).map(([key, title]) => (
+            {offered.map(([key, title]) => (
               <option key={key} value={key}>
                 {title}
               </option>
@@ -224,12 +228,16 @@ export function ComparisonView({ projectId, base, search, onChange }: Props) {
       ))}
       {error !== null && (
         <div className="evaluations-note">
-          <Failure what="The runs cannot be compared." error={error} onRetry={refetch} />
+          <Failure
+            what={isAlone ? "The results cannot be read." : "The runs cannot be compared."}
+            error={error}
+            onRetry={refetch}
+          />
         </div>
       )}
       {!isRead && error === null && (
         <div className="evaluations-note">
-          <Waiting what="Comparing the runs" />
+          <Waiting what={isAlone ? "Reading the results" : "Comparing the runs"} />
         </div>
       )}
       {figures !== undefined && figures.scores.length > 0 && (
@@ -244,7 +252,7 @@ export function ComparisonView({ projectId, base, search, onChange }: Props) {
       {isRead && total === 0 && (
         <div className="evaluations-note prose">
           {only === "all" ? (
-            <p>None of the runs has results.</p>
+            <p>{isAlone ? "The run has no results." : "None of the runs has results."}</p>
           ) : (
             <p>
               No row is left by “{filters[only]}”.{" "}

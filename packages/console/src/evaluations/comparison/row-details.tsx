@@ -1,5 +1,5 @@
 import type { EvalComparedRow, EvalComparedScore } from "@heddle/client/tracing";
-import { Link } from "@tanstack/react-router";
+import { Link } from "../../router/routing.js";
 import { jsonType } from "@heddle/exact-json";
 import { jsonLines } from "../../diff/json-lines.js";
 import { Changes } from "../../diff/changes.js";

@@ -2,6 +2,7 @@ import { expect, test, vi } from "vitest";
 import { withAnswer } from "../fields/answers.js";
 import type { Outcome } from "./entry.js";
 import type { QueuePort } from "./queue-port.js";
+import type { TabItems } from "./tab-items.js";
 import { Work } from "./work.js";
 
 /** A queue in memory that claims as the service does. */
@@ -204,4 +205,41 @@ test("after a queue was empty it is looked at again", async () => {
   (queue.ids as string[]).push("b");
   await work.lookAgain();
   await arrives(work, "b");
+});
+
+/** What tabs of one browser share. */
+const inOneBrowser = () => {
+  const owners = new Map<string, object>();
+  return (): TabItems => {
+    const tab = {};
+    return {
+      elsewhere: async () => [...owners].flatMap(([id, owner]) => (owner === tab ? [] : [id])),
+      take: async (id) => {
+        if (owners.has(id) && owners.get(id) !== tab) return false;
+        owners.set(id, tab);
+        return true;
+      },
+      release: (id) => void owners.delete(id),
+      leave: () => undefined,
+    };
+  };
+};
+
+test("two tabs of one annotator never have the same item, begun at the same time or by the same address", async () => {
+  const queue = new Queue(["a", "b", "c", "d", "e", "f"]);
+  const tab = inOneBrowser();
+  const [one, two, three] = [1, 2, 3].map(() => new Work(queue, () => 0, tab()));
+  await Promise.all([one?.begin(), two?.begin()]);
+  const idOf = (work: Work | undefined) => work?.state().current?.item.id ?? "";
+  expect(new Set([idOf(one), idOf(two)]).size).toBe(2);
+  await three?.begin(idOf(one));
+  expect(three?.state().notice).toContain("in another tab");
+  expect(new Set([idOf(one), idOf(two), idOf(three)]).size).toBe(3);
+  // Together they finish all of it, each item once.
+  for (const work of [one, two, three, one, two, three]) {
+    work?.finish("completed");
+    // oxlint-disable-next-line no-await-in-loop -- as people do
+    await vi.waitFor(() => expect(work?.state()).toMatchObject({ writing: 0 }));
+  }
+  expect(queue.done.toSorted()).toEqual(["a", "b", "c", "d", "e", "f"].map((id) => `completed ${id}`));
 });

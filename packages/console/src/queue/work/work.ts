@@ -4,6 +4,8 @@ import type { Answers } from "../fields/answers.js";
 import { newEntry, nextStep } from "./entry.js";
 import type { Entry, Outcome, Step } from "./entry.js";
 import type { QueuePort } from "./queue-port.js";
+import { onlyTab } from "./tab-items.js";
+import type { TabItems } from "./tab-items.js";
 
 export interface WorkState {
   /** `waiting` for an item, `done` when none is left, `gone` when the queue was deleted. */
@@ -23,7 +25,7 @@ export interface WorkState {
   took: readonly number[];
 }
 
-/** Items of other pages of the same annotator that are passed over to find one. */
+/** Items of other pages of the same annotator, in other browsers too, that are passed over to find one. */
 const mostPassed = 10;
 /** What a request may leave out. */
 const mostExcept = 100;
@@ -34,6 +36,7 @@ const mostExcept = 100;
  */
 export class Work {
   readonly #port: QueuePort;
+  readonly #tabs: TabItems;
   readonly #now: () => number;
   readonly #listeners = new Set<() => void>();
   #entries: Entry[] = [];
@@ -49,8 +52,9 @@ export class Work {
   readonly #writing = new Set<string>();
   #state: WorkState | undefined;
 
-  constructor(port: QueuePort, now: () => number = Date.now) {
+  constructor(port: QueuePort, now: () => number = Date.now, tabs: TabItems = onlyTab) {
     this.#port = port;
+    this.#tabs = tabs;
     this.#now = now;
     this.#begunAt = now();
   }
@@ -167,13 +171,19 @@ export class Work {
     // Decided meanwhile, it was not needed any more.
     if (this.#find(item.id)?.outcome !== undefined || this.#find(item.id)?.isLost === true) return;
     this.#change(item.id, { isLost: true });
+    this.#tabs.release(item.id);
     this.#notice = "Your claim on the item ran out, and another took it. This is the next one; ← leads back.";
     if (this.#entries[this.#at]?.item.id === item.id) void this.#forward();
   }
 
   async #open(itemId: string): Promise<void> {
+    if (!(await this.#tabs.take(itemId, true))) {
+      this.#notice = "You have that item in another tab. This is the next one.";
+      return;
+    }
     const item = await this.#claim(itemId);
     if (item !== undefined) return this.#push(newEntry(item));
+    this.#tabs.release(itemId);
     const found = await this.#port.look(itemId);
     if (found === undefined) this.#notice = "The queue has no such item. This is the next one.";
     else if (found.isMine) this.#push(newEntry(found.item, found.stored));
@@ -200,7 +210,9 @@ export class Work {
     this.#error = undefined;
     this.#changed();
     await this.#attempt(async () => {
-      const ahead = this.#ahead ?? this.#claimAhead();
+      const known = await this.#ahead;
+      // None was left when it was looked for: another may have given one back since.
+      const ahead = known === undefined ? this.#claimAhead() : Promise.resolve(known);
       this.#ahead = ahead;
       const entry = await ahead;
       // Somebody may have gone back meanwhile.
@@ -223,8 +235,18 @@ export class Work {
   }
 
   async #claimAhead(): Promise<Entry | undefined> {
-    const item = await this.#port.claim({ except: this.#held().slice(-mostExcept) });
-    return item && newEntry(item);
+    const passed: string[] = [];
+    for (let tries = 0; tries < mostPassed; tries++) {
+      // oxlint-disable-next-line no-await-in-loop -- each says what is to be passed over
+      const except = [...this.#held(), ...(await this.#tabs.elsewhere()), ...passed].slice(-mostExcept);
+      // oxlint-disable-next-line no-await-in-loop
+      const item = await this.#port.claim({ except });
+      if (item === undefined) return undefined;
+      // oxlint-disable-next-line no-await-in-loop -- another tab may have been given it at the same time
+      if (await this.#tabs.take(item.id)) return newEntry(item);
+      passed.push(item.id);
+    }
+    return undefined;
   }
 
   /** Items that the service takes for those of the annotator. */
@@ -289,10 +311,12 @@ export class Work {
     const given = new Map(entry.stored.given);
     if (step.do === "reopen") {
       await this.#port.reopen(id);
+      await this.#tabs.take(id);
       this.#change(id, { stored: { ...entry.stored, outcome: undefined } });
     } else if (step.do === "finish") {
       await this.#port.finish(id, step.outcome);
       this.#change(id, { stored: { ...entry.stored, outcome: step.outcome } });
+      this.#tabs.release(id);
     } else if (step.do === "take back") {
       await this.#port.takeBack(step.id);
       given.delete(step.ref);

@@ -1,5 +1,5 @@
 import type { Rollout } from "@heddle/client/training";
-import { Link } from "@tanstack/react-router";
+import { Link } from "../../router/routing.js";
 import { useMemo } from "react";
 import { linkToProject } from "../../project/project-link.js";
 import { Failure } from "../../ui/failure.js";

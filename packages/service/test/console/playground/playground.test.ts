@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { newProject } from "../../test-service.js";
+import { newModel } from "../../training/jobs.js";
 import { chromiumPath } from "../browser.js";
 import { axeInBothSchemes, openConsole } from "../open-console.js";
 import { writeCalls } from "../write-calls.js";
@@ -51,7 +52,7 @@ describe.skipIf(chromiumPath === undefined)("the playground", () => {
         .getByRole("region", { name: "random:tiny" })
         .getByText(/✓ done|✗ failed/)
         .waitFor();
-      const unedited = `"messages":[{"role":"system","content":"Be brief.","name":"s"}, {"role":"user","content":"Say the word loom."}],"tools":[${tool}],"tool_choice":"none","temperature":0.0,"seed":107505301260286111,"max_completion_tokens":12,"stream":true}`;
+      const unedited = `"messages":[{"role":"system","content":"Be brief.","name":"s"}, {"role":"user","content":"Say the word loom."}],"tools":[${tool}],"tool_choice":"none","temperature":0.0,"seed":107505301260286111,"max_completion_tokens":12,"stream":true,"stream_options":{"include_usage":true}}`;
       expect(bodies.toSorted()).toEqual([
         `{"model":"heddle/starter",${unedited}`,
         `{"model":"random:tiny",${unedited}`,
@@ -136,4 +137,55 @@ describe.skipIf(chromiumPath === undefined)("the playground", () => {
     expect(await page.evaluate("window.planted")).toBeUndefined();
     expect(problems).toEqual([]);
   });
+
+  test(
+    "a checkpoint next to its base says token by token which of the two finds its answer likelier",
+    { timeout: 240_000 },
+    async () => {
+      const projectId = newProject("local");
+      const model = await newModel(console_.service.training(), projectId);
+      const name = model.inference_name;
+      const visited = await console_.open(`${projectId}/play?models=${encodeURIComponent(name)}`);
+      const { page, problems } = visited;
+      await page.getByLabel("Message 1", { exact: true }).fill("Say the word loom.");
+      await page.getByLabel("max_completion_tokens", { exact: true }).fill("6");
+      // Tools are kept as they are written, and said to be wrong while they are.
+      await page.getByText("No tools", { exact: true }).click();
+      const tools = page.getByLabel("Tools as JSON");
+      await tools.fill('[{"type":"function","function":{}}]');
+      await page.getByText("✗ Tool 1 has no function with a name").waitFor();
+      expect(await page.getByRole("button", { name: "Run" }).isDisabled()).toBe(true);
+      const tool = '[{"type":"function","function":{"name":"look","parameters":{"type":"object","maximum":1E2}}}]';
+      await tools.fill(tool);
+      await page.getByText("Tools: look").waitFor();
+      await page.getByText("further parameters").click();
+      await page.getByLabel("repetition_penalty", { exact: true }).fill("0");
+      await page.getByText("✗ above 0").waitFor();
+      await page.getByLabel("repetition_penalty", { exact: true }).fill("1.0");
+      await page.getByText("All parameters as JSON").click();
+      await page
+        .getByLabel("Parameters as JSON")
+        .fill('{"max_completion_tokens": 6, "temprature": 1, "tool_choice": "none"}');
+      await page.getByText("The service ignores temprature").waitFor();
+      const bodies: string[] = [];
+      page.on("request", (request) => {
+        if (request.url().endsWith("/v1/chat/completions")) bodies.push(request.postData() ?? "");
+      });
+      await page.keyboard.press("Control+Enter");
+      const column = page.getByRole("region", { name, exact: true });
+      await column.getByText(/✓ done/).waitFor();
+      expect(bodies[0]).toContain(`"tools":${tool}`);
+      await column.getByRole("button", { name: "Compare its tokens with the base" }).click();
+      // Nothing was trained yet: both find it equally likely.
+      const compared = column.getByRole("region", { name: "Tokens compared with the base" });
+      await compared.getByText(/difference [+−]0\.00/).waitFor();
+      expect(await compared.locator(".play-tokens > span").count()).toBeGreaterThanOrEqual(6);
+      expect(bodies).toHaveLength(3);
+      expect(await axeInBothSchemes(visited)).toEqual([]);
+      // Reading the answer leaves no calls.
+      const { calls } = await console_.service.tracing().callsQuery({ project_id: projectId });
+      expect(calls).toHaveLength(1);
+      expect(problems).toEqual([]);
+    },
+  );
 });

@@ -85,11 +85,13 @@ describe.skipIf(chromiumPath === undefined)("annotation queues in the console", 
     await keys.press("6");
     await keys.press("ArrowDown");
     await keys.press("Enter");
+    await expect.poll(() => page.evaluate("document.activeElement.localName")).toBe("input");
     await keys.type("topic 27");
     expect(await axeInBothSchemes(visited)).toEqual([]);
     await keys.press("Enter");
     await keys.press("ArrowDown");
     await keys.press("Enter");
+    await expect.poll(() => page.evaluate("document.activeElement.localName")).toBe("textarea");
     await keys.type("late & s u 1");
     await keys.press("Control+Enter");
     for (let item = 1; item < 20; item++) {
@@ -154,6 +156,40 @@ describe.skipIf(chromiumPath === undefined)("annotation queues in the console", 
     await expect.poll(() => page.url()).toContain("item=");
     await page.reload();
     await values.getByText("Question 1?").waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  test("two tabs of one annotator get different items, and both are finished", { timeout: 120_000 }, async () => {
+    const { projectId, tracing, inQueue } = await queueOf(4);
+    const { page, problems } = await console_.open(`${projectId}/queues/${inQueue.queue_id}`);
+    await page.locator(".queue-values").getByText("⟨202E⟩").waitFor();
+    await expect.poll(() => page.url()).toContain("item=");
+    // The address of the first tab, in a second one.
+    const second = await page.context().newPage();
+    await second.goto(page.url());
+    await second.getByText("You have that item in another tab.").waitFor();
+    await second.locator(".queue-values").getByText("Question 2?").waitFor();
+    for (const each of [second, page]) {
+      await each.keyboard.press("1");
+      await each.keyboard.press("Control+Enter");
+      await each
+        .locator(".queue-values")
+        .getByText(each === page ? "Question 1?" : "Question 3?")
+        .waitFor();
+    }
+    const stats = { project_id: projectId, queue_ids: [inQueue.queue_id] };
+    const completed = async () => (await tracing.annotationQueuesStats(stats)).stats[0]?.completed_items;
+    await expect.poll(completed).toBe(2);
+    // Reloaded, a tab keeps its item; closed, it gives it back.
+    await page.reload();
+    await page.locator(".queue-values").getByText("Question 1?").waitFor();
+    await second.close();
+    for (const next of ["Question 3?", "All items are done."]) {
+      await page.keyboard.press("1");
+      await page.keyboard.press("Control+Enter");
+      await page.getByText(next).waitFor();
+    }
+    await expect.poll(completed).toBe(4);
     expect(problems).toEqual([]);
   });
 

@@ -64,6 +64,17 @@ describe.skipIf(chromiumPath === undefined)("training on calls in the console", 
       await dialog.getByLabel("Least reward").fill("1");
       await preview.getByText(/^3 calls, /).waitFor();
       await preview.getByText("2 calls left out: have a smaller reward").waitFor();
+      // As preferences: pairs of each question, or every answer as a good or a bad one.
+      await dialog.getByLabel("Train on").selectOption({ label: "answers that are good or bad" });
+      await preview.getByText(/^5 calls, /).waitFor();
+      await dialog.getByLabel("Train on").selectOption({ label: "pairs of a better and a worse answer" });
+      await dialog.getByLabel("Least difference").fill("2");
+      await dialog.getByText("left out: have no answer of their group to be compared with").waitFor();
+      await dialog.getByLabel("Least difference").fill("one");
+      await dialog.getByText("This is no number.").waitFor();
+      await dialog.getByLabel("Least difference").fill("");
+      await preview.getByText(/^4 calls in 2 groups, /).waitFor();
+      expect(await axeInBothSchemes(visited)).toEqual([]);
       await dialog.getByLabel("Train on").selectOption({ label: "calls by their rewards" });
       await dialog.getByRole("button", { name: "Train on 5 calls" }).click();
       await dialog.getByRole("link", { name: "Watch it" }).click();
@@ -114,6 +125,13 @@ describe.skipIf(chromiumPath === undefined)("training on calls in the console", 
       await curves.getByText("<b>Why?</b>⟨202E⟩").waitFor();
       await page.keyboard.press("T");
       await curves.getByRole("row", { name: /^3 .*0\.5/ }).waitFor();
+
+      // The pairs that were previewed are what a job of preferences is made of.
+      await page.goto(`${console_.url}/console/${projectId}/calls?chosen=*&act=train`);
+      await dialog.getByLabel("Train on").selectOption({ label: "pairs of a better and a worse answer" });
+      await dialog.getByRole("button", { name: "Train on 4 calls" }).click();
+      await dialog.getByRole("link", { name: "Watch it" }).click();
+      await page.getByRole("region", { name: "Job" }).getByText("preference job").waitFor();
       expect(problems).toEqual([]);
     },
   );

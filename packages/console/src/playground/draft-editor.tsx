@@ -109,7 +109,7 @@ export function DraftEditor({ draft, onDraft, onMistakes }: Props) {
         <textarea
           aria-label="Tools as JSON"
           className="mono"
-          rows={10}
+          rows={toolNames.length === 0 ? 3 : 10}
           placeholder={toolExample}
           value={toolsText ?? draft.get("tools") ?? ""}
           onBlur={() => !mistakes.has("tools") && setToolsText(undefined)}

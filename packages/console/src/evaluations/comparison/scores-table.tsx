@@ -28,7 +28,7 @@ export function ScoresTable({ comparison: { scores, runs }, names, chosen, isLow
                   {letterOf(run)} {visibleLine(names[run] ?? "")}
                 </span>
                 <span className="quiet">
-                  {run === 0 && " base ·"} {counted(row_count, "row")}
+                  {run === 0 && runs.length > 1 && " base ·"} {counted(row_count, "row")}
                   {trial_count !== row_count && `, ${counted(trial_count, "trial")}`}
                 </span>
               </th>

@@ -161,7 +161,9 @@ export function StartRun({ projectId, onChanged, onResults, onClose }: Props) {
                     Name <input name="model" required maxLength={100} autoComplete="off" />
                   </label>
                   <label>
-                    Model of a provider, as <code>provider/model</code>
+                    <span>
+                      Model of a provider, as <code>provider/model</code>
+                    </span>
                     <input name="served" className="mono" required pattern="[^\/]+\/.+" autoComplete="off" />
                   </label>
                   <label key={dataset.ref}>

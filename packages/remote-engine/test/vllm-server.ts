@@ -38,6 +38,8 @@ export class VllmServer {
   finish: { finish_reason: string; stop_reason: string | number | null } = { finish_reason: "stop", stop_reason: null };
   /** Vocabulary of the model: the prompt is then scored by the weights of the adapter. */
   vocabulary: number | undefined;
+  /** Added to the log-probabilities of prompts that no adapter scores, as if the server had other weights. */
+  scoreShift = 0;
   /** Whether adapters may be loaded at run time. */
   loadsAdapters = true;
   fault: (request: VllmRequest) => VllmFault | undefined = () => undefined;
@@ -118,7 +120,8 @@ export class VllmServer {
         : undefined;
     return prompt.map((token, at) => {
       if (at === 0) return null;
-      const scored = logits && vocabulary ? bigramLogprob(logits, vocabulary, [prompt[at - 1]!, token]) : -2 - at;
+      const scored =
+        logits && vocabulary ? bigramLogprob(logits, vocabulary, [prompt[at - 1]!, token]) : -2 - at + this.scoreShift;
       return {
         [token]: { logprob: scored, rank: 3, decoded_token: "x" },
         [900]: { logprob: -0.5, rank: 1, decoded_token: "y" },

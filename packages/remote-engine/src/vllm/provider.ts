@@ -16,10 +16,11 @@ import { vllmAdapters } from "./adapters.js";
 import { completionReader } from "./completion-reader.js";
 import { canStream, completionBody, unsupportedFields } from "./completion-request.js";
 import { readEvents } from "./event-stream.js";
+import { replicatedSampler } from "./replicated-sampler.js";
 
 export interface VllmSettings {
-  /** Address of the server, without `/v1`. */
-  url: string;
+  /** Address of the server, without `/v1`, or addresses of several that serve the same models. */
+  url: string | readonly string[];
   /** Sent as a bearer token. */
   apiKey?: string;
   /** Models with `inference`. */
@@ -41,8 +42,15 @@ const maxPauseMs = 10_000;
 /** Loading an adapter of some hundred MB takes less. */
 const adapterTimeoutMs = 120_000;
 
-/** Opens the sampler of a vLLM server. Nothing is sent before the first call. */
+/** Opens the sampler of a vLLM server, or of several. Nothing is sent before the first call. */
 export function openVllmSampler(settings: VllmSettings): SamplerProvider {
+  const urls = typeof settings.url === "string" ? [settings.url] : [...new Set(settings.url)];
+  const [only = "", second] = urls;
+  if (second === undefined) return openOne({ ...settings, url: only });
+  return replicatedSampler(urls.map((url) => ({ host: new URL(url).host, provider: openOne({ ...settings, url }) })));
+}
+
+function openOne(settings: VllmSettings & { url: string }): SamplerProvider {
   const { apiKey, serverPath = (directory) => directory, responseTimeoutMs = 600_000, pauseMs = 500 } = settings;
   const http = openHttpClient({ url: settings.url, headers: apiKey ? { authorization: `Bearer ${apiKey}` } : {} });
   const post = async (path: string, body: unknown): Promise<ServerResponse> => {

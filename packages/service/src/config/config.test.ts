@@ -125,7 +125,7 @@ test("a server for training or inference needs models, and models need their ser
     "HEDDLE_REMOTE_MODELS: is not valid JSON.",
   );
   expect(() => readConfig({ HEDDLE_INFERENCE_URL: "gpu" })).toThrow(
-    "HEDDLE_INFERENCE_URL must be an http or https URL",
+    "HEDDLE_INFERENCE_URL must be http or https URLs, separated by commas",
   );
 });
 

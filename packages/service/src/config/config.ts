@@ -116,7 +116,7 @@ function checkRemoteEngine({ models, trainerUrl, inferenceUrl }: Values["remoteE
   const table = settings.remoteEngine;
   for (const [role, { name }, url] of [
     ["trainer", table.trainerUrl, trainerUrl],
-    ["inference", table.inferenceUrl, inferenceUrl],
+    ["inference", table.inferenceUrl, inferenceUrl?.[0]],
   ] as const) {
     const model = models.find((each) => each[role] !== undefined);
     if (url === undefined && model !== undefined) {

@@ -121,6 +121,16 @@ function shardOf(given: string): ShardSetting | undefined {
   return { name, url: url.href, database };
 }
 
+/** Several, separated by commas. */
+export const httpUrls = (example: string): Kind<string[]> => ({
+  rule: `http or https URLs, separated by commas, for example ${example}`,
+  isSecret: true,
+  parse(given) {
+    const found = given.split(",").map((url) => url.trim());
+    return found.every(isHttp) ? found : undefined;
+  },
+});
+
 /** Without a slash at the end. */
 export const publicUrls: Kind<string[]> = {
   rule: "an http or https URL without user, query or fragment, for example https://heddle.example.com",

@@ -7,6 +7,7 @@ import {
   headers,
   hostName,
   httpUrl,
+  httpUrls,
   matching,
   metricsPort,
   networks,
@@ -368,9 +369,10 @@ export const settings = {
     },
     inferenceUrl: {
       name: "HEDDLE_INFERENCE_URL",
-      kind: serverUrl,
+      kind: httpUrls("http://gpu-2:8000,http://gpu-3:8000"),
       unset: "the embedded engine",
-      meaning: "http(s) URL of a vLLM server, without /v1; it samples from the models of HEDDLE_REMOTE_MODELS",
+      meaning:
+        "http(s) URL of a vLLM server, without /v1, or of several with the same models, separated by commas; they sample from the models of HEDDLE_REMOTE_MODELS",
     },
     inferenceKey: {
       name: "HEDDLE_INFERENCE_KEY",

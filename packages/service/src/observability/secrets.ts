@@ -17,7 +17,7 @@ export function secretsOf(config: Config): string[] {
     remoteEngine.trainerKey,
     remoteEngine.inferenceKey,
     ...passwordsIn(remoteEngine.trainerUrl),
-    ...passwordsIn(remoteEngine.inferenceUrl),
+    ...(remoteEngine.inferenceUrl ?? []).flatMap(passwordsIn),
     ...passwordsIn(observability.traces?.url),
     ...Object.entries(observability.traces?.headers ?? {}).map(([name, value]) =>
       /auth|key|token|secret|cookie/i.test(name) ? value : undefined,

@@ -1,5 +1,5 @@
 // Prints the newest finished traces of a project with what they took, and the calls below each of them.
-// Start the service, run trace-a-function.ts, then: HEDDLE_API_KEY=<key> npx tsx read-back.ts
+// Start the service, run trace-a-function.ts, then: npx tsx read-back.ts
 import { createTracingClient } from "@heddle/client";
 
 const projectId = "local/examples";

@@ -1,5 +1,5 @@
 // Records every run of two functions, one of which calls the other, as one trace.
-// Start the service, then: HEDDLE_API_KEY=<key> npx tsx trace-a-function.ts
+// Start the service, then: npx tsx trace-a-function.ts
 import { init, trace } from "@heddle/client/trace";
 
 init({ project: "local/examples" });

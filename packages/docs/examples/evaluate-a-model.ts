@@ -1,5 +1,5 @@
 // Evaluates the model heddle/starter at two temperatures on the same rows, and prints both runs as a table.
-// Start the service, then: HEDDLE_API_KEY=<key> npx tsx evaluate-a-model.ts
+// Start the service, then: npx tsx evaluate-a-model.ts
 import { createTracingClient, createTrainingClient } from "@heddle/client";
 
 const options = { baseUrl: process.env.HEDDLE_URL ?? "http://127.0.0.1:4680", apiKey: process.env.HEDDLE_API_KEY };

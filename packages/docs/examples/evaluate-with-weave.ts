@@ -1,5 +1,5 @@
 // Traces two functions and evaluates one of them with the weave SDK.
-// WF_TRACE_SERVER_URL=http://127.0.0.1:4680 WANDB_API_KEY=<key> npx tsx evaluate-with-weave.ts local/examples
+// WF_TRACE_SERVER_URL=http://127.0.0.1:4680 WANDB_API_KEY=$HEDDLE_API_KEY npx tsx evaluate-with-weave.ts local/examples
 import * as weave from "weave";
 
 const client = await weave.init(process.argv[2] ?? "local/examples");

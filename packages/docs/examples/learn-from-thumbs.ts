@@ -1,6 +1,6 @@
 // Makes a model better by thumbs: it answers, each answer gets a 👍 or 👎 as people give them in the console, and a job
 // learns from what was recorded. Writes the share of 👍 of each round as a picture. Start the service, then:
-// HEDDLE_API_KEY=<key> npx tsx learn-from-thumbs.ts [rounds]
+// npx tsx learn-from-thumbs.ts [rounds]
 import { writeFile } from "node:fs/promises";
 import { createTracingClient } from "@heddle/client/tracing";
 import { createTrainingClient } from "@heddle/client/training";

@@ -1,6 +1,6 @@
 // Has the service evaluate a model: stores a dataset, scorers, an evaluation and a model, begins a run and waits for it.
 // Start the service with HEDDLE_PROVIDERS, then:
-// HEDDLE_API_KEY=<key> HEDDLE_MODEL=<provider>/<model> npx tsx run-an-evaluation.ts
+// HEDDLE_MODEL=<provider>/<model> npx tsx run-an-evaluation.ts
 import { setTimeout as delay } from "node:timers/promises";
 import { createTracingClient } from "@heddle/client";
 

@@ -1,5 +1,5 @@
 // Sends one model call as an OpenTelemetry span.
-// Start the service, then: HEDDLE_API_KEY=<key> npx tsx send-opentelemetry.ts
+// Start the service, then: npx tsx send-opentelemetry.ts
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";

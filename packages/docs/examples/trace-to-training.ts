@@ -1,5 +1,5 @@
 // Trains a model on its own traces: asks it, rates the recorded calls, trains on them, and asks again.
-// Start the service, then: HEDDLE_API_KEY=<key> npx tsx trace-to-training.ts [rounds]
+// Start the service, then: npx tsx trace-to-training.ts [rounds]
 import { setTimeout as delay } from "node:timers/promises";
 import { createTracingClient, createTrainingClient } from "@heddle/client";
 

@@ -1,6 +1,6 @@
 // Teaches a model your answers: uploads them as an artifact, trains on it, and asks the questions. Writes the loss of each
 // batch as a picture. Start the service, then:
-// HEDDLE_API_KEY=<key> npx tsx train-with-examples.ts
+// npx tsx train-with-examples.ts
 import { writeFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { connectTraining, createTrainingClient } from "@heddle/client/training";

@@ -1,6 +1,6 @@
 // Teaches a model to say "maybe": samples answers, rewards them, trains on them, and asks the newest weights again.
 // Writes the mean reward of each step as a picture. Start the service, then:
-// HEDDLE_API_KEY=<key> npx tsx train-with-rewards.ts [steps]
+// npx tsx train-with-rewards.ts [steps]
 import { writeFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { createTrainingClient } from "@heddle/client";
@@ -25,7 +25,7 @@ const rewards = new Map([
 ]);
 
 const model = await training.createModel({
-  project: "examples",
+  project: "train-with-rewards",
   name: `maybe-${Date.now().toString(36)}`,
   base_model: "heddle/starter",
 });

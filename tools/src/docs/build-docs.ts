@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { stringify } from "yaml";
 import type { Files } from "../generated-files.js";
@@ -72,6 +72,7 @@ export async function buildDocs({
   const files: Files = { "llms.txt": llmsText(sections, models) };
   Object.assign(files, renderSite(sections, { template, policy, scripts, highlighter, first }));
   for (const model of models) Object.assign(files, openApiFiles(spec, model));
+  Object.assign(files, examplePrograms(docs));
   await writeSite(output, files);
 }
 
@@ -94,6 +95,14 @@ function guidesSection(groups: readonly GuideGroup[]): Section {
 /** A section of one page. */
 function pageSection(page: Page): Section {
   return { title: page.title, menu: [{ title: page.title, path: page.path }], pages: [page] };
+}
+
+/** The programs of the guides, which they download. */
+function examplePrograms(docs: string): Files {
+  const names = readdirSync(join(docs, "examples")).filter((name) => name.endsWith(".ts"));
+  return Object.fromEntries(
+    names.map((name) => [`examples/${name}`, readFileSync(join(docs, "examples", name), "utf8")]),
+  );
 }
 
 /** The document for download, as JSON and as YAML. */

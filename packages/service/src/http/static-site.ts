@@ -19,6 +19,8 @@ const mediaTypes: Record<string, string> = {
   ".png": "image/png",
   ".woff2": "font/woff2",
   ".md": "text/markdown; charset=utf-8",
+  // Programs to download.
+  ".ts": "text/plain; charset=utf-8",
   ".txt": "text/plain; charset=utf-8",
   ".tgz": "application/gzip",
 };

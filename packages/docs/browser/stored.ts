@@ -15,3 +15,21 @@ export function writeStored(name: string, value: string): void {
     // The choice lasts as long as the page.
   }
 }
+
+/** What is kept until the tab is closed. */
+export function keptForTab(name: string): string | undefined {
+  try {
+    return sessionStorage.getItem(`heddle-docs-${name}`) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function keepForTab(name: string, value: string | undefined): void {
+  try {
+    if (value === undefined) sessionStorage.removeItem(`heddle-docs-${name}`);
+    else sessionStorage.setItem(`heddle-docs-${name}`, value);
+  } catch {
+    // It lasts as long as the page.
+  }
+}

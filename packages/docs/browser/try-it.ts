@@ -1,4 +1,7 @@
 import { indentJson } from "./indent-json.js";
+import { offerProjects } from "./own-project.js";
+import { showViews } from "./result-views.js";
+import { keepForTab, keptForTab } from "./stored.js";
 import { readForm } from "./try-request.js";
 
 /** UTF-16 units of a response that are shown; the rest is not read. */
@@ -8,7 +11,7 @@ interface Parts {
   result: HTMLElement;
   status: Element;
   headers: Element;
-  output: Element;
+  output: HTMLElement;
   download: Element;
   stop: HTMLElement;
 }
@@ -22,7 +25,7 @@ export function enableTryIt(section: HTMLElement, root: string): void {
     result: section.querySelector<HTMLElement>(".result")!,
     status: section.querySelector(".status")!,
     headers: section.querySelector(".headers")!,
-    output: section.querySelector(".output")!,
+    output: section.querySelector<HTMLElement>(".output")!,
     download: section.querySelector(".download")!,
     stop: section.querySelector<HTMLElement>(".stop")!,
   };
@@ -34,7 +37,21 @@ export function enableTryIt(section: HTMLElement, root: string): void {
     void send(section, base, parts, running);
   });
   parts.stop.addEventListener("click", () => running?.abort());
+  keepKey(section);
+  offerProjects(section, base);
   section.hidden = false;
+}
+
+/** Fills in the key that was kept for this tab, and keeps or forgets it as the box says. */
+function keepKey(section: HTMLElement): void {
+  const key = section.querySelector<HTMLInputElement>("[name=key]");
+  const box = section.querySelector<HTMLInputElement>("[name=keep-key]");
+  if (key === null || box === null) return;
+  const kept = keptForTab("key");
+  box.checked = kept !== undefined;
+  key.value = kept ?? "";
+  for (const field of [key, box])
+    field.addEventListener("change", () => keepForTab("key", box.checked && key.value !== "" ? key.value : undefined));
 }
 
 async function send(section: HTMLElement, base: string, parts: Parts, controller: AbortController): Promise<void> {
@@ -43,6 +60,7 @@ async function send(section: HTMLElement, base: string, parts: Parts, controller
   stop.hidden = false;
   status.textContent = "Sending…";
   for (const element of [headers, output, download]) element.replaceChildren();
+  showViews(output, "");
   const started = performance.now();
   const elapsed = () => `${Math.round(performance.now() - started)} ms`;
   try {
@@ -55,6 +73,7 @@ async function send(section: HTMLElement, base: string, parts: Parts, controller
       status.textContent = `${line}, ${lines} lines so far`;
     });
     status.textContent = `${line}, ${note}${elapsed()}`;
+    showViews(output, output.textContent ?? "");
   } catch (error) {
     status.textContent = controller.signal.aborted
       ? `Stopped after ${elapsed()}`

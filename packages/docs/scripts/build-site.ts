@@ -1,4 +1,6 @@
 import { buildDocs } from "@heddle/tools/docs";
 import { siteOptions } from "./site-options.js";
 
-await buildDocs(siteOptions);
+// Tests build it elsewhere.
+const [output = siteOptions.output] = process.argv.slice(2);
+await buildDocs({ ...siteOptions, output });

@@ -1,4 +1,4 @@
-// Opens the documentation of a running service in Chromium, every page at desktop and phone width in both colour schemes,
+// Opens the documentation of a running service in Chromium, every page at the widths of a desktop, a tablet and a phone, in both colour schemes,
 // and walks through it by keyboard. Leaves screenshots of each kind of page in dist/look. Exits with 1 for a request to
 // another host, an error in the console, text wider than the window, or a serious finding of axe.
 // Needs Chromium (Debian: apt-get install chromium), so it is not part of the tests.
@@ -26,6 +26,7 @@ const kinds = [
   "index.html",
   "guides/getting-started.html",
   "changelog.html",
+  "404.html",
   "tracing/index.html",
   "tracing/call-start.html",
   "tracing/calls-query-stream.html",
@@ -37,7 +38,7 @@ const kinds = [
 ];
 /** Pages that are looked at side by side. */
 const tabs = 2;
-const widths = { desktop: 1366, phone: 390 };
+const widths = { desktop: 1440, tablet: 1024, phone: 390 };
 
 interface AxeResult {
   violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[];

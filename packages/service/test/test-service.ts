@@ -50,6 +50,8 @@ interface TestOptions {
   validateResponses?: boolean;
   /** Of a built console. */
   consoleDir?: string;
+  /** A built documentation site, which is served instead of a page. */
+  docsDir?: string;
 }
 
 /**
@@ -59,7 +61,7 @@ interface TestOptions {
  */
 export async function openTestService(
   env: Record<string, string> = {},
-  { everyRoute = false, validateResponses = true, consoleDir, sendsWebhooks = false }: TestOptions = {},
+  { everyRoute = false, validateResponses = true, consoleDir, docsDir: site, sendsWebhooks = false }: TestOptions = {},
 ) {
   const directory = mkdtempSync(join(tmpdir(), "heddle-service-"));
   const upstream = await startUpstream(openAiLike);
@@ -132,6 +134,7 @@ export async function openTestService(
   writeFileSync(join(packagesDir, packed.file), "a tarball");
   const server = createApp(services, {
     consoleDir,
+    ...(site !== undefined && { docsDir: site }),
     ...(everyRoute && { docsDir, consoleDir: docsDir, packagesDir, metrics: openMetrics("1.2.3") }),
     validateResponses,
     onUnexpected: (error) => unexpected.push(error),

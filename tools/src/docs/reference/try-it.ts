@@ -27,9 +27,9 @@ export function tryItForm(context: ReferenceContext, operation: Operation): stri
   const warning = destructive ? " What it names cannot be read afterwards." : "";
   return `<section class="try" id="try-it" aria-labelledby="try-it-title" hidden${attributes.join("")}>
 <h2 id="try-it-title">Try it</h2>
-<p>Sends the request to this service.${warning}${access === undefined ? "" : " The key stays in the memory of this page."}</p>
+<p>Sends the request to this service.${warning}${access === undefined ? "" : " The key stays in the memory of this page, or of this tab if you say so."}</p>
 <form>
-${access === undefined ? "" : field("API key", '<input type="password" name="key" autocomplete="off" required>', "")}
+${access === undefined ? "" : keyFields}
 ${params.map(parameterField).join("\n")}
 ${bodyFields(context, operation)}
 <p class="actions"><button type="submit">Send</button> <button type="button" class="stop" hidden>Stop</button></p>
@@ -42,6 +42,11 @@ ${bodyFields(context, operation)}
 </div>
 </section>`;
 }
+
+/** The project is offered once the service has said which ones the key may see. */
+const keyFields = `${field("API key", '<input type="password" name="key" autocomplete="off" required>', "")}
+<label class="check"><input type="checkbox" name="keep-key"> Keep the key until this tab is closed</label>
+<label hidden><span>Project</span><select name="own-project"></select></label>`;
 
 function bodyKind({ body }: Operation): string | undefined {
   if (body === undefined) return undefined;

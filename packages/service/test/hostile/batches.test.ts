@@ -301,3 +301,17 @@ test("what a batch of spans cannot store is reported, and the other spans are st
   const stored = (await callsOf(projectId)).map(({ id }) => Number.parseInt(id, 16)).toSorted((a, b) => a - b);
   expect(stored).toEqual([3, 7, 8, 9, 10, 11, 12]);
 });
+
+test("a batch of calls of 2,000 projects is stored, whether they are new, end or are sent again", async () => {
+  const entity = newProject().split("/")[0] ?? "";
+  const projects = Array.from({ length: 2000 }, (_, n) => `${entity}/many-${n}`);
+  const stored = projects.map(() => "stored");
+  expect(await upsert(projects.map((projectId) => begin(projectId, "c")))).toEqual(stored);
+  expect(await upsert(projects.map((projectId) => finish(projectId, "c")))).toEqual(stored);
+  // Long ago, so that what is stored of each has to be looked up.
+  expect(await upsert(projects.map((projectId) => begin(projectId, "c", { inputs: { n: 2 } })))).toEqual(stored);
+  for (const projectId of [projects[0], projects[1999]]) {
+    const calls = await callsOf(projectId ?? "");
+    expect(calls).toMatchObject([{ id: "c", output: "c", inputs: { n: 2 } }]);
+  }
+}, 60_000);

@@ -174,6 +174,22 @@ test("what is not delivered is sent again with the same id, also by another proc
   await expect.poll(async () => (await logOf(projectId, again.id))[1]?.state).toBe("failed");
 }, 60_000);
 
+test("a webhook to the service itself changes nothing, and causes no further event", async () => {
+  const client = service.tracing();
+  const projectId = newProject();
+  const url = await service.listen();
+  const { webhook } = await client.webhookCreate({
+    project_id: projectId,
+    url: `${url}/feedback/create?api_key=${service.owner_key}`,
+    events: ["feedback.created"],
+  });
+  const weaveRef = `weave:///${projectId}/call/abc`;
+  await client.feedbackCreate({ project_id: projectId, weave_ref: weaveRef, feedback_type: "q", payload: {} });
+  await expect.poll(async () => (await logOf(projectId, webhook.id))[0]?.attempts, { timeout: 20_000 }).toBe(1);
+  expect(await logOf(projectId, webhook.id)).toMatchObject([{ state: "pending", response_status: 401 }]);
+  expect((await client.feedbackQuery({ project_id: projectId })).result).toHaveLength(1);
+}, 60_000);
+
 test("URLs that nothing may be sent to are refused, when they are given and when they are used", async () => {
   const closed = await openTestService();
   const client = closed.tracing();

@@ -18,6 +18,8 @@ export interface Project {
 export interface Projects {
   /** The project of that name, made when there is none. Cheap for one that was seen before. */
   ensure(entity: string, name: string): Promise<Project>;
+  /** The same of many projects, which are made a few hundred at a time. */
+  ensureAll(projects: ReadonlyArray<{ entity: string; project: string }>): Promise<void>;
   /** Whether the project, `entity/name`, is remembered from an earlier call. Without a promise, since writes ask each time. */
   isRemembered(projectId: string): boolean;
   get(entity: string, name: string): Promise<Project | undefined>;
@@ -71,13 +73,26 @@ export function openProjects(database: Database, now: () => bigint, shards: Pick
       checkPathName(name, "project");
       const found = await get(entity, name);
       if (found !== undefined) return found;
-      await database.run(
-        "INSERT INTO projects (id, entity, name, created_at, shard) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (entity, name) DO NOTHING",
-        [randomUUID(), entity, name, now(), (await shards.forNewProject()) ?? null],
-      );
+      await database.run(insertProject, [randomUUID(), entity, name, now(), (await shards.forNewProject()) ?? null]);
       const created = await get(entity, name);
       if (created === undefined) throw new Error(`the project ${entity}/${name} vanished while it was made`);
       return created;
+    },
+    async ensureAll(projects) {
+      const missing: Array<{ entity: string; name: string; shard: string | null }> = [];
+      for (const { entity, project: name } of projects) {
+        checkPathName(entity, "entity");
+        checkPathName(name, "project");
+        if ((await get(entity, name)) !== undefined) continue;
+        missing.push({ entity, name, shard: (await shards.forNewProject()) ?? null });
+      }
+      for (let from = 0; from < missing.length; from += madeAtOnce) {
+        await database.transaction(async (statements) => {
+          for (const { entity, name, shard } of missing.slice(from, from + madeAtOnce)) {
+            await statements.run(insertProject, [randomUUID(), entity, name, now(), shard]);
+          }
+        });
+      }
     },
     isRemembered: (projectId) => seen.has(projectId),
     get,
@@ -100,6 +115,11 @@ export function openProjects(database: Database, now: () => bigint, shards: Pick
     },
   };
 }
+
+const insertProject =
+  "INSERT INTO projects (id, entity, name, created_at, shard) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (entity, name) DO NOTHING";
+/** Each transaction waits for the disk once, and others wait for it. */
+const madeAtOnce = 200;
 
 /** Selects one project more than asked for, by which the reader knows that there are more. */
 function pageStatement({ entity, names, name_contains, limit, after }: ProjectsRequest) {

@@ -1,6 +1,7 @@
 import type { Caller, ControlPlane } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
-import { checkProject, checkUsable, ensureProject, forbidden } from "./authorize.js";
+import { checkProject, checkUsable, forbidden } from "./authorize.js";
+import { splitProject } from "./project-id.js";
 
 /**
  * Write access to the projects that the items of one request name (`project: items` in the spec). A project without
@@ -32,10 +33,12 @@ export class ItemAccess {
 
   /** Makes the projects of items that were stored. */
   async record(projectIds: Iterable<string>): Promise<void> {
+    const unknown: Array<{ entity: string; project: string }> = [];
     for (const projectId of new Set(projectIds)) {
-      const recording = ensureProject(this.#control, projectId);
-      if (recording !== undefined) await recording;
+      const name = this.#control.projects.isRemembered(projectId) ? undefined : splitProject(projectId);
+      if (name !== undefined) unknown.push(name);
     }
+    if (unknown.length > 0) await this.#control.projects.ensureAll(unknown);
   }
 
   #check(projectId: string): HeddleError | undefined {

@@ -1,4 +1,4 @@
-import type { Engine } from "../../engine/engine.js";
+import type { Engine, Statement } from "../../engine/engine.js";
 import { Parameters } from "../../engine/parameters.js";
 import { allRows } from "../../schema/read-table.js";
 import { keyText } from "../../stored-calls/call-key.js";
@@ -7,8 +7,11 @@ import { copyText } from "../../stored-calls/call-sides.js";
 
 /** Of a project with more deleted calls each is looked up. */
 const maxListed = 10_000;
-/** Projects that one statement asks for. */
-const projectsAtOnce = 50;
+/** Projects that one statement asks for, and those for which each has a limit of its own. */
+const projectsAtOnce = 1000;
+const fewProjects = 8;
+/** Calls of all these projects that are listed. */
+const mostAtOnce = 200_000;
 /** About the memory of an entry without its text. */
 const entryBytes = 100;
 
@@ -83,17 +86,14 @@ export class DeletedCalls {
   async #load(engine: Engine, projectIds: readonly string[]): Promise<void> {
     for (let from = 0; from < projectIds.length; from += projectsAtOnce) {
       const some = projectIds.slice(from, from + projectsAtOnce);
-      const params = new Parameters();
-      const selects = some.map((projectId) => {
-        const mine = `project_id = ${params.bind("String", projectId)} AND version = 0`;
-        return `(SELECT project_id, id FROM ${allRows("call_hidden")} WHERE ${mine} LIMIT ${maxListed + 1})`;
-      });
       const lists = new Map(some.map((projectId) => [projectId, { ids: new Set<string>(), rows: 0 }]));
-      for await (const { project_id, id } of engine.stream<CallKey>({ sql: selects.join(" UNION ALL "), params })) {
+      let kept = 0;
+      for await (const { project_id, id } of engine.stream<CallKey>(deletedOf(some))) {
         const list = lists.get(project_id);
         if (list === undefined) continue;
-        list.ids.add(id);
         list.rows++;
+        if (++kept <= mostAtOnce) list.ids.add(id);
+        else list.rows = Infinity;
       }
       // Rows that are not merged yet make a list incomplete earlier.
       for (const [projectId, { ids, rows }] of lists) this.#set(projectId, rows > maxListed ? undefined : ids);
@@ -118,6 +118,18 @@ export class DeletedCalls {
       this.#forget(projectId);
     }
   }
+}
+
+/** The deleted calls of projects. A limit of its own ends the read of each, but costs more than all the rest for many of them. */
+function deletedOf(projectIds: readonly string[]): Statement {
+  const params = new Parameters();
+  const select = (mine: string) =>
+    `SELECT project_id, id FROM ${allRows("call_hidden")} WHERE ${mine} AND version = 0 LIMIT ${maxListed + 1}`;
+  if (projectIds.length > fewProjects) {
+    return { sql: `${select(params.in("project_id", "String", projectIds))} BY project_id`, params };
+  }
+  const selects = projectIds.map((projectId) => `(${select(`project_id = ${params.bind("String", projectId)}`)})`);
+  return { sql: selects.join(" UNION ALL "), params };
 }
 
 const callsAtOnce = 1000;

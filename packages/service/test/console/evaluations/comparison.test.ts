@@ -11,7 +11,7 @@ const hostile = `<img src=x onerror="document.title='run'">\u202Etxet\u001B[31m`
 describe.skipIf(chromiumPath === undefined)("a comparison of evaluation runs in the console", () => {
   const console_ = openConsole();
 
-  test("finds the row that got worse and why the judge said so, by keys alone", { timeout: 240_000 }, async () => {
+  test("finds the row that got worse and why the judge said so, by keys alone", { timeout: 480_000 }, async () => {
     const projectId = newProject();
     const row = (n: number, output: string, correct: unknown, reason = "fine"): Row => ({
       inputs: { question: `Question ${n}: why is order ${n} late?`, expected: `After ${n} days\nit arrives.` },
@@ -139,5 +139,33 @@ describe.skipIf(chromiumPath === undefined)("a comparison of evaluation runs in 
     await visited.page.getByText("texts, no numbers").first().waitFor();
     await visited.page.getByRole("status").getByText("1 row", { exact: true }).waitFor();
     expect(visited.problems).toEqual([]);
+  });
+
+  test("too many trials and a service that is away are said, and read again", { timeout: 240_000 }, async () => {
+    const projectId = newProject();
+    const rows: Row[] = [{ inputs: { n: 1 }, output: "x", scores: { exact: true } }];
+    const base = await writeRun(console_.service, projectId, { rows });
+    const other = await writeRun(console_.service, projectId, { rows });
+    const visited = await console_.open(`${projectId}/evaluations`);
+    const { page, problems } = visited;
+    await page.getByText("2 runs").waitFor();
+    await page.route("**/eval_results/compare", async (route) => {
+      const body = `{"reason":"the runs have more than 200000 trials; compare fewer ${hostile.replaceAll('"', "'")}"}`;
+      await route.fulfill({ status: 413, contentType: "application/json", body: body.replaceAll("\u001B", "") });
+    });
+    await page.goto(`${console_.url}/console/${projectId}/evaluations?base=${base}&vs=${other}`);
+    await page.getByText("The runs cannot be compared.").waitFor();
+    await page.getByText("the runs have more than 200000 trials; compare fewer").waitFor();
+    await page.getByText("status 413").waitFor();
+    expect(await axeInBothSchemes(visited)).toEqual([]);
+    await page.unroute("**/eval_results/compare");
+    await page.route("**/eval_results/compare", async (route) => await route.abort());
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByText("The service does not respond.", { exact: true }).waitFor();
+    await page.unroute("**/eval_results/compare");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("status").getByText("1 row", { exact: true }).waitFor();
+    expect(await page.title()).not.toBe("run");
+    expect(problems).toEqual([]);
   });
 });

@@ -34,13 +34,15 @@ export function operationPage(context: ReferenceContext, operation: Operation): 
     own.map((response) => responseText(context, operation, response, writer)),
     sharedErrors(operation),
   );
+  // A path with a slash at its end has the words of the one without.
+  const aliases = operation.aliases.filter((alias) => !alias.endsWith("/"));
   return {
     path,
     title: `${operation.summary} (${operation.id})`,
     description: plainText(firstSentence(operation.description)) || operation.summary,
     markdown,
     method: operation.method,
-    keywords: [operation.id, operation.path, ...operation.aliases].join(" "),
+    keywords: [operation.id, operation.path, ...aliases].join(" "),
     unindexed: ["code-samples", "shared-errors"],
     insert: { after: "code-samples", html: tryItForm(context, operation) },
     beside: true,

@@ -8,7 +8,7 @@ import { computeScore } from "../scorers/compute-score.js";
 import { readRanking } from "../scorers/rank-group.js";
 import { checkedScorer } from "../scorers/scorer-value.js";
 import { schemaFault } from "../llm-models/json-schema.js";
-import { exportedCalls, scanExport } from "../otlp/large-exports.js";
+import { exportedCalls, scanExport } from "./large-exports.js";
 
 /**
  * What the threads of {@link Computing} do. The time and memory that each of these takes are priced by what users wrote.

@@ -238,12 +238,12 @@ export class Work {
     const passed: string[] = [];
     for (let tries = 0; tries < mostPassed; tries++) {
       // oxlint-disable-next-line no-await-in-loop -- each says what is to be passed over
-      const except = [...this.#held(), ...(await this.#tabs.elsewhere()), ...passed].slice(-mostExcept);
+      const except = [...this.#seen(), ...(await this.#tabs.elsewhere()), ...passed].slice(-mostExcept);
       // oxlint-disable-next-line no-await-in-loop
       const item = await this.#port.claim({ except });
       if (item === undefined) return undefined;
       // oxlint-disable-next-line no-await-in-loop -- another tab may have been given it at the same time
-      if (await this.#tabs.take(item.id)) return newEntry(item);
+      if (this.#find(item.id) === undefined && (await this.#tabs.take(item.id))) return newEntry(item);
       passed.push(item.id);
     }
     return undefined;
@@ -252,6 +252,12 @@ export class Work {
   /** Items that the service takes for those of the annotator. */
   #held(): string[] {
     return this.#entries.filter(({ stored }) => stored.outcome === undefined).map(({ item }) => item.id);
+  }
+
+  /** All items so far, those that are held last: one that is opened again meanwhile must not come twice. */
+  #seen(): string[] {
+    const held = this.#held();
+    return [...this.#entries.map(({ item }) => item.id).filter((id) => !held.includes(id)), ...held];
   }
 
   #goTo(at: number): void {

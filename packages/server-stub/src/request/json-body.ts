@@ -8,8 +8,11 @@ import { Malformed } from "../json/tokens.js";
 import { Problem } from "../problem.js";
 import { SchemaViolation } from "../validation/schema-violation.js";
 
-/** Bytes that are decoded, and UTF-16 units that are read, in a few milliseconds at most: units can be wrong items. */
-const fewBytes = 65_536;
+/**
+ * Bytes that are decoded, and UTF-16 units that are read, in a few milliseconds at most: units can be wrong items. Bytes
+ * that are decoded in one go need no copy to be joined.
+ */
+const fewBytes = 524_288;
 const fewUnits = 8192;
 const shortBody = 65_536;
 /** After so long, the request gives way to others. */
@@ -23,11 +26,12 @@ const valueBytes = 40;
  */
 export async function parseJson(request: HttpRequest, bytes: Uint8Array, plan: Plan | undefined): Promise<JsonBody> {
   if (request.giveWay === undefined || bytes.length <= shortBody) {
-    const body = parseText(decodeText(bytes), plan, { noControls: hasNoControlCharacters(bytes) });
+    const { text, noControls } = decode(bytes);
+    const body = parseText(text, plan, { noControls });
     countValues(request, bytes, body, 0);
     return body;
   }
-  const { text, noControls } = await decodeInSlices(request, bytes);
+  const { text, noControls } = bytes.length <= fewBytes ? decode(bytes) : await decodeInSlices(request, bytes);
   const reader = new JsonReader(text, plan, { noControls });
   let counted = 0;
   await inSlices(request, () => {
@@ -51,7 +55,16 @@ function countValues(request: HttpRequest, bytes: Uint8Array, { values }: JsonBo
   return all;
 }
 
-async function decodeInSlices(request: HttpRequest, bytes: Uint8Array): Promise<{ text: string; noControls: boolean }> {
+interface Decoded {
+  text: string;
+  noControls: boolean;
+}
+
+function decode(bytes: Uint8Array): Decoded {
+  return { text: decodeText(bytes), noControls: hasNoControlCharacters(bytes) };
+}
+
+async function decodeInSlices(request: HttpRequest, bytes: Uint8Array): Promise<Decoded> {
   const decoder = textDecoder();
   const parts: string[] = [];
   let noControls = true;

@@ -26,7 +26,5 @@ const marks = /"(?:weave|aggregated_usage)"|"operation"\s*:\s*"ai\./;
 /** The SDKs for Python and TypeScript name themselves. Python's can be told not to give its version. */
 function isWeave(weave: JsonText | undefined): boolean {
   if (weave === undefined) return false;
-  return (
-    stringMember(weave, "client_version") !== undefined || stringMember(weave, "source")?.endsWith("-sdk") === true
-  );
+  return memberOf(weave, "client_version")?.[0] === '"' || stringMember(weave, "source")?.endsWith("-sdk") === true;
 }

@@ -32,20 +32,20 @@ export async function storeExactly(fixture: Fixture, groups: ReadonlySet<string>
   }
   if (groups.has("feedback") && stored.callId !== undefined) {
     const weaveRef = `weave:///${projectId}/call/${stored.callId}`;
-    const made = await send("feedbackCreate", {
+    const created = await send("feedbackCreate", {
       project_id: projectId,
       weave_ref: weaveRef,
       feedback_type: "exact",
       payload: hole,
     });
-    if (typeof made?.["id"] === "string") stored.feedbackId = made["id"];
+    if (typeof created?.["id"] === "string") stored.feedbackId = created["id"];
   }
   if (groups.has("objects")) {
-    const made = await send("objCreate", { obj: { project_id: projectId, object_id: "exact", val: hole } });
-    if (typeof made?.["digest"] === "string") stored.object = { object_id: "exact", digest: made["digest"] };
+    const created = await send("objCreate", { obj: { project_id: projectId, object_id: "exact", val: hole } });
+    if (typeof created?.["digest"] === "string") stored.object = { object_id: "exact", digest: made["digest"] };
   }
   if (groups.has("tables")) {
-    const made = await send("tableCreate", { table: { project_id: projectId, rows: [hole] } });
-    if (typeof made?.["digest"] === "string") stored.table = made["digest"];
+    const created = await send("tableCreate", { table: { project_id: projectId, rows: [hole] } });
+    if (typeof created?.["digest"] === "string") stored.table = created["digest"];
   }
 }

@@ -98,7 +98,7 @@ export function withoutNames(text: string): string {
       .replace(/"run_id":"\w+"/g, '"run_id":"<id>"')
       .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<time>")
       .replace(/"created":\d+/g, '"created":<time>')
-      // A digest without a digit, one of two thousand, is no such id.
+      // A digest without a digit, one of two thousand, is not such an id.
       .replace(/"digest":"\w{43}"/g, '"digest":"<digest>"')
       // What an earlier request with the same prompt has left.
       .replace(/,"prompt_tokens_details":\{"cached_tokens":\d+\}/g, "")

@@ -105,14 +105,14 @@ async function showLine(line: HTMLElement, root: string, { href, heading, terms 
   const text = texts.get(address) ?? fetch(address).then(async (response) => (response.ok ? response.text() : ""));
   texts.set(address, text);
   const found = matchingLine(await text.catch(() => ""), heading, terms);
-  let shown = 0;
+  let written = 0;
   for (const [start, end] of found?.marks ?? []) {
     const mark = document.createElement("mark");
     mark.textContent = found?.text.slice(start, end) ?? "";
-    line.append(found?.text.slice(shown, start) ?? "", mark);
-    shown = end;
+    line.append(found?.text.slice(written, start) ?? "", mark);
+    written = end;
   }
-  line.append(found?.text.slice(shown) ?? "");
+  line.append(found?.text.slice(written) ?? "");
 }
 
 function moveFocus(stops: HTMLElement[], step: 1 | -1): void {

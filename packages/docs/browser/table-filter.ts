@@ -11,17 +11,17 @@ export function enableTableFilter(form: HTMLElement): void {
   function filter(): void {
     if (!input || !output) return;
     const words = input.value.toLowerCase().split(/\s+/);
-    let shown = 0;
+    let visible = 0;
     for (const { row, text } of rows) {
       row.hidden = !words.every((word) => text.includes(word));
-      if (!row.hidden) shown++;
+      if (!row.hidden) visible++;
     }
     for (const table of tables) {
       table.hidden = table.querySelector("tbody tr:not([hidden])") === null;
       // The heading of a table is the element before it.
       if (table.previousElementSibling instanceof HTMLElement) table.previousElementSibling.hidden = table.hidden;
     }
-    output.textContent = shown === rows.length ? "" : `${shown} of ${rows.length}`;
+    output.textContent = visible === rows.length ? "" : `${visible} of ${rows.length}`;
   }
   input.addEventListener("input", filter);
   // The browser may have kept what was typed.

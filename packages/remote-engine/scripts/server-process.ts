@@ -1,8 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import { freePort } from "@heddle/tools/free-port";
 
 export interface ServerProcess {
   url: string;
@@ -61,13 +60,4 @@ export async function startServer({ title, command, environment, healthPath }: S
     }
     await delay(500);
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

@@ -73,7 +73,7 @@ test("objects that another process may have written meanwhile are not read from 
   await publish(0, '"one"');
   first = false;
   await publish(1, '"two"');
-  // It remembers that this is the latest, which it is no more.
+  // It remembers that this is the latest, which it is not any more.
   await expect(publish(0, '"one"')).rejects.toMatchObject({ code: "busy" });
   first = true;
   stores[0].engineRestarted();

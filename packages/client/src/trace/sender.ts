@@ -22,9 +22,9 @@ let attempt: AbortController | undefined;
 
 /** A timer that does not keep the process alive. */
 function later(run: () => void, milliseconds: number): ReturnType<typeof setTimeout> {
-  const made = setTimeout(run, milliseconds);
-  (made as { unref?: () => void }).unref?.();
-  return made;
+  const handle = setTimeout(run, milliseconds);
+  (handle as { unref?: () => void }).unref?.();
+  return handle;
 }
 
 function drop(count: number): void {

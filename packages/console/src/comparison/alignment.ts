@@ -90,7 +90,7 @@ export class Alignment {
     return a < 0 ? `b ${this.after.id(b)}` : `a ${this.before.id(a)}`;
   }
 
-  /** -1 for what is no key of a row. */
+  /** -1 for what is not a key of a row. */
   rowOf(key: string): number {
     const id = key.slice(2);
     if (key.startsWith("a ")) return this.#rowOfA[this.before.indexOf(id)] ?? -1;

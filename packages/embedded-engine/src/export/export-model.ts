@@ -27,17 +27,17 @@ export async function* exportModel(
 ): AsyncGenerator<{ bytes: number } | Uint8Array> {
   const tensors = await openMergedTensors(settings, weights);
   try {
-    const made =
+    const archive =
       layout === "gguf"
         ? ggufFile(await ggufModel(tensors, { format, name: await exportName(settings, weights.baseModel) }))
         : await huggingFaceArchive(tensors, format);
-    yield { bytes: made.bytes };
+    yield { bytes: archive.bytes };
     let sent = 0;
-    for await (const part of made.parts()) {
+    for await (const part of archive.parts()) {
       sent += part.length;
       yield part;
     }
-    if (sent !== made.bytes) throw new HeddleError("failed", `the export has ${sent} bytes, not ${made.bytes}`);
+    if (sent !== archive.bytes) throw new HeddleError("failed", `the export has ${sent} bytes, not ${archive.bytes}`);
   } finally {
     await tensors.close();
   }

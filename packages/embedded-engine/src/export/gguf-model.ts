@@ -53,7 +53,7 @@ export async function ggufModel(
     ...shapeOf(config, architecture),
     ...(await ggufTokenizer(tensors.directory, config.vocabularySize)),
   ]);
-  const made = locations.map((location): GgufTensor => {
+  const stored = locations.map((location): GgufTensor => {
     const type = location.shape.length === 1 ? "F32" : format;
     return {
       name: tensorName(location.tensor),
@@ -65,7 +65,7 @@ export async function ggufModel(
       },
     };
   });
-  return { metadata, tensors: [...rotaryTensors(config), ...made] };
+  return { metadata, tensors: [...rotaryTensors(config), ...stored] };
 }
 
 function isSet(value: unknown): boolean {

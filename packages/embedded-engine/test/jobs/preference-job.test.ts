@@ -143,7 +143,7 @@ describe("a job that learns preferences", () => {
     ["an answer of the user", { ...pairs[0], chosen: prompt("a")[0] }, /message of the assistant/u, ["chosen"]],
     ["two messages as an answer", { ...pairs[0], chosen: [answer("a"), answer("b")] }, /not 2/u, ["chosen"]],
     ["an empty prompt", { ...pairs[0], prompt: [] }, /no message before/u, ["prompt"]],
-    ["a prompt that is no message", { ...pairs[0], prompt: ["why?"] }, /object/u, ["prompt", 0]],
+    ["a prompt that is not a message", { ...pairs[0], prompt: ["why?"] }, /object/u, ["prompt", 0]],
     ["a rating", ratings[0], /kto/u, ["label"]],
     [
       "conversations that differ before the end",

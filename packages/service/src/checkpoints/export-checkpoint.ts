@@ -37,13 +37,13 @@ export async function exportCheckpoint(
     const directory =
       checkpoint.weights_digest === null ? undefined : await checkpointDirectories.directoryOf(checkpoint);
     const weights = { baseModel, ...(directory !== undefined && { checkpoint: directory }) };
-    const made = await mapErrors(asUnfit, async () => {
+    const archive = await mapErrors(asUnfit, async () => {
       if (training.exportModel) return await training.exportModel(weights, wanted, signal);
       throw new HeddleError("unsupported", "the engine of this service does not export models");
     });
     // The stream of a client that has left is never read.
     signal.addEventListener("abort", release, { once: true });
-    return { bytes: made.bytes, parts: releasing(made.parts, release) };
+    return { bytes: archive.bytes, parts: releasing(archive.parts, release) };
   } catch (error) {
     release();
     throw error;

@@ -39,7 +39,7 @@ export async function exportCommand(args: string[], env: NodeJS.ProcessEnv, outp
   if (format === undefined)
     throw new UsageError(`--format must be one of ${formats.join(", ")}, not "${values.format}"`, usage);
   if (format === "parquet" && values.output === undefined && output.width !== undefined)
-    throw new UsageError("--format parquet is no text for a terminal: name a file with --output", usage);
+    throw new UsageError("--format parquet is not text for a terminal: name a file with --output", usage);
   const selection = selectionOf(values, usage);
   const connection = connectRemote(values.url, env);
   await asking(connection, async () => {

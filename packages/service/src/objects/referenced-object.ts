@@ -3,7 +3,7 @@ import { parseRef, projectIdOf } from "@heddle/trace-model";
 import type { StoredObject, TraceStore } from "@heddle/trace-store";
 
 /**
- * Reads the version of an object or op that a ref names. Throws `invalid` for a text that is no such ref, or one of another
+ * Reads the version of an object or op that a ref names. Throws `invalid` for a text that is not such a ref, or one of another
  * project, and `not_found` for a version that does not exist or was deleted.
  */
 export async function referencedObject(

@@ -16,8 +16,8 @@ export async function openRanking(settings: JsonText, context: JudgeContext): Pr
       const labels = group.map((_, at) => labelOf(seed, at));
       const members = group.map(({ inputs, output }, at) => ({ label: labels[at] ?? "", inputs, output }));
       // In the order of their labels, which is none that calls could rely on: models prefer what comes first.
-      const shown = members.toSorted((one, other) => (one.label < other.label ? -1 : 1));
-      const { output: judgement } = await model.rank({ members: shown, rubric }, signal);
+      const sorted = members.toSorted((one, other) => (one.label < other.label ? -1 : 1));
+      const { output: judgement } = await model.rank({ members: sorted, rubric }, signal);
       return await context.computing.run("readRanking", { judgement, labels }, { signal });
     },
   };

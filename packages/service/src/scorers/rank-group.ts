@@ -24,12 +24,12 @@ export function rankingQuestion({ members, rubric }: { members: readonly GroupMe
   prompt: { role: string; content: string }[];
   responseFormat: object;
 } {
-  const shown = groupText(members);
-  if (shown.length > maxLength) {
-    const message = `the group has ${shown.length.toLocaleString("en")} characters; at most ${maxLength.toLocaleString("en")} can be compared`;
+  const answers = groupText(members);
+  if (answers.length > maxLength) {
+    const message = `the group has ${answers.length.toLocaleString("en")} characters; at most ${maxLength.toLocaleString("en")} can be compared`;
     throw new HeddleError("too_large", message);
   }
-  const content = `${instructions(members.length, rubric)}\n\n${shown}\n\n${reminder}`;
+  const content = `${instructions(members.length, rubric)}\n\n${answers}\n\n${reminder}`;
   return { prompt: [{ role: "user", content }], responseFormat: formatOf(members.map(({ label }) => label)) };
 }
 
@@ -60,7 +60,7 @@ function groupText(members: readonly GroupMember[]): JsonText {
   return `{${parts.join(",")}}`;
 }
 
-/** The messages of the inputs and what was answered; of a call that is no chat completion, its inputs and its output. */
+/** The messages of the inputs and what was answered; of a call that is not a chat completion, its inputs and its output. */
 function threadOf({ inputs, output }: GroupMember): JsonText[] {
   const messages = jsonType(inputs) === "object" ? memberOf(inputs, "messages") : undefined;
   const isThread = messages !== undefined && jsonType(messages) === "array";
@@ -108,7 +108,7 @@ export function readRanking({ judgement, labels }: { judgement: JsonText; labels
     if (typeof id !== "string" || !labels.includes(id)) throw unusable("has a score of an answer that does not exist");
     if (found.has(id)) throw unusable("has two scores of the same answer");
     if (typeof score !== "number" || score < 0 || score > 1)
-      throw unusable("has a score that is no number from 0 to 1");
+      throw unusable("has a score that is not a number from 0 to 1");
     const text = typeof explanation === "string" ? firstCharacters(explanation, maxExplanation) : "";
     found.set(id, JSON.stringify({ score, explanation: text, group_size: labels.length }));
   }

@@ -60,7 +60,7 @@ export async function createPreferenceJobFromCalls(
 }
 
 /** Rows of a preview. */
-const shown = { pairs: 500, ratings: 1000 };
+const listed = { pairs: 500, ratings: 1000 };
 
 /** What a job of the same request would be trained on, and why it would fail. Starts and stores nothing. */
 export async function previewPreferencesFromCalls(
@@ -69,7 +69,7 @@ export async function previewPreferencesFromCalls(
 ): Promise<TrainingPreview> {
   const selected = await selectRows(services, { model, request, signal, mayBeEmpty: true });
   const { rows, isPairs, skipped, warnings } = selected;
-  const first = rows.slice(0, isPairs ? shown.pairs : shown.ratings);
+  const first = rows.slice(0, isPairs ? listed.pairs : listed.ratings);
   const { rows: summaries, error } = await previewPreferences({
     rows: first.map(({ text }, at) => ({ line: at + 1, row: JSON.parse(text) as unknown })),
     config: request.config,

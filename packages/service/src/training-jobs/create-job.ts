@@ -118,7 +118,7 @@ async function dataVersion(services: Used, { caller, dataUrl }: FileRequest, use
 async function createOnFile(
   services: Used,
   request: FileRequest,
-  made: {
+  plan: {
     kind: "sft" | "preference";
     version: ArtifactVersion;
     identity: Settings;
@@ -126,7 +126,7 @@ async function createOnFile(
     warnings: string[];
   },
 ): Promise<TrainingJobRecord> {
-  const { kind, version, identity, config, warnings } = made;
+  const { kind, version, identity, config, warnings } = plan;
   return await create(services, request, {
     kind,
     request_digest: sha256(
@@ -160,17 +160,17 @@ async function validationData(
 async function create(
   { control, jobs }: Used,
   { caller, model, idempotencyKey }: Request,
-  made: Omit<
+  plan: Omit<
     Parameters<ControlPlane["trainingJobs"]["create"]>[0],
     "id" | "project_id" | "model_id" | "queue_kind" | "pool" | "added_by" | "created_by"
   >,
 ): Promise<TrainingJobRecord> {
   const { job } = await control.trainingJobs.create({
-    ...made,
+    ...plan,
     id: newId(),
     project_id: model.project_id,
     model_id: model.id,
-    queue_kind: trainingKinds[made.kind],
+    queue_kind: trainingKinds[plan.kind],
     pool: trainingPool,
     added_by: caller,
     // Keys of different users do not meet.

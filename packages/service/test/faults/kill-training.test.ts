@@ -32,7 +32,6 @@ test(
       base_model: "random:tiny",
       return_existing: true,
     });
-    let kills = 0;
     for (let round = 1; round <= rounds; round++) {
       const { id } = await ask<{ id: string }>("/v1/preview/training-jobs", {
         model_id: model.id,
@@ -43,22 +42,7 @@ test(
         ],
         experimental_config: { packed_sequence_length: 1, learning_rate: 1e-6, advantage_balance: round / 1000 },
       });
-      const killAt = Math.floor(next() * steps);
-      while ((await eventsOf(id)).length <= killAt) await delay(5);
-      await delay(next() * 50);
-      const before = await eventsOf(id);
-      await heddle.end("SIGKILL");
-      kills += 1;
-      await heddle.start();
-      while (!isTerminal((await eventsOf(id)).at(-1))) await delay(50);
-      const events = await eventsOf(id);
-      // What was readable before is readable afterwards, unchanged.
-      expect(events.slice(0, before.length)).toEqual(before);
-      expect(events.map(({ type }) => type)).toEqual([
-        "training_started",
-        ...Array.from({ length: steps }, () => "gradient_step"),
-        "training_ended",
-      ]);
+      const { events } = await killAndFinish(id, next() * steps, next() * 50);
       expect(events.slice(1, -1).map(({ data }) => data["gradient_step"])).toEqual(
         Array.from({ length: steps }, (_, n) => n),
       );
@@ -74,7 +58,6 @@ test(
       const sent = Array.from({ length: steps }, (_, n) => JSON.stringify(trajectory(n * n, choice("yes"))));
       expect(rollouts.data.map(({ data }) => JSON.stringify(data))).toEqual(sent);
     }
-    console.log(`${rounds} rounds, ${kills} kills`);
   },
   60_000 + rounds * 60_000,
 );
@@ -109,19 +92,7 @@ test("a job that learns preferences goes on after kill -9, from the reference th
     training_data_url: "heddle-artifact:///faults/preferences/pairs:v0",
     config: { batch_size: 1, num_epochs: 2, learning_rate: 1e-3 },
   });
-  const killAt = Math.floor(next() * (steps - 1));
-  while ((await eventsOf(id)).length <= killAt) await delay(5);
-  const before = await eventsOf(id);
-  await heddle.end("SIGKILL");
-  await heddle.start();
-  while (!isTerminal((await eventsOf(id)).at(-1))) await delay(50);
-  const events = await eventsOf(id);
-  expect(events.slice(0, before.length)).toEqual(before);
-  expect(events.map(({ type }) => type)).toEqual([
-    "training_started",
-    ...Array.from({ length: steps }, () => "gradient_step"),
-    "training_ended",
-  ]);
+  const { before, events } = await killAndFinish(id, next() * (steps - 1));
   // A reference of the interrupted job itself would put the margins back to 0.
   const margins = events.slice(1, -1).map(({ data }) => Number(data["reward_margin"]));
   expect(margins[0]).toBe(0);
@@ -132,6 +103,29 @@ test("a job that learns preferences goes on after kill -9, from the reference th
     step: 1,
   });
 }, 120_000);
+
+/** Kills the service after so many events of a job, and waits until the job has ended in the next one. */
+async function killAndFinish(
+  id: string,
+  atEvent: number,
+  thenMs = 0,
+): Promise<{ before: JobEvent[]; events: JobEvent[] }> {
+  while ((await eventsOf(id)).length <= Math.floor(atEvent)) await delay(5);
+  await delay(thenMs);
+  const before = await eventsOf(id);
+  await heddle.end("SIGKILL");
+  await heddle.start();
+  while (!isTerminal((await eventsOf(id)).at(-1))) await delay(50);
+  const events = await eventsOf(id);
+  // What was readable before is readable afterwards, unchanged.
+  expect(events.slice(0, before.length)).toEqual(before);
+  expect(events.map(({ type }) => type)).toEqual([
+    "training_started",
+    ...Array.from({ length: steps }, () => "gradient_step"),
+    "training_ended",
+  ]);
+  return { before, events };
+}
 
 const isTerminal = (event: JobEvent | undefined): boolean =>
   event?.type === "training_ended" || event?.type === "training_failed";

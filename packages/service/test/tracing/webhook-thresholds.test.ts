@@ -94,7 +94,7 @@ async function nextLook(projectId: string) {
   await expect.poll(async () => (await stateOf(projectId))?.checked_at, { timeout: 20_000 }).not.toBe(before);
 }
 
-test("a threshold that is passed is an event, one that lasts is no other, and its end is one more", async () => {
+test("a threshold that is passed is an event, one that lasts is not another, and its end is one more", async () => {
   const [projectId, other] = [newProject(), newProject()];
   await record(projectId, 3);
   await record(other, 5, "boom");

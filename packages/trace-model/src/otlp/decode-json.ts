@@ -22,7 +22,7 @@ import type { WorkBudget } from "./work-budget.js";
 
 /**
  * Counts the spans of the JSON form of an ExportTraceServiceRequest: hex ids, 64-bit numbers as text or digits, enums by
- * number or name, keys in camelCase or snake_case. Throws `invalid` when it is no such document.
+ * number or name, keys in camelCase or snake_case. Throws `invalid` when it is not such a document.
  */
 export function scanJsonTraces(bytes: Uint8Array, decoding: Decoding): ScannedTraces {
   const { budget } = decoding;

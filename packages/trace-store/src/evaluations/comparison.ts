@@ -52,7 +52,7 @@ const fields = { scores: { type: "json" } } as const;
 
 /**
  * Compares the scores of runs with those of the first of them. Throws `invalid` for a run that comes twice, `unprocessable` for
- * something that is no score, and `too_large`.
+ * something that is not a score, and `too_large`.
  */
 export async function compareRuns(
   source: ResultsSource,

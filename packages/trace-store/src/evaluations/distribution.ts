@@ -6,7 +6,7 @@ export interface RunDistributions {
   counts: number[][];
 }
 
-/** Counts values in bins that all runs share; NaN is no value. Booleans, as 1 and 0, have two bins. */
+/** Counts values in bins that all runs share; NaN is not a value. Booleans, as 1 and 0, have two bins. */
 export function distributionOf(runs: ReadonlyArray<readonly number[]>, bins: number | "booleans"): RunDistributions {
   const edges = bins === "booleans" ? booleanEdges(runs) : evenEdges(runs, bins);
   const counts = runs.map((values) => {

@@ -17,7 +17,7 @@ function columnsOf(...rows: unknown[][][]) {
   return { columns, column };
 }
 
-test("a row counts with the mean of its trials, and what is no number is missing", () => {
+test("a row counts with the mean of its trials, and what is not a number is missing", () => {
   const { columns, column } = columnsOf(
     [[true, true, false], [0.25]],
     [[null, 0.5], []],

@@ -6,7 +6,7 @@ export type ScoreValue = boolean | number | "text" | "other";
 
 /**
  * Calls `visit` with each value in the scores of a trial, an object by the names of scorers, and with the way to it. Of
- * repeated keys the last one counts, as JSON parsers do; null is no value.
+ * repeated keys the last one counts, as JSON parsers do; null is not a value.
  */
 export function forEachScore(scores: JsonText, visit: (path: readonly string[], value: ScoreValue) => void): void {
   const walk = (object: JsonText, path: readonly string[]) => {

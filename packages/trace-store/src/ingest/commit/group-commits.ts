@@ -36,7 +36,7 @@ const longestMs = 200;
  * Shares of the time that commits take. Up to the first no request waits for others, from the second on it waits as long
  * as it may.
  */
-const [calmShare, busyShare] = [0.5, 0.8];
+const [lowShare, busyShare] = [0.5, 0.8];
 
 /**
  * Groups requests into commits that run one after another. `commit` settles the entries itself and never rejects.
@@ -82,7 +82,7 @@ export function groupCommits<Entry extends CommitEntry>(
     if (bytes >= waitForHalfBytes) return Math.min(longestMs, usualMs);
     if (large()) return Math.min(20, usualMs / 4);
     if (isAlone() || since - lastEnd > longestMs) return shortestMs;
-    const pressure = Math.min(1, Math.max(0, (busy - calmShare) / (busyShare - calmShare)));
+    const pressure = Math.min(1, Math.max(0, (busy - lowShare) / (busyShare - lowShare)));
     return Math.min(longestMs, Math.max(shortestMs, 2 * usualMs * pressure));
   };
 

@@ -42,7 +42,7 @@ export async function storeExactly(fixture: Fixture, groups: ReadonlySet<string>
   }
   if (groups.has("objects")) {
     const created = await send("objCreate", { obj: { project_id: projectId, object_id: "exact", val: hole } });
-    if (typeof created?.["digest"] === "string") stored.object = { object_id: "exact", digest: made["digest"] };
+    if (typeof created?.["digest"] === "string") stored.object = { object_id: "exact", digest: created["digest"] };
   }
   if (groups.has("tables")) {
     const created = await send("tableCreate", { table: { project_id: projectId, rows: [hole] } });

@@ -41,7 +41,7 @@ test("the next item is found by an index", async () => {
   expect(plans).toHaveLength(4);
   for (const plan of plans) expect(plan).not.toContain("SCAN");
   expect(plans[1]).toContain(
-    "annotation_queue_items_by_claimant (project_id=? AND queue_id=? AND claimed_by=? AND claimed_until>?)",
+    "annotation_queue_items_by_claimant (project_id=? AND queue_id=? AND claimed_by=? AND claimed_until>? AND claimed_until<?)",
   );
   expect(plans[2]).toContain("annotation_queue_items_by_claim (");
   expect(plans[3]).toMatch(/annotation_queue_items_by_state \([^()]*annotation_state>\? AND annotation_state<\?\)$/);

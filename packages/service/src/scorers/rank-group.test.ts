@@ -93,9 +93,9 @@ test.each([
   [scores(good, good), /has two scores of the same answer/],
   [scores(good, { id: "c", score: 1 }), /a score of an answer that does not exist/],
   [scores(good, 0.5), /a score of an answer that does not exist/],
-  [scores(good, { id: "b", score: 1.5 }), /no number from 0 to 1/],
-  [scores(good, { id: "b", score: "0.5" }), /no number from 0 to 1/],
-  [scores(good, { id: "b", score: null }), /no number from 0 to 1/],
+  [scores(good, { id: "b", score: 1.5 }), /is not a number from 0 to 1/],
+  [scores(good, { id: "b", score: "0.5" }), /is not a number from 0 to 1/],
+  [scores(good, { id: "b", score: null }), /is not a number from 0 to 1/],
 ])("a judgement such as %s cannot be used", (judgement, message) => {
   expect(() => readRanking({ judgement, labels: ["a", "b"] })).toThrow(message);
 });

@@ -25,8 +25,12 @@ export interface Visit {
   problems: string[];
 }
 
-/** A browser of somebody new, at a page of the console. */
-export async function visit(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<Visit> {
+/** A browser of somebody new, at a page of the console. `prefix` is that of a proxy, where the address does not show it. */
+export async function visit(
+  browser: Browser,
+  url: string,
+  { prefix: given, ...options }: BrowserContextOptions & { prefix?: string } = {},
+): Promise<Visit> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
   // A machine that does much else at the same time is slow; what never comes fails all the same.
   context.setDefaultTimeout(90_000);
@@ -40,7 +44,7 @@ export async function visit(browser: Browser, url: string, options: BrowserConte
   });
   const { origin, pathname } = new URL(url);
   // Of a proxy, before the console.
-  const prefix = /^(.*)\/(?:console|docs)(?:\/|$)/.exec(pathname)?.[1] ?? "";
+  const prefix = given ?? /^(.*)\/(?:console|docs)(?:\/|$)/.exec(pathname)?.[1] ?? "";
   page.on("request", (request) => {
     if (/^(?:data|blob):/.test(request.url())) return;
     const to = new URL(request.url());

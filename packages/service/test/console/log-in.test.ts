@@ -152,7 +152,7 @@ describe.skipIf(chromiumPath === undefined)("the console", () => {
     onTestFinished(() => void proxy.close());
     const { port } = proxy.address() as AddressInfo;
     const prefix = `http://127.0.0.1:${port}/team/heddle`;
-    const { page, problems } = await visit(browser, `${prefix}/${projectId}/weave`);
+    const { page, problems } = await visit(browser, `${prefix}/${projectId}/weave`, { prefix: "/team/heddle" });
     await logIn(page);
     await page.getByRole("grid").getByText("greet").waitFor();
     expect(page.url()).toBe(`${prefix}/console/${projectId}/calls`);

@@ -78,7 +78,7 @@ describe("nothing is asked of anybody but the engine, the stores and the provide
     // The one client for the servers of others, what checks the addresses it connects to, the one for replicas of this
     // service, and a command that reads an export. The others look at the form of an address, and listen.
     service:
-      /^providers\/(?:outgoing|addresses)\.ts: import |^replicas\/(?:forward|follower)\.ts: (?:import |const sent = http\.request)|^cli\/export\.ts: const response = await connection\.fetch|import \{ (?:BlockList, )?isIP(?:v6)? \} from "node:net"|^otlp\/.*import \{ constants(?:, createServer)? \} from "node:http2"/,
+      /^providers\/(?:outgoing|addresses)\.ts: import |^(?:replicas\/(?:forward|follower)|shards\/ask-store)\.ts: (?:import |const sent = http\.request)|^cli\/export\.ts: const response = await connection\.fetch|import \{ (?:BlockList, )?isIP(?:v6)? \} from "node:net"|^otlp\/.*import \{ constants(?:, createServer)? \} from "node:http2"/,
     // Listens.
     "server-stub": /import \{ Server\b.*"node:net"/,
     "blob-store": /"aws4fetch"|fetch\(signed,/,

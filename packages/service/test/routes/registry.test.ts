@@ -31,6 +31,7 @@ test("every field that a GraphQL request can begin with has a sample", () => {
 const servers = [
   "boot/app.ts",
   "boot/draining.ts",
+  "boot/join-replicas.ts",
   "boot/listening.ts",
   "boot/open-installation.ts",
   "boot/open-sockets.ts",
@@ -43,6 +44,8 @@ const servers = [
   "replicas/hop.ts",
   "replicas/kept-request.ts",
   "sessions/guard-sessions.ts",
+  // What replicas ask each other, signed: `faults/shards.test.ts`.
+  "shards/serve-stores.ts",
 ];
 
 test("no other file of the service can respond to a path: a route is in the registry", () => {

@@ -28,6 +28,7 @@ export {
   type CheckedFeedback,
   type FeedbackClaim,
   isManyPerCall,
+  trainingJobType,
   rejectedCall,
 } from "./feedback/check.js";
 export { modelName, priceNames } from "./usage/model-names.js";

@@ -1,11 +1,9 @@
 import type { Caller, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
-import { derivedId, formatRef } from "@heddle/trace-model";
+import { derivedId, formatRef, trainingJobType } from "@heddle/trace-model";
 import { splitProject } from "../access/project-id.js";
 import type { TraceStore } from "@heddle/trace-store";
 import type { SelectedCall } from "./select-calls.js";
 
-/** Type of the feedback on calls that a job was trained on. */
-const feedbackType = "heddle.training_job";
 const batchSize = 500;
 
 /**
@@ -27,7 +25,7 @@ export async function linkCalls(
       project_id,
       id: derivedId(project_id, job.id, 0, id),
       weave_ref: formatRef({ kind: "call", entity, project, id, edges: [] }),
-      feedback_type: feedbackType,
+      feedback_type: trainingJobType,
       payload: JSON.stringify({ ...about, reward }),
       wb_user_id: caller.user_id,
     }));

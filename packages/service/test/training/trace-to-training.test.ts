@@ -109,9 +109,16 @@ describe("an RL job of calls", () => {
       ),
     );
     const field = "feedback.[heddle.training_job].payload.job_id";
-    const query = { $expr: { $eq: [{ $getField: field }, { $literal: created.job.id }] } };
-    const { calls } = await tracing.callsQuery({ project_id, query });
-    expect(calls.map(({ id }) => id).toSorted()).toEqual(ids.slice(0, 4).toSorted());
+    const foundBy = async (jobId: string) => {
+      const query = { $expr: { $eq: [{ $getField: field }, { $literal: jobId }] } };
+      return (await tracing.callsQuery({ project_id, query })).calls.map(({ id }) => id).toSorted();
+    };
+    expect(await foundBy(created.job.id)).toEqual(ids.slice(0, 4).toSorted());
+    // A second job of the same calls is found by them, too.
+    const second = await client.createRlTrainingJobFromCalls({ model_id, calls: completions, reward: quality });
+    expect(second.job.id).not.toBe(created.job.id);
+    expect(await foundBy(second.job.id)).toEqual(ids.slice(0, 4).toSorted());
+    await client.cancelTrainingJob({ training_job_id: second.job.id });
   });
 
   test("compares the calls that are equal at a path of the caller's choice, by the mean of several ratings", async () => {

@@ -38,8 +38,18 @@ const runnablePrefix = "wandb.runnable.";
 /** A call is preferred over another one, which the payload names. */
 const preferenceType = "heddle.preference";
 
+/** A training job was made of the call. */
+export const trainingJobType = "heddle.training_job";
+
 /** Types that a call usually has several of, so that any of them may match a condition. */
-const manyPerCall = new Set(["wandb.reaction.1", "wandb.note.1", "wandb.agent_user_feedback", preferenceType, "*"]);
+const manyPerCall = new Set([
+  "wandb.reaction.1",
+  "wandb.note.1",
+  "wandb.agent_user_feedback",
+  preferenceType,
+  trainingJobType,
+  "*",
+]);
 
 /** Whether a condition on feedback of a type is met by any of a call's, rather than by the first; `*` is any type. */
 export function isManyPerCall(feedbackType: string): boolean {

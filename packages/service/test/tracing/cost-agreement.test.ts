@@ -1,5 +1,7 @@
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { goldenTrees } from "@heddle/trace-model/testing/usage-trees";
+import type { GoldenTree } from "@heddle/trace-model/testing/usage-trees";
 import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 
@@ -103,6 +105,88 @@ test.each(cases)("every sum has the same cost for $name", async ({ tree, tokens,
     2 * tokens,
   );
 });
+
+test("every sum has the tokens of all senders' trees, streamed, nested, failed and running", async () => {
+  const projectId = newProject();
+  const tracing = service.tracing();
+  const traces = goldenTrees.map((tree, index) => ({ tree, trace: String(index + 1).padStart(32, "0") }));
+  await Promise.all(traces.map(({ tree, trace }) => send(projectId, trace, tree)));
+  const roots = traces.map(({ tree, trace }) =>
+    idOf(trace, tree.calls.find(({ parent_id }) => parent_id === "")?.id ?? ""),
+  );
+  const ofCall = await tracing.callsUsage({ project_id: projectId, call_ids: roots });
+  const ofTrace = await tracing.traceUsage({ project_id: projectId });
+  const all = traces.map(({ tree }) =>
+    sum(Object.values(tree.own).flatMap((rows) => rows.map((row) => row.total_tokens))),
+  );
+  expect(roots.map((id) => figures(ofCall.call_usage?.[id])[0])).toEqual(all);
+  expect(roots.map((id) => figures(ofTrace.call_usage?.[id])[0])).toEqual(all);
+  const metrics = [{ metric: "total_tokens" as const }];
+  const { usage_buckets = [] } = await tracing.callStats({
+    project_id: projectId,
+    start: at(0),
+    end: at(60),
+    usage_metrics: metrics,
+  });
+  expect(sum(usage_buckets.map((bucket) => bucket["sum_total_tokens"]))).toBe(sum(all));
+  const { total } = await tracing.callsAggregate({ project_id: projectId, metrics: ["tokens_total"] });
+  expect(total.values["tokens_total"]).toBe(sum(all));
+});
+
+/** Ids of calls and spans alike, different in each trace. */
+const idOf = (trace: string, id: string): string =>
+  createHash("sha256").update(`${trace} ${id}`).digest("hex").slice(0, 16);
+
+/** Sends the calls one by one, children first, as their client does. */
+async function send(projectId: string, trace: string, { calls: sent }: GoldenTree): Promise<void> {
+  for (const [index, call] of sent.entries()) {
+    const started = at(sent.length - index);
+    const parent = call.parent_id === "" ? undefined : idOf(trace, call.parent_id);
+    if ("span" in call) {
+      const attributes = Object.entries(call.span).map(([key, value]) => ({
+        key,
+        value: typeof value === "string" ? { stringValue: value } : { intValue: value },
+      }));
+      const nano = (text: string) => `${Date.parse(text)}000000`;
+      const span = {
+        traceId: trace,
+        spanId: idOf(trace, call.id),
+        parentSpanId: parent ?? "",
+        name: call.name,
+        startTimeUnixNano: nano(started),
+        endTimeUnixNano: nano(at(59)),
+        attributes,
+        status: call.error === undefined ? {} : { code: 2, message: call.error },
+      };
+      const headers = {
+        authorization: `Bearer ${service.owner_key}`,
+        "content-type": "application/json",
+        project_id: projectId,
+      };
+      const body = JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] });
+      const response = await service.fetch("http://in-process/v1/traces", { method: "POST", headers, body });
+      expect(await response.json()).toEqual({});
+      continue;
+    }
+    const names = { project_id: projectId, id: idOf(trace, call.id) };
+    await service.tracing().callStart({
+      start: {
+        ...names,
+        trace_id: trace,
+        parent_id: parent,
+        op_name: call.id,
+        started_at: started,
+        attributes: call.attributes as Record<string, unknown>,
+        inputs: {},
+      },
+    });
+    if (call.running) continue;
+    const summary = (call.summary ?? {}) as Record<string, unknown>;
+    await service
+      .tracing()
+      .callEnd({ end: { ...names, ended_at: at(59), output: null, summary, exception: call.exception } });
+  }
+}
 
 const sum = (numbers: readonly unknown[]): number => numbers.reduce<number>((all, one) => all + Number(one ?? 0), 0);
 

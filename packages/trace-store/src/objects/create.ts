@@ -148,5 +148,6 @@ function collision({ object_id, kind, base_class }: Draft, existing: string): He
 }
 
 function describe(className: string): string {
-  return className === "" ? "an object without a class" : `a ${className}`;
+  if (className === "") return "an object without a class";
+  return `${/^[AEIOU]/.test(className) ? "an" : "a"} ${className}`;
 }

@@ -151,7 +151,7 @@ const checks: Record<string, () => Promise<void>> = {
     provider.getTracer("proxies").startSpan("through a proxy").end();
     await provider.shutdown();
     const calls = await callsOf(projectId);
-    assert.match(calls.map(({ op_name }) => op_name).join(), /^weave:[^,]*\/op\/through-a-proxy:[^,]*$/);
+    assert.match(calls.map(({ op_name }) => op_name).join(), /^weave:[^,]*\/op\/through-a-proxy--[0-9a-f]{8}:[^,]*$/);
   },
 
   async "spans of an exporter for gRPC arrive likewise, and it gets the status of gRPC of those that are refused"() {

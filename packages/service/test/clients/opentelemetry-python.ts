@@ -83,7 +83,7 @@ async function check({ directory }: PythonEnvironment, url: string, settings: st
   async function expectTree(projectId: string): Promise<void> {
     const { calls } = await tracing.callsQuery({ project_id: projectId });
     const root = calls.find(({ op_name }) => op_name.includes("/op/answer:"));
-    const child = calls.find(({ op_name }) => op_name.includes("/op/chat-model:"));
+    const child = calls.find(({ op_name }) => /\/op\/chat-model--[0-9a-f]{8}:/.test(op_name));
     assert.equal(calls.length, 2, `${projectId} has ${calls.length} calls`);
     assert.ok(root !== undefined && child !== undefined);
     assert.match(JSON.stringify(root.inputs), /2\+2\?/);

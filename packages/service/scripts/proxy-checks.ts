@@ -163,7 +163,7 @@ const checks: Record<string, () => Promise<void>> = {
     }
     assert.deepEqual(await exportOverGrpc(apiKey, projectId, "over gRPC"), { code: ExportResultCode.SUCCESS });
     const calls = await callsOf(projectId);
-    assert.match(calls.map(({ op_name }) => op_name).join(), /^weave:[^,]*\/op\/over-gRPC:[^,]*$/);
+    assert.match(calls.map(({ op_name }) => op_name).join(), /^weave:[^,]*\/op\/over-gRPC--[0-9a-f]{8}:[^,]*$/);
   },
 
   async "errors of the service are passed on with their bodies"() {

@@ -1,6 +1,6 @@
 import type { ControlPlane } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
-import { forgetProject, methodsByName, projectsIn } from "./store-methods.js";
+import { forgetProject, methodsByName } from "./store-methods.js";
 
 /**
  * The projects of this replica's shards that are being deleted. Other replicas hear of a deletion late: what they send
@@ -18,8 +18,10 @@ export class DeletedProjects {
   async check(name: string, args: readonly unknown[]): Promise<void> {
     if (name === "deleteProject") this.#begun.add(String(args[0]));
     else if (name === forgetProject) this.#begun.delete(String(args[0]));
-    else if (this.#begun.size > 0 && methodsByName.get(name)?.isRead === false) {
-      for (const projectId of projectsIn(name, args)) await this.#checkProject(projectId);
+    else if (this.#begun.size > 0) {
+      const method = methodsByName.get(name);
+      if (method?.isRead === false)
+        for (const projectId of method.projectsOf(args)) await this.#checkProject(projectId);
     }
   }
 

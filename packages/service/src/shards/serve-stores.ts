@@ -4,9 +4,8 @@ import { currentScope } from "../limits/request-scope.js";
 import type { DeletedProjects } from "./deleted-projects.js";
 import type { ProjectHomes } from "./project-homes.js";
 import type { ShardPlace } from "./shard-place.js";
-import { methodOf } from "./store-methods.js";
 import { isSignedStoreCall } from "./store-calls-signed.js";
-import { forgetProject, methodsByName, projectsIn } from "./store-methods.js";
+import { forgetProject, methodOf, methodsByName } from "./store-methods.js";
 import { decodeCall, errorFrame, frameOf, notHereHeader, storePath } from "./store-wire.js";
 import type { StoreCall } from "./store-wire.js";
 
@@ -47,19 +46,23 @@ export function serveStores(control: Signing, { places, homes, deleted }: Served
       homes.forget(String(call.args[0]));
       return { status: 200, headers: {}, body: Buffer.concat([frameOf("value", undefined), frameOf("end")]) };
     }
-    const isRead = methodsByName.get(call.name)?.isRead === true;
-    for (const projectId of projectsIn(call.name, call.args)) {
-      if (!(await homes.isIn(projectId, name, isRead))) return notHere("moved");
+    const method = methodsByName.get(call.name);
+    if (method === undefined) return notHere("elsewhere");
+    for (const projectId of method.projectsOf(call.args)) {
+      if (!(await homes.isIn(projectId, name, method.isRead))) return notHere("moved");
     }
-    return respond(request, place, call);
+    return respond(request, place, { call, returns: method.returns });
   };
 }
 
 /** `name` is that of the shard; it was looked for here. */
-function respond(request: HttpRequest, place: ShardPlace, call: StoreCall): HttpResponse {
+function respond(
+  request: HttpRequest,
+  place: ShardPlace,
+  { call, returns }: { call: StoreCall; returns: "value" | "stream" },
+): HttpResponse {
   const { own } = place;
-  const method = methodsByName.get(call.name);
-  if (own === undefined || method === undefined) return notHere("elsewhere");
+  if (own === undefined) return notHere("elsewhere");
   const scope = currentScope();
   scope?.actFor(call.sharer);
   const args = [...call.args];
@@ -96,7 +99,7 @@ function respond(request: HttpRequest, place: ShardPlace, call: StoreCall): Http
         else timer ??= setImmediate(() => void flush());
       };
       try {
-        if (method.returns === "value") await write(frameOf("value", await run(...args)));
+        if (returns === "value") await write(frameOf("value", await run(...args)));
         else {
           for await (const value of run(...args) as AsyncIterable<unknown>) {
             if (sink.closed) return;

@@ -5,7 +5,7 @@ import { projectIdOf } from "@heddle/trace-model";
 import type { ProjectHomes } from "./project-homes.js";
 import { ProjectMoved } from "./shard-store.js";
 import type { ShardStore } from "./shard-store.js";
-import { projectOfPart, storeMethods } from "./store-methods.js";
+import { projectOfPart, readFirst, storeMethods } from "./store-methods.js";
 import type { ShardMethod, StoreMethod } from "./store-methods.js";
 
 type Part = Parameters<TraceStore["ingest"]>[0][number];
@@ -157,13 +157,7 @@ export function shardedStore({ stores, homes }: ShardedStores): TraceStore {
       ...routed.projectEvents,
       // Each of them grows, and so does what they are together.
       async settled(projectId) {
-        if (projectId !== undefined) {
-          return await untilFound(
-            [projectId],
-            async () =>
-              (await storeOf(await homes.of(projectId, true)).call("projectEvents.settled", [projectId])) as bigint,
-          );
-        }
+        if (projectId !== undefined) return (await call("projectEvents.settled", readFirst, [projectId])) as bigint;
         return (await ofAll<bigint>("projectEvents.settled", [])).reduce((sum, each) => sum + each, 0n);
       },
     },

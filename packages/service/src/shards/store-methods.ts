@@ -53,7 +53,7 @@ const ofFirst = ([projectId]: readonly unknown[]) => projectId as string;
 const read: StoreMethod = { returns: "value", isRead: true, projectOf: ofRequest };
 const write: StoreMethod = { returns: "value", isRead: false, projectOf: ofRequest };
 const stream: StoreMethod = { returns: "stream", isRead: true, projectOf: ofRequest };
-const readFirst: StoreMethod = { ...read, projectOf: ofFirst };
+export const readFirst: StoreMethod = { ...read, projectOf: ofFirst };
 const writeFirst: StoreMethod = { ...write, projectOf: ofFirst };
 
 /** Every method of a store that is for one project: the compiler names those that are missing. */
@@ -105,19 +105,33 @@ export const storeMethods: MethodsOf<RoutedStore> = {
   lastChange: readFirst,
 };
 
+/** What one replica calls of the shard of another. */
+interface ShardCall {
+  returns: "value" | "stream";
+  isRead: boolean;
+  /** The projects that a call is for; none where it is for all that are there. Of the arguments. */
+  projectsOf: (args: readonly unknown[]) => readonly string[];
+}
+
+const ofAll: Pick<ShardCall, "returns" | "projectsOf"> = { returns: "value", projectsOf: () => [] };
+const ofItems = <Item>(projectOf: (item: Item) => string): Pick<ShardCall, "returns" | "projectsOf"> => ({
+  returns: "value",
+  projectsOf: ([items]) => [...new Set((items as readonly Item[]).map(projectOf))],
+});
+
 /** What else another replica may ask of a shard: of several projects that are there, or of all. */
 const ofShard = {
-  ingest: write,
-  "feedback.createBatch": write,
-  "refs.readTargets": read,
-  projectCalls: read,
-  "files.blobsInUse": read,
-  "files.exist": read,
-  "projectEvents.settled": read,
-  brokenParts: read,
-  checkWrites: write,
-  forgetProject: read,
-};
+  ingest: { ...ofItems(projectOfPart), isRead: false },
+  "feedback.createBatch": { ...ofItems(({ project_id }: { project_id: string }) => project_id), isRead: false },
+  "refs.readTargets": { ...ofAll, isRead: true },
+  projectCalls: { ...ofItems((projectId: string) => projectId), isRead: true },
+  "files.blobsInUse": { ...ofAll, isRead: true },
+  "files.exist": { ...ofAll, isRead: true },
+  "projectEvents.settled": { ...ofAll, isRead: true },
+  brokenParts: { ...ofAll, isRead: true },
+  checkWrites: { ...ofAll, isRead: false },
+  forgetProject: { ...ofAll, isRead: true },
+} satisfies Record<string, ShardCall>;
 
 /** No method of a store: the replica that works on the shard looks up anew where a project is, which was deleted. */
 export const forgetProject = "forgetProject";
@@ -125,41 +139,21 @@ export const forgetProject = "forgetProject";
 export type ShardMethod = keyof typeof ofShard;
 
 /** Methods by their names, as `calls.read`. */
-export const methodsByName: ReadonlyMap<string, StoreMethod> = new Map([
+export const methodsByName: ReadonlyMap<string, ShardCall> = new Map<string, ShardCall>([
   ...Object.entries(storeMethods).flatMap(([name, entry]: [string, StoreMethod | Record<string, StoreMethod>]) =>
     isMethod(entry)
-      ? [[name, entry] as const]
-      : Object.entries(entry).map(([inner, method]) => [`${name}.${inner}`, method] as const),
+      ? [[name, ofOne(entry)] as const]
+      : Object.entries(entry).map(([inner, method]) => [`${name}.${inner}`, ofOne(method)] as const),
   ),
   ...Object.entries(ofShard),
 ]);
 
-function isMethod(entry: StoreMethod | Record<string, StoreMethod>): entry is StoreMethod {
-  return typeof entry["projectOf"] === "function";
+function ofOne({ projectOf, ...method }: StoreMethod): ShardCall {
+  return { ...method, projectsOf: (args) => [projectOf(args)] };
 }
 
-/** The projects that a call is for, each once. */
-export function projectsIn(name: string, args: readonly unknown[]): string[] {
-  switch (name) {
-    case "ingest":
-      return [...new Set((args[0] as Parameters<TraceStore["ingest"]>[0]).map(projectOfPart))];
-    case "feedback.createBatch":
-      return [...new Set((args[0] as { project_id: string }[]).map(({ project_id }) => project_id))];
-    case "projectCalls":
-      return args[0] as string[];
-    case "refs.readTargets":
-    case "files.blobsInUse":
-    case "files.exist":
-    case "projectEvents.settled":
-    case "brokenParts":
-    case "checkWrites":
-    case forgetProject:
-      return [];
-    default: {
-      const method = methodsByName.get(name);
-      return method === undefined ? [] : [method.projectOf(args)];
-    }
-  }
+function isMethod(entry: StoreMethod | Record<string, StoreMethod>): entry is StoreMethod {
+  return typeof entry["projectOf"] === "function";
 }
 
 export function projectOfPart(part: Parameters<TraceStore["ingest"]>[0][number]): string {

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { openTraceStore } from "@heddle/trace-store";
 import type { Price, TraceStore } from "@heddle/trace-store";
 import type { ShardSetting } from "../config/kinds.js";
 import { engineShares } from "../limits/shares.js";
@@ -7,6 +6,7 @@ import { operatorLine } from "../operations/outages.js";
 import type { Membership } from "../replicas/members.js";
 import type { Shards } from "../shards/shards.js";
 import type { Base } from "./open-base.js";
+import { openLeased } from "./open-traces.js";
 import { followWriterLease, shardLeaseName } from "./writer-lease.js";
 import type { WriterLease } from "./writer-lease.js";
 
@@ -80,20 +80,14 @@ export function keepShards(base: Base, shards: Shards, options: KeepOptions): { 
   async function open({ name, url, database }: ShardSetting, lease: WriterLease): Promise<TraceStore> {
     // Others may have changed where projects are while they had it.
     shards.homes.forgetAll();
-    const { losses, observability } = base;
-    const store = await openTraceStore({
+    const { losses } = base;
+    const store = await openLeased(base, lease, {
       client: { url },
       database,
-      controlPlaneId: base.control.identity,
-      textIndex: config.textIndex,
-      mayWrite: () => lease.mayWrite(),
       prices: options.prices,
       onLoss: (lost) => losses.report("traces", `${name}: ${lost}`),
-      onProgress: (line) => log.info(line),
       shares: engineShares(config.limits),
-      ...(observability.store && { observer: observability.store }),
     });
-    lease.onLapse(() => store.engineRestarted());
     const known = (await base.control.shards.list()).find((shard) => shard.name === name);
     if (store.isNew && known !== undefined && known.projects > 0) {
       losses.report(

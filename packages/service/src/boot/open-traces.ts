@@ -5,7 +5,7 @@ import type { BlobStore } from "@heddle/blob-store";
 import { startEngineHost } from "@heddle/embedded-clickhouse";
 import type { EngineHost } from "@heddle/embedded-clickhouse";
 import { openTraceStore } from "@heddle/trace-store";
-import type { Price, TraceStore } from "@heddle/trace-store";
+import type { Price, TraceStore, TraceStoreOptions } from "@heddle/trace-store";
 import type { Config } from "../config/config.js";
 import { engineShares } from "../limits/shares.js";
 import { findLosses } from "../operations/losses/find-losses.js";
@@ -28,24 +28,18 @@ export async function openTraces(
   closing: Closing,
   { prices, blobs }: { prices: readonly Price[]; blobs: BlobStore },
 ): Promise<{ store: TraceStore; engine: EngineHost | undefined }> {
-  const { config, log, observability, losses, control } = base;
+  const { config, log, losses, control } = base;
   const info = (line: string) => log.info(line);
   const warn = (line: string) => log.warn(line);
   const engine = config.clickhouseUrl === undefined ? await startHost(config, info) : undefined;
   if (engine !== undefined) closing.add(() => engine.close());
-  const store = await openTraceStore({
+  const store = await openLeased(base, lease, {
     client: engine?.clientOptions() ?? { url: config.clickhouseUrl },
-    controlPlaneId: control.identity,
-    textIndex: config.textIndex,
-    mayWrite: () => lease.mayWrite(),
     prices,
     onLoss: (lost) => losses.report("traces", lost),
-    onProgress: info,
     shares: engineShares(config.limits, engine && availableParallelism()),
-    ...(observability.store && { observer: observability.store }),
   });
   closing.add(() => store.close());
-  lease.onLapse(() => store.engineRestarted());
   engine?.on("restart", () => store.engineRestarted());
   for (const { table, parts, path } of await store.brokenParts()) {
     warn(
@@ -63,6 +57,24 @@ export async function openTraces(
     closing.add(() => inventory.stop());
   }
   return { store, engine };
+}
+
+/** Opens a tracing database that the process has the lease of, with the settings that all of them share. */
+export async function openLeased(
+  { config, log, observability, control }: Base,
+  lease: WriterLease,
+  own: Pick<TraceStoreOptions, "client" | "database" | "prices" | "onLoss" | "shares">,
+): Promise<TraceStore> {
+  const store = await openTraceStore({
+    ...own,
+    controlPlaneId: control.identity,
+    textIndex: config.textIndex,
+    mayWrite: () => lease.mayWrite(),
+    onProgress: (line) => log.info(line),
+    ...(observability.store && { observer: observability.store }),
+  });
+  lease.onLapse(() => store.engineRestarted());
+  return store;
 }
 
 async function startHost(config: Config, log: (line: string) => void): Promise<EngineHost> {

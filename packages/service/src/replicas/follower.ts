@@ -4,6 +4,7 @@ import { ClientDisconnected } from "@heddle/server-stub";
 import type { HttpRequest, HttpResponse, HttpServer } from "@heddle/server-stub";
 import { problemOf } from "../http/problems.js";
 import { isStopping } from "../http/stopping.js";
+import { ChangeSignal } from "./change-signal.js";
 import { forward, NotSent, Unanswered } from "./forward.js";
 import { hopHeaders } from "./hop.js";
 import { keepShort } from "./kept-request.js";
@@ -22,7 +23,8 @@ export class Follower {
   readonly #control: Pick<ControlPlane, "urlSignatures">;
   readonly #agent = new http.Agent({ keepAlive: true });
   #writer: Writer | undefined;
-  readonly #waiting = new Set<() => void>();
+  /** Of who works on the traces. */
+  readonly #changes = new ChangeSignal();
   #isOpening = false;
   #own: HttpServer | undefined;
   #local: HttpServer | undefined;
@@ -36,7 +38,7 @@ export class Follower {
     this.#writer?.replaced.abort();
     const url = address !== undefined && URL.canParse(address) ? new URL(address) : undefined;
     this.#writer = { holder, url, replaced: new AbortController() };
-    this.#wake();
+    this.#changes.changed();
   }
 
   /** This replica has the lease and opens the stores: what comes from others waits here. */
@@ -44,13 +46,13 @@ export class Follower {
     this.#isOpening = true;
     this.#writer?.replaced.abort();
     this.#writer = undefined;
-    this.#wake();
+    this.#changes.changed();
   }
 
   /** This replica works on the traces, and `server` responds from now on; also to the requests that have waited. */
   isWriter(server: HttpServer): void {
     this.#own = server;
-    this.#wake();
+    this.#changes.changed();
     this.#agent.destroy();
   }
 
@@ -81,7 +83,7 @@ export class Follower {
       if (!this.#isOpening || leftMs <= 0 || request.signal.aborted) {
         return unavailable("This replica does not work on the traces");
       }
-      await this.#change(leftMs);
+      await this.#changes.wait(leftMs);
     }
     return await this.#own(request);
   };
@@ -97,7 +99,7 @@ export class Follower {
       if (response !== undefined && !(isRepeatable && isStopping(response))) return response;
       const leftMs = deadline - performance.now();
       if (leftMs <= 0 || request.signal.aborted) return unavailable("No replica works on the traces now");
-      await this.#change(Math.min(leftMs, writer === undefined ? leftMs : pauseMs));
+      await this.#changes.wait(Math.min(leftMs, writer === undefined ? leftMs : pauseMs));
     }
   }
 
@@ -117,23 +119,6 @@ export class Follower {
         return unavailable("The replica that works on the traces has ended: what was sent may be stored");
       throw error;
     }
-  }
-
-  /** Resolves when another replica has the lease, or after `ms`. */
-  async #change(ms: number): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const end = () => {
-        clearTimeout(timer);
-        this.#waiting.delete(end);
-        resolve();
-      };
-      const timer = setTimeout(end, ms);
-      this.#waiting.add(end);
-    });
-  }
-
-  #wake(): void {
-    for (const end of this.#waiting) end();
   }
 }
 

@@ -1,4 +1,5 @@
 import type { TraceStore } from "@heddle/trace-store";
+import { ChangeSignal } from "../replicas/change-signal.js";
 
 /** Where a shard is worked on now. */
 export type Place =
@@ -13,7 +14,7 @@ export class ShardPlace {
   #place: Place;
   #replaced = new AbortController();
   #running = 0;
-  readonly #waiting = new Set<() => void>();
+  readonly #changes = new ChangeSignal();
   /** From when this replica had the lease until it worked on it, the last time. */
   takeoverSeconds: number | undefined;
   #idle = () => {};
@@ -80,19 +81,11 @@ export class ShardPlace {
 
   /** Resolves when it is elsewhere, or after `ms`. */
   async changed(ms: number): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const end = () => {
-        clearTimeout(timer);
-        this.#waiting.delete(end);
-        resolve();
-      };
-      const timer = setTimeout(end, ms);
-      this.#waiting.add(end);
-    });
+    await this.#changes.wait(ms);
   }
 
   #change(place: Place): void {
     this.#place = place;
-    for (const end of this.#waiting) end();
+    this.#changes.changed();
   }
 }

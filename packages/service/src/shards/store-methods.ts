@@ -113,18 +113,21 @@ interface ShardCall {
   projectsOf: (args: readonly unknown[]) => readonly string[];
 }
 
-const ofAll: Pick<ShardCall, "returns" | "projectsOf"> = { returns: "value", projectsOf: () => [] };
-const ofItems = <Item>(projectOf: (item: Item) => string): Pick<ShardCall, "returns" | "projectsOf"> => ({
+const ofAll: Omit<ShardCall, "isRead"> = { returns: "value", projectsOf: () => [] };
+const ofProjects = (projectsOf: (items: never) => readonly string[]): Omit<ShardCall, "isRead"> => ({
   returns: "value",
-  projectsOf: ([items]) => [...new Set((items as readonly Item[]).map(projectOf))],
+  projectsOf: ([items]) => [...new Set(projectsOf(items as never))],
 });
 
 /** What else another replica may ask of a shard: of several projects that are there, or of all. */
 const ofShard = {
-  ingest: { ...ofItems(projectOfPart), isRead: false },
-  "feedback.createBatch": { ...ofItems(({ project_id }: { project_id: string }) => project_id), isRead: false },
+  ingest: { ...ofProjects((parts: readonly Part[]) => parts.map(projectOfPart)), isRead: false },
+  "feedback.createBatch": {
+    ...ofProjects((feedback: readonly { project_id: string }[]) => feedback.map(({ project_id }) => project_id)),
+    isRead: false,
+  },
   "refs.readTargets": { ...ofAll, isRead: true },
-  projectCalls: { ...ofItems((projectId: string) => projectId), isRead: true },
+  projectCalls: { ...ofProjects((projectIds: readonly string[]) => projectIds), isRead: true },
   "files.blobsInUse": { ...ofAll, isRead: true },
   "files.exist": { ...ofAll, isRead: true },
   "projectEvents.settled": { ...ofAll, isRead: true },
@@ -156,7 +159,9 @@ function isMethod(entry: StoreMethod | Record<string, StoreMethod>): entry is St
   return typeof entry["projectOf"] === "function";
 }
 
-export function projectOfPart(part: Parameters<TraceStore["ingest"]>[0][number]): string {
+type Part = Parameters<TraceStore["ingest"]>[0][number];
+
+export function projectOfPart(part: Part): string {
   return (part.part === "end" ? part.end : part.start).project_id;
 }
 

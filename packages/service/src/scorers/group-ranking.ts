@@ -1,6 +1,6 @@
 import { withPrefix } from "../error-prefix.js";
-import { modelClass, modelSettings } from "../llm-models/model-settings.js";
 import { groupReader } from "./group-path.js";
+import { checkJudgeModel, judgeModel } from "./judge-model.js";
 import { scorerClass } from "./scorer-class.js";
 
 const defaultRubric =
@@ -13,11 +13,7 @@ export const groupRanking = scorerClass({
     "Asks a model to rank the answers of a group relative to each other: one request for the whole group, in which what the calls have in common is shown once. It is applied by `/calls/score` alone.",
   reads: ["the messages and outputs of a group of calls"],
   parameters: {
-    model: {
-      isRequired: true,
-      type: ["string", "object"],
-      description: `Ref of a model object of class \`${modelClass}\`, or the value of one.`,
-    },
+    model: judgeModel,
     rubric: {
       type: "string",
       minLength: 1,
@@ -41,7 +37,7 @@ export const groupRanking = scorerClass({
   },
   ranksGroups: true,
   check({ model, group_by }) {
-    if (typeof model !== "string") withPrefix("model", () => modelSettings(JSON.stringify(model)));
+    checkJudgeModel(model);
     withPrefix("group_by", () => groupReader(group_by));
   },
 });

@@ -1,7 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import { schemaFault } from "../llm-models/json-schema.js";
 import { withPrefix } from "../error-prefix.js";
-import { modelClass, modelSettings } from "../llm-models/model-settings.js";
+import { checkJudgeModel, judgeModel } from "./judge-model.js";
 import { scorerClass } from "./scorer-class.js";
 
 /** `open-judge.ts` makes scorers of it. */
@@ -10,11 +10,7 @@ export const llmJudge = scorerClass({
   description: "Asks a model to judge, with a prompt that is filled from the row, the inputs and the output.",
   reads: ["output", "inputs", "every column"],
   parameters: {
-    model: {
-      isRequired: true,
-      type: ["string", "object"],
-      description: `Ref of a model object of class \`${modelClass}\`, or the value of one.`,
-    },
+    model: judgeModel,
     scoring_prompt: {
       type: "string",
       minLength: 1,
@@ -41,7 +37,7 @@ export const llmJudge = scorerClass({
     if (scoring_prompt === undefined && scoring_prompt_ref === undefined) {
       throw new HeddleError("invalid", "scoring_prompt or scoring_prompt_ref is required");
     }
-    if (typeof model !== "string") withPrefix("model", () => modelSettings(JSON.stringify(model)));
+    checkJudgeModel(model);
     if (response_schema !== undefined) {
       withPrefix("response_schema", () => schemaFault(JSON.stringify(response_schema), "null"));
     }

@@ -1,5 +1,6 @@
-import { useCallback, useEffect, useLayoutEffect, useState } from "react";
+import { useCallback, useLayoutEffect, useState } from "react";
 import type { RefObject } from "react";
+import { useMovedWindow } from "./use-moved-window.js";
 
 /** Pixels beside the window of which cells are rendered, too. */
 const overscan = 400;
@@ -24,16 +25,6 @@ export function useColumnWindow(scroller: RefObject<HTMLElement | null>, columns
     setWindow((present) => (present.from === next.from && present.to === next.to ? present : next));
   }, [scroller]);
   useLayoutEffect(look, [look, columns]);
-  useEffect(() => {
-    const element = scroller.current;
-    if (element === null) return undefined;
-    element.addEventListener("scroll", look, { passive: true });
-    const observer = new ResizeObserver(look);
-    observer.observe(element);
-    return () => {
-      element.removeEventListener("scroll", look);
-      observer.disconnect();
-    };
-  }, [scroller, look]);
+  useMovedWindow(scroller, look);
   return window;
 }

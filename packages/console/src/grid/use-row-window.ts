@@ -1,5 +1,6 @@
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { useCallback, useLayoutEffect, useRef, useState } from "react";
 import type { RefObject } from "react";
+import { useMovedWindow } from "./use-moved-window.js";
 
 /** Rows next to those in the window that are rendered, so that a scroll shows them at once. */
 const overscan = 10;
@@ -25,17 +26,7 @@ export function useRowWindow(scroller: RefObject<HTMLElement | null>, count: num
     setWindow((present) => (present.first === next.first && present.end === next.end ? present : next));
   }, [scroller, height]);
   useLayoutEffect(look, [look, count]);
-  useEffect(() => {
-    const element = scroller.current;
-    if (element === null) return undefined;
-    element.addEventListener("scroll", look, { passive: true });
-    const observer = new ResizeObserver(look);
-    observer.observe(element);
-    return () => {
-      element.removeEventListener("scroll", look);
-      observer.disconnect();
-    };
-  }, [scroller, look]);
+  useMovedWindow(scroller, look);
   return { first: Math.min(first, count), end: Math.min(end, count) };
 }
 

@@ -1,3 +1,5 @@
+import { jsonTokens } from "./indent-json.js";
+
 /** A JSON value whose numbers and strings are the text that was sent. */
 export type ExactValue = string | ExactValue[] | ExactObject;
 
@@ -14,7 +16,7 @@ export function readExact(text: string): ExactValue | undefined {
     return undefined;
   }
   // It is JSON, so that every token is where it belongs.
-  const tokens = text.match(/"(?:[^"\\]|\\[^])*"|[{}[\],:]|[^\s"{}[\],:]+/g) ?? [];
+  const tokens = jsonTokens(text);
   let next = 0;
   const read = (): ExactValue => {
     const token = tokens[next++] ?? "";
@@ -52,10 +54,7 @@ export function exactText(value: ExactValue): string {
 export function rowsOf(value: ExactValue): ExactObject[] | undefined {
   if (typeof value === "string") return undefined;
   const lists = Array.isArray(value) ? [value] : value.members.map(([, member]) => member);
-  const rows = lists.find(
-    (list): list is ExactObject[] => Array.isArray(list) && list.length > 0 && list.every(isObject),
-  );
-  return rows;
+  return lists.find((list): list is ExactObject[] => Array.isArray(list) && list.length > 0 && list.every(isObject));
 }
 
 function isObject(value: ExactValue): value is ExactObject {

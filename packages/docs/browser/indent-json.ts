@@ -1,9 +1,12 @@
+/** The tokens of JSON text: strings, numbers, names and signs, as they are written. */
+export const jsonTokens = (text: string): string[] => text.match(/"(?:[^"\\]|\\[^])*"|[{}[\],:]|[^\s"{}[\],:]+/g) ?? [];
+
 /** Adds line breaks and indentation to JSON text. Numbers and strings stay as they were sent: `1.0` is not `1`. */
 export function indentJson(text: string): string {
   let out = "";
   let depth = 0;
   const line = () => `\n${"  ".repeat(depth)}`;
-  for (const [token] of text.matchAll(/"(?:[^"\\]|\\[^])*"|[{}[\],:]|[^\s"{}[\],:]+/g)) {
+  for (const token of jsonTokens(text)) {
     if (token === "{" || token === "[") {
       depth++;
       out += token + line();

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { isEntry } from "../entry.js";
+import { readManifest } from "../packages/manifests.js";
 
 const documents = ["tracing/openapi.yaml", "training/openapi.yaml"];
 /** `info` is at the top of a document, and `version` the one key of this name directly below it. */
@@ -19,7 +20,7 @@ export function documentVersions(spec: string): string[] {
 
 /** Writes the version of the package `@heddle/spec` into `info` of its documents, which state it. */
 export function writeDocumentVersions(spec: string): void {
-  const { version } = JSON.parse(readFileSync(join(spec, "package.json"), "utf8")) as { version: string };
+  const { version } = readManifest(spec);
   for (const name of documents) {
     const path = join(spec, name);
     writeFileSync(path, readFileSync(path, "utf8").replace(infoVersion, `$1${version}`));

@@ -9,7 +9,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { publicPackages } from "../packages/manifests.js";
+import { publicPackages, readManifest } from "../packages/manifests.js";
 
 const directory = mkdtempSync(join(tmpdir(), "heddle-release-"));
 const clone = join(directory, "heddle");
@@ -36,14 +36,13 @@ const step = <T>(name: string, work: () => T): T => {
 function must(condition: boolean, message: string): asserts condition {
   if (!condition) throw new Error(message);
 }
-const specVersion = () =>
-  (JSON.parse(readFileSync(join(clone, "spec/package.json"), "utf8")) as { version: string }).version;
+const specVersion = () => readManifest(join(clone, "spec")).version;
 
-/** Edits one file of the clone; what is replaced must be there. */
+/** Edits one file of the clone, everywhere; what is replaced must be there. */
 function edit(path: string, from: string, to: string): void {
   const text = readFileSync(join(clone, path), "utf8");
   must(text.includes(from), `${path} has no ${from}`);
-  writeFileSync(join(clone, path), text.replace(from, to));
+  writeFileSync(join(clone, path), text.replaceAll(from, to));
 }
 
 /** Versions of what waits, as a commit with the tag that later changes are compared with. */
@@ -57,8 +56,9 @@ function version(): string {
 /** Builds everything and offers each public package to the registry without sending it. */
 function offer(): string[] {
   pnpm("build");
-  const packages = publicPackages(clone).map(({ manifest }) => `${manifest.name}@${manifest.version}`);
-  const filters = publicPackages(clone).flatMap(({ manifest }) => ["--filter", manifest.name]);
+  const manifests = publicPackages(clone).map(({ manifest }) => manifest);
+  const packages = manifests.map(({ name, version: present }) => `${name}@${present}`);
+  const filters = manifests.flatMap(({ name }) => ["--filter", name]);
   // Provenance can only be had in CI of the public repository.
   const published = pnpm(
     "--recursive",
@@ -80,11 +80,7 @@ try {
   step("refuses to publish without a public repository", () => {
     const { status } = spawnSync("pnpm", ["run", "metadata", "--publishable"], { cwd: clone, env });
     must(status !== 0, "the reserved address of the repository was accepted");
-    for (const [from, to] of [["git.example.org", "git.heddle.invalid"]] as const)
-      writeFileSync(
-        join(clone, "package.json"),
-        readFileSync(join(clone, "package.json"), "utf8").replaceAll(from, to),
-      );
+    edit("package.json", "git.example.org", "git.heddle.invalid");
     pnpm("run", "metadata", "--publishable");
     pnpm("run", "metadata");
     pnpm("format");

@@ -130,6 +130,17 @@ describe("learning from examples", () => {
         },
       };
     };
+    /** Runs a job to its end with a pause as soon as it may. */
+    const runWithPauses = async ({ events, run }: ReturnType<typeof job>) => {
+      for (let runs = 0, isDone = false; !isDone && runs < 20; runs++) {
+        const steps = events.filter(({ type }) => type === "gradient_step").length;
+        const reported = { started: events.length > 0, gradientSteps: steps };
+        isDone = await run({ reported, shouldPause: () => true }).then(
+          () => true,
+          () => false,
+        );
+      }
+    };
     const evaluations = (events: TrainingJobEvent[]) =>
       events.flatMap(({ data }) => (data["gradient_step"] === undefined ? [] : [data["val/loss"]]));
     const ended = (events: TrainingJobEvent[]) => events.at(-1)?.data;
@@ -197,14 +208,7 @@ describe("learning from examples", () => {
       const whole = job("l", [row(2)], settings);
       await whole.run();
       const paused = job("m", [row(2)], settings);
-      for (let runs = 0, isDone = false; !isDone && runs < 20; runs++) {
-        const steps = paused.events.filter(({ type }) => type === "gradient_step").length;
-        const reported = { started: paused.events.length > 0, gradientSteps: steps };
-        isDone = await paused.run({ reported, shouldPause: () => true }).then(
-          () => true,
-          () => false,
-        );
-      }
+      await runWithPauses(paused);
       const table = async (name: string) => await readFile(join(directory, name, "table.json"), "utf8");
       expect(await table("m")).toBe(await table("l"));
     });
@@ -219,14 +223,7 @@ describe("learning from examples", () => {
       const whole = job("c", [row(2)], settings);
       await whole.run();
       const paused = job("d", [row(2)], settings);
-      for (let runs = 0, isDone = false; !isDone && runs < 20; runs++) {
-        const steps = paused.events.filter(({ type }) => type === "gradient_step").length;
-        const reported = { started: paused.events.length > 0, gradientSteps: steps };
-        isDone = await paused.run({ reported, shouldPause: () => true }).then(
-          () => true,
-          () => false,
-        );
-      }
+      await runWithPauses(paused);
       const untimed = ({ type, data }: TrainingJobEvent) => ({ type, data: { ...data, tokens_per_second: 0 } });
       expect(paused.events.map(untimed)).toEqual(whole.events.map(untimed));
     });

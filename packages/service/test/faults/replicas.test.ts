@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { finished, heddle, ownerKey } from "./heddle-process.js";
+import { batchOf } from "./batch-of.js";
 import { controlPlanes, openReplicas, replicaNames } from "./replica-set.js";
 import type { ReplicaName, ReplicaSet } from "./replica-set.js";
 
@@ -171,25 +172,6 @@ const headers = { authorization, "content-type": "application/json" };
 
 async function post(url: string, path: string, body: unknown): Promise<Response> {
   return await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) });
-}
-
-function batchOf(project: string, id: string) {
-  const start = {
-    project_id: `local/${project}`,
-    id,
-    trace_id: id,
-    op_name: "answer",
-    started_at: "2026-04-10T09:00:00Z",
-    inputs: {},
-    attributes: {},
-  };
-  const ended = { project_id: `local/${project}`, id, ended_at: "2026-04-10T09:00:01Z", summary: {}, output: id };
-  return {
-    batch: [
-      { mode: "start", req: { start } },
-      { mode: "end", req: { end: ended } },
-    ],
-  };
 }
 
 async function write(url: string, project: string, id: string): Promise<number> {

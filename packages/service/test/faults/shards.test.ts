@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { finished, heddle, ownerKey } from "./heddle-process.js";
+import { batchOf } from "./batch-of.js";
 import { controlPlanes, openReplicas, replicaNames } from "./replica-set.js";
 import type { ReplicaName, ReplicaSet } from "./replica-set.js";
 
@@ -213,25 +214,6 @@ async function post(url: string, path: string, body: unknown): Promise<Response>
     await response.text();
     await delay(500);
   }
-}
-
-function batchOf(project: string, id: string) {
-  const start = {
-    project_id: `local/${project}`,
-    id,
-    trace_id: id || "none",
-    op_name: "answer",
-    started_at: "2026-04-10T09:00:00Z",
-    inputs: {},
-    attributes: {},
-  };
-  const end = { project_id: `local/${project}`, id, ended_at: "2026-04-10T09:00:01Z", summary: {}, output: id };
-  return {
-    batch: [
-      { mode: "start", req: { start } },
-      { mode: "end", req: { end } },
-    ],
-  };
 }
 
 async function write(url: string, project: string, id: string): Promise<number> {

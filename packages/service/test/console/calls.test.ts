@@ -5,7 +5,7 @@ import { newProject, openTestService, ownerKey } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 import { axeFindings, chromiumPath, launch, visit } from "./browser.js";
 import type { Visit } from "./browser.js";
-import { buildConsole } from "./build-console.js";
+import { buildSite } from "../build-site.js";
 import { writeCalls } from "./write-calls.js";
 import type { NewCall } from "./write-calls.js";
 
@@ -13,7 +13,7 @@ describe.skipIf(chromiumPath === undefined)("calls in the console", () => {
   let browser: Browser;
   let service: TestService;
   let url: string;
-  const consoleDir = chromiumPath === undefined ? "" : buildConsole();
+  const consoleDir = chromiumPath === undefined ? "" : buildSite("console");
 
   beforeAll(async () => {
     service = await openTestService({}, { consoleDir });

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } f
 import { newProject, openTestService, ownerKey } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 import { axeFindings, chromiumPath, launch, visit } from "./browser.js";
-import { buildConsole } from "./build-console.js";
+import { buildSite } from "../build-site.js";
 
 async function collected<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   const all: Item[] = [];
@@ -30,7 +30,7 @@ describe.skipIf(chromiumPath === undefined)("the console", () => {
   let browser: Browser;
   let service: TestService;
   let url: string;
-  const consoleDir = chromiumPath === undefined ? "" : buildConsole();
+  const consoleDir = chromiumPath === undefined ? "" : buildSite("console");
 
   beforeAll(async () => {
     service = await openTestService({}, { consoleDir });

@@ -5,7 +5,7 @@ import { openTestService, ownerKey } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 import { axeFindings, chromiumPath, launch, visit } from "./browser.js";
 import type { Visit } from "./browser.js";
-import { buildConsole } from "./build-console.js";
+import { buildSite } from "../build-site.js";
 
 export interface ConsoleUnderTest {
   readonly service: TestService;
@@ -21,7 +21,7 @@ export function openConsole(prepare?: () => Promise<Record<string, string>>): Co
   let browser: Browser;
   let service: TestService;
   let url = "";
-  const consoleDir = chromiumPath === undefined ? "" : buildConsole();
+  const consoleDir = chromiumPath === undefined ? "" : buildSite("console");
   beforeAll(async () => {
     if (chromiumPath === undefined) return;
     service = await openTestService((await prepare?.()) ?? {}, { consoleDir });

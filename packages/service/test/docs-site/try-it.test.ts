@@ -60,7 +60,7 @@ test.runIf(chromiumPath)(
     await page.locator(".tree summary", { hasText: /^0 / }).click();
     await page.locator(".tree summary", { hasText: "inputs" }).first().click();
     // A branch is filled once the browser has said that it is open.
-  await expect.poll(async () => await page.locator(".tree").innerText()).toContain(digits);
+    await expect.poll(async () => await page.locator(".tree").innerText()).toContain(digits);
     expect(await axeInBothSchemes({ page, problems })).toEqual([]);
     expect(problems).toEqual([]);
     await page.context().close();

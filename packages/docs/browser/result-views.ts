@@ -30,7 +30,7 @@ function readLines(body: string): ExactValue | undefined {
 
 /** Buttons that show one view at a time. A view is made when it is first looked at. */
 function chooser(text: HTMLElement, views: readonly [string, () => HTMLElement][]): HTMLElement {
-  const made = new Map<string, HTMLElement>([["Text", text]]);
+  const viewsByLabel = new Map<string, HTMLElement>([["Text", text]]);
   const group = element("div", "views");
   const bar = group.appendChild(element("div", "view-choice"));
   bar.setAttribute("role", "group");
@@ -40,13 +40,13 @@ function chooser(text: HTMLElement, views: readonly [string, () => HTMLElement][
     button.setAttribute("type", "button");
     button.textContent = label;
     button.addEventListener("click", () => {
-      let view = made.get(label);
+      let view = viewsByLabel.get(label);
       if (view === undefined) {
         view = make();
-        made.set(label, view);
+        viewsByLabel.set(label, view);
         group.append(view);
       }
-      for (const other of made.values()) other.hidden = other !== view;
+      for (const other of viewsByLabel.values()) other.hidden = other !== view;
       for (const other of buttons) other.setAttribute("aria-pressed", String(other === button));
     });
     button.setAttribute("aria-pressed", String(label === "Text"));
@@ -142,7 +142,7 @@ function addInSteps<T>(
 }
 
 function element(name: string, className = ""): HTMLElement {
-  const made = document.createElement(name);
-  if (className !== "") made.className = className;
-  return made;
+  const node = document.createElement(name);
+  if (className !== "") node.className = className;
+  return node;
 }

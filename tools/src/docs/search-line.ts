@@ -105,11 +105,11 @@ function cut(text: string, marks: readonly (readonly [number, number])[]): Match
   const [first = 0] = marks[0] ?? [];
   const space = first > uncut ? text.indexOf(" ", first - before) + 1 : 0;
   const start = space > first ? first : space;
-  const shown = text.slice(start, start + mostCharacters);
+  const excerpt = text.slice(start, start + mostCharacters);
   const lead = start > 0 ? "… " : "";
   const tail = start + mostCharacters < text.length ? "…" : "";
   const moved = marks
-    .filter(([from, to]) => from >= start && to <= start + shown.length)
+    .filter(([from, to]) => from >= start && to <= start + excerpt.length)
     .map(([from, to]) => [from - start + lead.length, to - start + lead.length] as const);
-  return { text: `${lead}${shown}${tail}`, marks: moved };
+  return { text: `${lead}${excerpt}${tail}`, marks: moved };
 }

@@ -131,14 +131,14 @@ function Differences({ projectId, before, after, back }: DifferencesProps) {
   );
   const selected = Math.max(0, alignment.rowOf(at ?? `a ${before.call.id}`));
   // What is selected by the address can be seen.
-  const shown = useMemo(() => alignment.reveal(selected, closed), [alignment, selected, closed]);
+  const closedRows = useMemo(() => alignment.reveal(selected, closed), [alignment, selected, closed]);
   const isOnly = only !== undefined;
-  const rows = useMemo(() => alignment.rows(shown, isOnly), [alignment, shown, isOnly]);
+  const rows = useMemo(() => alignment.rows(closedRows, isOnly), [alignment, closedRows, isOnly]);
   const places = useMemo(() => new Map(rows.map((row, place) => [row, place])), [rows]);
   const current = places.get(selected) ?? -1;
   const select = (row: number | undefined) => {
     if (row === undefined || row < 0) return;
-    setClosed(alignment.reveal(row, shown));
+    setClosed(alignment.reveal(row, closedRows));
     void navigate({ search: (given) => ({ ...given, at: alignment.key(row) }), replace: true });
   };
   const selectAt = (place: number) => {
@@ -148,7 +148,7 @@ function Differences({ projectId, before, after, back }: DifferencesProps) {
   };
   const toggle = (row: number) => {
     const key = alignment.key(row);
-    const now = new Set(shown);
+    const now = new Set(closedRows);
     if (!now.delete(key)) now.add(key);
     setClosed(now);
   };
@@ -169,7 +169,7 @@ function Differences({ projectId, before, after, back }: DifferencesProps) {
     });
   const any = rows.length > 0;
   const isParent = current >= 0 && (alignment.end[selected] ?? 0) > selected + 1;
-  const isOpen = isParent && !shown.has(alignment.key(selected));
+  const isOpen = isParent && !closedRows.has(alignment.key(selected));
   const [aCall, bCall] = [alignment.a[selected] ?? -1, alignment.b[selected] ?? -1];
   const a = aCall < 0 ? undefined : before.outline.id(aCall);
   const b = bCall < 0 ? undefined : after.outline.id(bCall);
@@ -214,7 +214,7 @@ function Differences({ projectId, before, after, back }: DifferencesProps) {
             <ComparedTree
               alignment={alignment}
               rows={rows}
-              closed={shown}
+              closed={closedRows}
               current={current}
               onSelect={selectAt}
               onToggle={toggle}

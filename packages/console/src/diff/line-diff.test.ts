@@ -27,13 +27,13 @@ test("JSON is laid out without changing a digit, a key or their order", () => {
 });
 
 const marks = { same: " ", removed: "-", added: "+" };
-const shown = (before: string, after: string, most?: number) =>
+const rendered = (before: string, after: string, most?: number) =>
   lineDiff(Array.from(before), Array.from(after), most).map(({ kind, text }) => marks[kind] + text);
 
 test("a difference has the fewest lines, and makes the one of the other", () => {
-  expect(shown("abc", "abc")).toEqual([" a", " b", " c"]);
-  expect(shown("", "ab")).toEqual(["+a", "+b"]);
-  expect(shown("abcabba", "cbabac").filter((line) => !line.startsWith(" "))).toHaveLength(5);
+  expect(rendered("abc", "abc")).toEqual([" a", " b", " c"]);
+  expect(rendered("", "ab")).toEqual(["+a", "+b"]);
+  expect(rendered("abcabba", "cbabac").filter((line) => !line.startsWith(" "))).toHaveLength(5);
   // Of any two texts.
   let seed = 7;
   const random = (below: number) => (seed = (seed * 48_271) % 2_147_483_647) % below;
@@ -46,7 +46,7 @@ test("a difference has the fewest lines, and makes the one of the other", () => 
 });
 
 test("what differs by too much is replaced as a whole", () => {
-  expect(shown("xabcdy", "xefghy", 3)).toEqual([" x", "-a", "-b", "-c", "-d", "+e", "+f", "+g", "+h", " y"]);
+  expect(rendered("xabcdy", "xefghy", 3)).toEqual([" x", "-a", "-b", "-c", "-d", "+e", "+f", "+g", "+h", " y"]);
 });
 
 test("lines that are alike are left out, some around each change", () => {

@@ -70,19 +70,19 @@ describe("a merged Hugging Face directory", () => {
   test.each(["llama-tied", "llama-untied-bf16", "qwen2-sharded-f16", "qwen3-tied"])(
     "of %s has the weights of the base model with the adapter added",
     async (name) => {
-      const made = await model(name);
-      const files = untar(await made.export({ layout: "huggingface", format: "F32" }));
-      const directory = join(made.directory, "merged");
+      const trained = await model(name);
+      const files = untar(await trained.export({ layout: "huggingface", format: "F32" }));
+      const directory = join(trained.directory, "merged");
       await mkdir(directory);
       for (const [file, content] of files) await writeFile(join(directory, file), content);
       expect([...files.keys()]).toEqual(expect.arrayContaining(["config.json", "tokenizer.json", "model.safetensors"]));
       const merged = await loadModel(directory);
-      const base = await loadModel(made.base);
+      const base = await loadModel(trained.base);
       expect(merged.config).toEqual(base.config);
-      const { rank, alpha } = made.lora;
+      const { rank, alpha } = trained.lora;
       // The output projection is alone in its parameter, [inputs, outputs].
-      const a = made.set.views.get("layers.1.o.a")!;
-      const b = made.set.views.get("layers.1.o.b")!;
+      const a = trained.set.views.get("layers.1.o.a")!;
+      const b = trained.set.views.get("layers.1.o.b")!;
       const outputs = b.length / rank;
       const before = base.weights.views.get("layers.1.attention_output")!;
       const after = merged.weights.views.get("layers.1.attention_output")!;
@@ -101,21 +101,21 @@ describe("a merged Hugging Face directory", () => {
   );
 
   test("in bfloat16 takes half the space, and an adapter of some projections leaves the others", async () => {
-    const made = await model("qwen3-tied", { targets: ["q"] });
-    const whole = await made.export({ layout: "huggingface", format: "F32" });
-    const half = await made.export({ layout: "huggingface", format: "BF16" });
+    const trained = await model("qwen3-tied", { targets: ["q"] });
+    const whole = await trained.export({ layout: "huggingface", format: "F32" });
+    const half = await trained.export({ layout: "huggingface", format: "BF16" });
     const sizeOf = (archive: Buffer) => untar(archive).get("model.safetensors")?.length ?? 0;
     expect(sizeOf(half)).toBeLessThan(0.6 * sizeOf(whole));
-    const plain = await made.export({ layout: "huggingface", format: "F32" }, { baseModel: "dir:model" });
+    const plain = await trained.export({ layout: "huggingface", format: "F32" }, { baseModel: "dir:model" });
     const numbersOf = (archive: Buffer) => untar(archive).get("model.safetensors");
     expect(numbersOf(plain)?.length).toBe(numbersOf(whole)?.length);
     expect(numbersOf(plain)).not.toEqual(numbersOf(whole));
   });
 
   test("is made of random and of bundled models, too", async () => {
-    const made = await model("qwen3-tied");
+    const trained = await model("qwen3-tied");
     for (const baseModel of ["random:tiny", "heddle/starter"]) {
-      const files = untar(await made.export({ layout: "huggingface", format: "BF16" }, { baseModel }));
+      const files = untar(await trained.export({ layout: "huggingface", format: "BF16" }, { baseModel }));
       expect(JSON.parse(files.get("config.json")?.toString() ?? "")).toMatchObject({ torch_dtype: "bfloat16" });
     }
   });
@@ -161,11 +161,11 @@ function readGguf(file: Buffer) {
 
 describe("a GGUF file", () => {
   test("has the shape, the tokenizer and the merged weights of a model", async () => {
-    const made = await model("qwen3-tied");
-    const file = await made.export({ layout: "gguf", format: "F32" });
+    const trained = await model("qwen3-tied");
+    const file = await trained.export({ layout: "gguf", format: "F32" });
     expect(file.toString("latin1", 0, 4)).toBe("GGUF");
     const { metadata, tensors, numbers } = readGguf(file);
-    const { config } = made;
+    const { config } = trained;
     expect(Object.fromEntries(metadata)).toMatchObject({
       "general.architecture": "qwen3",
       "qwen3.block_count": config.layers,
@@ -176,8 +176,8 @@ describe("a GGUF file", () => {
     });
     expect(metadata.get("tokenizer.ggml.tokens")).toHaveLength(config.vocabularySize);
     expect(tensors.get("blk.1.attn_q.weight")?.shape).toEqual([config.hiddenSize, config.heads * config.headSize]);
-    const files = untar(await made.export({ layout: "huggingface", format: "F32" }));
-    const directory = join(made.directory, "merged");
+    const files = untar(await trained.export({ layout: "huggingface", format: "F32" }));
+    const directory = join(trained.directory, "merged");
     await mkdir(directory);
     for (const [name, content] of files) await writeFile(join(directory, name), content);
     const { weights } = await loadModel(directory);
@@ -187,19 +187,19 @@ describe("a GGUF file", () => {
     const written = numbers("blk.0.ffn_down.weight");
     // The file has [outputs, inputs], the parameter the transpose.
     expect(written[1]).toBe(down[config.hiddenSize]);
-    const half = readGguf(await made.export({ layout: "gguf", format: "BF16" }));
+    const half = readGguf(await trained.export({ layout: "gguf", format: "BF16" }));
     expect(half.tensors.get("blk.0.ffn_down.weight")?.type).toBe(30);
     expect(half.tensors.get("blk.0.attn_norm.weight")?.type).toBe(0);
   });
 
   test("of the Llama family has queries and keys with the pairs of their rotation side by side", async () => {
-    const made = await model("llama-rotary-llama3");
+    const trained = await model("llama-rotary-llama3");
     const { metadata, numbers, tensors } = readGguf(
-      await made.export({ layout: "gguf", format: "F32" }, { baseModel: "dir:model" }),
+      await trained.export({ layout: "gguf", format: "F32" }, { baseModel: "dir:model" }),
     );
     expect(metadata.get("general.architecture")).toBe("llama");
-    const { weights } = await loadModel(made.base);
-    const { heads, keyValueHeads, headSize, hiddenSize } = made.config;
+    const { weights } = await loadModel(trained.base);
+    const { heads, keyValueHeads, headSize, hiddenSize } = trained.config;
     const columns = (heads + 2 * keyValueHeads) * headSize;
     const qkv = weights.views.get("layers.0.qkv")!;
     const queries = numbers("blk.0.attn_q.weight");
@@ -213,15 +213,15 @@ describe("a GGUF file", () => {
   });
 
   test("is refused, with what it is, for what llama.cpp computes in another way", async () => {
-    const made = await model("qwen3-tied");
+    const trained = await model("qwen3-tied");
     const gguf = { layout: "gguf", format: "F32" } as const;
     // The tokenizer of the bundled model splits texts by a pattern of its own.
-    await expect(made.export(gguf, { baseModel: "heddle/starter" })).rejects.toMatchObject({
+    await expect(trained.export(gguf, { baseModel: "heddle/starter" })).rejects.toMatchObject({
       code: "unsupported",
       message: expect.stringContaining("which llama.cpp has no name for"),
     });
-    await editJson(join(made.base, "tokenizer.json"), { model: { type: "Unigram", vocab: [] } });
-    await expect(made.export(gguf)).rejects.toThrow('a tokenizer of "Unigram" cannot be written as GGUF');
+    await editJson(join(trained.base, "tokenizer.json"), { model: { type: "Unigram", vocab: [] } });
+    await expect(trained.export(gguf)).rejects.toThrow('a tokenizer of "Unigram" cannot be written as GGUF');
     const other = await model("llama-tied");
     const scaling = { rope_type: "yarn", factor: 4, original_max_position_embeddings: 32 };
     await editJson(join(other.base, "config.json"), {

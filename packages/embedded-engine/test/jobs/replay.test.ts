@@ -141,16 +141,16 @@ describe("steps of preferences on the real trainer", () => {
   it.each(["dpo", "kto"] as const)("are bitwise the same when resumed after an interruption: %s", async (objective) => {
     const settings = preferenceConfig({ objective, batch_size: 4, num_epochs: 2, learning_rate: 1e-3 });
     const planned = (change: Partial<TrainingJob> & { name: string }) => {
-      const made = { ...job(change.name), ...change, settings, rows: rows[objective] };
-      return { made, plan: preferencePlan(made) };
+      const interruptible = { ...job(change.name), ...change, settings, rows: rows[objective] };
+      return { job: interruptible, plan: preferencePlan(interruptible) };
     };
     const whole = planned({ name: "whole" });
-    await runGradientSteps(whole.made, whole.plan);
-    expect(whole.made.events.filter(({ type }) => type === "gradient_step")).toHaveLength(6);
+    await runGradientSteps(whole.job, whole.plan);
+    expect(whole.job.events.filter(({ type }) => type === "gradient_step")).toHaveLength(6);
 
     const workDirectory = join(directory, "work");
     const killed = planned({ name: "resumed", workDirectory, engine: dying(cpuEngine(), 3) });
-    await expect(runGradientSteps(killed.made, killed.plan)).rejects.toThrow("killed");
+    await expect(runGradientSteps(killed.job, killed.plan)).rejects.toThrow("killed");
     const reported = { started: true, gradientSteps: 3 };
     // The reference is that of the beginning, which is not computed again.
     const references: number[] = [];
@@ -163,9 +163,9 @@ describe("steps of preferences on the real trainer", () => {
       },
     };
     const resumed = planned({ name: "resumed", workDirectory, reported, engine: counting });
-    await runGradientSteps(resumed.made, resumed.plan);
+    await runGradientSteps(resumed.job, resumed.plan);
     expect(references).toEqual([0]);
     expect(await bits("resumed")).toEqual(await bits("whole"));
-    expect(untimed([...killed.made.events, ...resumed.made.events])).toEqual(untimed(whole.made.events));
+    expect(untimed([...killed.job.events, ...resumed.job.events])).toEqual(untimed(whole.job.events));
   });
 });

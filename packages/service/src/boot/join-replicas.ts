@@ -91,10 +91,10 @@ export async function joinReplicas(
       isAtWork(shared.work.server);
       await shared.work.begin(lease);
     } else {
-      const opening = await openInstallation(base, lease, opened, installationOptions);
-      installation = opening;
-      isAtWork(opening.server);
-      await opening.begin();
+      const started = await openInstallation(base, lease, opened, installationOptions);
+      installation = started;
+      isAtWork(started.server);
+      await started.begin();
     }
     isWriter = true;
     log.info("This replica works on the traces");

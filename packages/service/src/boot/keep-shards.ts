@@ -30,7 +30,7 @@ export function keepShards(base: Base, shards: Shards, options: KeepOptions): { 
   const { config, log } = base;
   const ending = new AbortController();
   const fairShare = () => Math.ceil(shards.places.size / options.membership.live());
-  let opening = 0;
+  let pendingOpens = 0;
   /** Ends the work on each shard that this replica works on. */
   const working = new Map<string, () => void>();
 
@@ -43,14 +43,14 @@ export function keepShards(base: Base, shards: Shards, options: KeepOptions): { 
         address: options.address,
         log: (line) => log.warn(line),
         signal: ending.signal,
-        wants: () => shards.owned() + opening < fairShare(),
+        wants: () => shards.owned() + pendingOpens < fairShare(),
         onHolder({ holder, address }) {
           log.info(`The tracing database ${shard.name} is worked on by ${holder}`);
           place.isAt(address);
         },
       });
       if (lease === undefined) return;
-      opening += 1;
+      pendingOpens += 1;
       const leasedAt = performance.now();
       const store = await open(shard, lease)
         .catch(async (error: unknown) => {
@@ -58,7 +58,7 @@ export function keepShards(base: Base, shards: Shards, options: KeepOptions): { 
           log.error(`the tracing database ${shard.name} cannot be opened, trying again: ${reason}`);
           return undefined;
         })
-        .finally(() => (opening -= 1));
+        .finally(() => (pendingOpens -= 1));
       if (store !== undefined) {
         place.isHere(store, leasedAt);
         log.info(`This replica works on the tracing database ${shard.name}`);

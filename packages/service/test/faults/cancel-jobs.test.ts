@@ -153,8 +153,8 @@ test(
         async () => {
           const key = pick(keys);
           const body = { project_id: projectOf(key), format: pick(["jsonl", "csv"]) };
-          const made = await send("/exports", body, headersOf(key));
-          if (made?.url !== undefined) await leaveRequest(made.url, {}, next() * 100);
+          const created = await send("/exports", body, headersOf(key));
+          if (created?.url !== undefined) await leaveRequest(created.url, {}, next() * 100);
         },
       ],
       "delete a run": [

@@ -100,8 +100,8 @@ test.each(cases)("every sum has the same cost for $name", async ({ tree, tokens,
   });
 
   const filter = adding === "roots" ? { trace_roots_only: true } : {};
-  const shown = await tracing.callsQuery({ project_id: projectId, filter, include_costs: true });
-  expect(sum((shown.calls ?? []).map(({ summary }) => summary?.weave?.costs?.["m"]?.prompt_tokens_total_cost))).toBe(
+  const response = await tracing.callsQuery({ project_id: projectId, filter, include_costs: true });
+  expect(sum((response.calls ?? []).map(({ summary }) => summary?.weave?.costs?.["m"]?.prompt_tokens_total_cost))).toBe(
     2 * tokens,
   );
 });

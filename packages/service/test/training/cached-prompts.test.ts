@@ -40,9 +40,9 @@ async function ask(text: string, { key, salt, model = "heddle/starter", turns = 
   return { tokens, cached: details?.cached_tokens ?? 0, content: answer.choices[0]?.message.content };
 }
 
-let made = 0;
+let prompts = 0;
 /** A prompt of about two hundred tokens that no other test has. */
-const unique = () => `${made++} threads. ${"The weaver passes the shuttle through the warp. ".repeat(12)}`;
+const unique = () => `${prompts++} threads. ${"The weaver passes the shuttle through the warp. ".repeat(12)}`;
 
 test("a prompt that is sent again is found whole, with the same answer, and one with the same beginning in part", async () => {
   const text = unique();

@@ -57,8 +57,8 @@ async function upload(projectId: string, files: Record<string, Buffer | string>,
     }
     stored.push({ path, sha256: (await storeContent(service.services, projectId, source())).sha256 });
   }
-  const made = { project_id: projectId, name: `uploaded-${type}`, type, files: stored, created_by: "ann" };
-  const { version } = await service.services.control.artifacts.commit(made);
+  const artifact = { project_id: projectId, name: `uploaded-${type}`, type, files: stored, created_by: "ann" };
+  const { version } = await service.services.control.artifacts.commit(artifact);
   return `heddle-artifact:///${projectId}/uploaded-${type}:v${version.index}`;
 }
 
@@ -123,10 +123,10 @@ describe("the adapter of a model", () => {
 
   test("of a model that exists is not another one", async () => {
     const names = namesOf();
-    const made = await make({ ...names, lora: { rank: 4 } });
+    const created = await make({ ...names, lora: { rank: 4 } });
     const again = { ...names, return_existing: true };
-    expect(await make(again)).toEqual(made);
-    expect(await make({ ...again, lora: { rank: 4 } })).toEqual(made);
+    expect(await make(again)).toEqual(created);
+    expect(await make({ ...again, lora: { rank: 4 } })).toEqual(created);
     await expect(make({ ...again, lora: { rank: 5 } })).rejects.toMatchObject({
       status: 409,
       body: { detail: expect.stringContaining("an adapter of rank 4, alpha 8") },

@@ -83,22 +83,22 @@ test("thumbs up and down of any skin tone are ratings, and calls and job name ea
     warnings: [],
     error_message: null,
   });
-  const made = await client.createPreferenceTrainingJobFromCalls(request);
-  expect(made).toMatchObject({
+  const created = await client.createPreferenceTrainingJobFromCalls(request);
+  expect(created).toMatchObject({
     job: { kind: "preference", call_ids: ["call0", "call1", "call2"] },
     num_calls: 3,
     num_groups: null,
     artifact: `heddle-artifact:///${projectId}/${name}-preferences:v0`,
   });
-  const events = await eventsOf(service, made.job.id);
+  const events = await eventsOf(service, created.job.id);
   expect(events[0]?.data).toMatchObject({ num_ratings: 3, num_desirable: 2, num_undesirable: 1 });
   expect(events.at(-1)?.type).toBe("training_ended");
   const query = { $expr: { $eq: [{ $getField: "feedback_type" }, { $literal: "heddle.training_job" }] } };
   const { result } = await tracing.feedbackQuery({ project_id: projectId, query });
   expect(result).toHaveLength(3);
-  expect(result[0]).toMatchObject({ payload: { job_id: made.job.id, kind: "preference" } });
+  expect(result[0]).toMatchObject({ payload: { job_id: created.job.id, kind: "preference" } });
   // The same calls make the same data and the same job.
-  expect((await client.createPreferenceTrainingJobFromCalls(request)).job.id).toBe(made.job.id);
+  expect((await client.createPreferenceTrainingJobFromCalls(request)).job.id).toBe(created.job.id);
 }, 60_000);
 
 test("calls with the same messages are pairs of a better and a worse answer", async () => {
@@ -148,7 +148,7 @@ async function prefer({ projectId, tracing }: Awaited<ReturnType<typeof recorded
 }
 
 test("feedback that prefers one call to another makes pairs, by majority", async () => {
-  const made = await recorded([
+  const created = await recorded([
     ["a?", "good", null],
     ["a?", "bad", null],
     ["b?", "disputed", null],
@@ -157,14 +157,14 @@ test("feedback that prefers one call to another makes pairs, by majority", async
     ["a?", "worse", null],
     ["b?", "never compared", null],
   ]);
-  await prefer(made, 0, 1);
-  await prefer(made, 0, 5);
-  await prefer(made, 1, 0);
-  await prefer(made, 0, 1);
-  await prefer(made, 2, 3);
-  await prefer(made, 3, 2);
-  await prefer(made, 4, 0);
-  const { model_id } = made;
+  await prefer(created, 0, 1);
+  await prefer(created, 0, 5);
+  await prefer(created, 1, 0);
+  await prefer(created, 0, 1);
+  await prefer(created, 2, 3);
+  await prefer(created, 3, 2);
+  await prefer(created, 4, 0);
+  const { model_id } = created;
   const expected = {
     num_calls: 3,
     num_groups: 2,

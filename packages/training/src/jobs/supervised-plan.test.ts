@@ -107,7 +107,7 @@ describe("learning from examples", () => {
     const rows = Array.from({ length: 10 }, () => row(1));
     const job = (name: string, evaluated: TokenSequence[], config: Record<string, unknown>) => {
       const events: TrainingJobEvent[] = [];
-      const made = {
+      const params = {
         engine,
         from: { baseModel: "random:table" },
         directory: join(directory, name),
@@ -123,9 +123,9 @@ describe("learning from examples", () => {
       };
       return {
         events,
-        made,
+        params,
         run: async (change: object = {}) => {
-          const changed = { ...made, ...change };
+          const changed = { ...params, ...change };
           return await runGradientSteps(changed, supervisedPlan(changed));
         },
       };
@@ -229,10 +229,10 @@ describe("learning from examples", () => {
     });
 
     it("reports the same end after a crash between its checkpoint and its last event", async () => {
-      const { events, made, run } = job("e", [row(2)], { eval_steps: 1, early_stopping_patience: 1 });
+      const { events, params, run } = job("e", [row(2)], { eval_steps: 1, early_stopping_patience: 1 });
       const crash = (event: TrainingJobEvent) => {
         if (event.type === "training_ended") throw new Error("the process died");
-        made.onEvent(event);
+        params.onEvent(event);
       };
       await expect(run({ onEvent: crash })).rejects.toThrow("died");
       await run({ reported: { started: true, gradientSteps: 2 } });

@@ -84,20 +84,20 @@ export function ComparisonView({ projectId, base, search, onChange }: Props) {
     [content.contents, atCursor.contents],
   );
   const row = useMemo(() => {
-    const made = new Map<number, GridRow>();
+    const rowsByIndex = new Map<number, GridRow>();
     return (index: number): GridRow | undefined => {
       const of = rows[index];
       if (of === undefined) return undefined;
-      const known = made.get(index) ?? { row: of, content: contentAt(of.row_digest) };
-      made.set(index, known);
+      const known = rowsByIndex.get(index) ?? { row: of, content: contentAt(of.row_digest) };
+      rowsByIndex.set(index, known);
       return known;
     };
   }, [rows, contentAt]);
   const names = useMemo(() => namesOf(figures, runs), [figures, runs]);
   const chosen = figures?.scores.find(({ field }) => field === score);
   const run = Math.min(runs.length - 1, Number(search.run ?? 1) || 0);
-  const shown = row(current);
-  const trial = shown?.content?.trials.get(runs[run] ?? "")?.[0];
+  const currentRow = row(current);
+  const trial = currentRow?.content?.trials.get(runs[run] ?? "")?.[0];
   const setCurrent = (index: number) => {
     const digest = digests[Math.max(0, Math.min(total - 1, index))];
     if (digest !== undefined) onChange({ row: digest }, true);
@@ -280,12 +280,12 @@ export function ComparisonView({ projectId, base, search, onChange }: Props) {
             total={total}
             isOld={isOld}
           />
-          {isOpen && shown !== undefined && (
+          {isOpen && currentRow !== undefined && (
             <RowDetails
-              key={shown.row.row_digest}
+              key={currentRow.row.row_digest}
               projectId={projectId}
-              row={shown.row}
-              content={shown.content}
+              row={currentRow.row}
+              content={currentRow.content}
               runs={runs}
               names={names}
               run={run}

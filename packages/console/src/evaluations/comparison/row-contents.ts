@@ -110,10 +110,10 @@ const longest = 200;
 export function preview(json: string, without?: string): string {
   const members = membersOf(json);
   if (members.size === 0) return asText(json.slice(0, json.startsWith('"') ? undefined : longest)).slice(0, longest);
-  const shown = [...members].filter(([name]) => name !== without);
-  const [only] = shown;
-  if (shown.length === 1 && only !== undefined) return asText(only[1]).slice(0, longest);
-  return shown
+  const others = [...members].filter(([name]) => name !== without);
+  const [only] = others;
+  if (others.length === 1 && only !== undefined) return asText(only[1]).slice(0, longest);
+  return others
     .map(([name, value]) => `${name}: ${asText(value).slice(0, longest)}`)
     .join(" · ")
     .slice(0, longest);

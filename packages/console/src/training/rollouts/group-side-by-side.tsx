@@ -27,16 +27,16 @@ export function GroupSideBySide({ projectId, jobId, rollouts, current, group, co
   }, [current]);
   const at = rollouts.findIndex(({ id }) => id === current);
   const first = Math.max(0, Math.min(at - mostColumns / 2, rollouts.length - mostColumns));
-  const shown = rollouts.slice(first, first + mostColumns);
+  const visible = rollouts.slice(first, first + mostColumns);
   return (
     <div>
-      {shown.length < rollouts.length && (
+      {visible.length < rollouts.length && (
         <p className="quiet">
-          {counted(shown.length, "rollout")} of {rollouts.length}, around the one under the cursor
+          {counted(visible.length, "rollout")} of {rollouts.length}, around the one under the cursor
         </p>
       )}
       <div ref={scroller} className="side-by-side" role="group" tabIndex={0} aria-label="The group side by side">
-        {shown.map((rollout) => (
+        {visible.map((rollout) => (
           <RolloutView
             key={rollout.id}
             projectId={projectId}

@@ -74,3 +74,8 @@ export async function axeFindings(page: Page): Promise<string[]> {
   const { violations } = await page.evaluate<AxeResult>("axe.run(document)");
   return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
 }
+
+/** Presses keys that are one command, such as `g` and `h`, at once: on a busy machine the second would come too late. */
+export async function pressTogether(page: Page, ...keys: string[]): Promise<void> {
+  await Promise.all(keys.flatMap((key) => [page.keyboard.down(key), page.keyboard.up(key)]));
+}

@@ -3,7 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newProject, openTestService, ownerKey } from "../test-service.js";
 import type { TestService } from "../test-service.js";
-import { axeFindings, chromiumPath, launch, visit } from "./browser.js";
+import { axeFindings, chromiumPath, launch, visit, pressTogether } from "./browser.js";
 import type { Visit } from "./browser.js";
 import { buildSite } from "../build-site.js";
 import { writeCalls } from "./write-calls.js";
@@ -79,8 +79,7 @@ describe.skipIf(chromiumPath === undefined)("calls in the console", () => {
     await page.getByRole("heading", { name: "op-29", level: 1 }).waitFor();
     await page.keyboard.press("Escape");
     await current(page).getByText("op-29", { exact: true }).waitFor();
-    await page.keyboard.press("g");
-    await page.keyboard.press("g");
+    await pressTogether(page, "g", "g");
     await current(page).getByText("op-1499", { exact: true }).waitFor();
     expect(await rows(page).count()).toBeLessThan(80);
     expect(problems).toEqual([]);

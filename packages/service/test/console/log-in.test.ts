@@ -9,7 +9,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import { newProject, openTestService, ownerKey } from "../test-service.js";
 import type { TestService } from "../test-service.js";
-import { axeFindings, chromiumPath, launch, visit } from "./browser.js";
+import { axeFindings, chromiumPath, launch, visit, pressTogether } from "./browser.js";
 import { buildSite } from "../build-site.js";
 
 async function collected<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
@@ -111,8 +111,7 @@ describe.skipIf(chromiumPath === undefined)("the console", () => {
     await page.getByText("Waiting for the first call").waitFor();
     await service.tracing(secret).callStart({ start: newCall(projectId) });
     await page.getByRole("heading", { name: "greet", level: 1 }).waitFor();
-    await page.keyboard.press("g");
-    await page.keyboard.press("h");
+    await pressTogether(page, "g", "h");
     await page.getByRole("heading", { name: "Projects" }).waitFor();
     await page.keyboard.press("?");
     await page.getByRole("dialog").getByText("Go to the projects").waitFor();

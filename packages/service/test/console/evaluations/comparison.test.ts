@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { runProgram } from "../../clients/run-program.js";
 import { newProject } from "../../test-service.js";
-import { chromiumPath } from "../browser.js";
+import { chromiumPath, pressTogether } from "../browser.js";
 import { axeInBothSchemes, openConsole } from "../open-console.js";
 import { writeRun } from "./write-run.js";
 import type { Row } from "./write-run.js";
@@ -94,8 +94,7 @@ describe.skipIf(chromiumPath === undefined)("a comparison of evaluation runs in 
     // What was chosen stays so.
     await page.getByText("2 chosen").waitFor();
     await grid.focus();
-    await page.keyboard.press("g");
-    await page.keyboard.press("g");
+    await pressTogether(page, "g", "g");
     await page.keyboard.press("x");
     await page.keyboard.press("=");
     await page.getByText("⚠ run C has no results").waitFor();

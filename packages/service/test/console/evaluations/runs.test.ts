@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { newProject } from "../../test-service.js";
-import { chromiumPath } from "../browser.js";
+import { chromiumPath, pressTogether } from "../browser.js";
 import { axeInBothSchemes, openConsole } from "../open-console.js";
 import { writeRun } from "./write-run.js";
 
@@ -30,8 +30,7 @@ describe.skipIf(chromiumPath === undefined)("evaluation runs in the console", ()
       const visited = await console_.open(`${projectId}/calls`);
       const { page, problems } = visited;
       await page.getByText("calls", { exact: false }).first().waitFor();
-      await page.keyboard.press("g");
-      await page.keyboard.press("e");
+      await pressTogether(page, "g", "e");
       const row = (model: string) => page.locator(".grid-body .grid-row").filter({ hasText: `${model}:` });
       await page.getByText("4 runs · 1 running").waitFor();
       await row("first").getByText("judge.correct 0.667 1 without").waitFor();

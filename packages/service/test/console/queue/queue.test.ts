@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { newProject } from "../../test-service.js";
-import { chromiumPath } from "../browser.js";
+import { chromiumPath, pressTogether } from "../browser.js";
 import { axeInBothSchemes, openConsole } from "../open-console.js";
 import { writeCalls } from "../write-calls.js";
 
@@ -70,8 +70,7 @@ describe.skipIf(chromiumPath === undefined)("annotation queues in the console", 
     const { page, problems } = visited;
     const keys = page.keyboard;
     await page.locator(".grid-body .grid-row").first().waitFor();
-    await keys.press("g");
-    await keys.press("q");
+    await pressTogether(page, "g", "q");
     await page.locator(".grid-body [aria-selected=true]").getByText("0 of 20").waitFor();
     expect(await axeInBothSchemes(visited)).toEqual([]);
     await keys.press("Enter");

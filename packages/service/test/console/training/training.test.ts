@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { newProject } from "../../test-service.js";
 import { createRl, eventsOf, newModel } from "../../training/jobs.js";
 import { choice, group, trajectory } from "../../training/trajectories.js";
-import { chromiumPath } from "../browser.js";
+import { chromiumPath, pressTogether } from "../browser.js";
 import { axeInBothSchemes, openConsole } from "../open-console.js";
 
 describe.skipIf(chromiumPath === undefined)("training in the console", () => {
@@ -126,8 +126,7 @@ describe.skipIf(chromiumPath === undefined)("training in the console", () => {
     const projectId = newProject();
     const visited = await console_.open(`${projectId}/calls`);
     await visited.page.getByRole("link", { name: "Training" }).waitFor();
-    await visited.page.keyboard.press("g");
-    await visited.page.keyboard.press("r");
+    await pressTogether(visited.page, "g", "r");
     await visited.page.getByText("has trained nothing yet").waitFor();
     expect(await axeInBothSchemes(visited)).toEqual([]);
     expect(visited.problems).toEqual([]);

@@ -49,7 +49,8 @@ test("the guide of the terminal does what it says, as it is pasted", async () =>
   const printed = stdout.split("--- end of block\n");
   expect(blocks.length).toBeGreaterThan(6);
   for (const [index, [, typed = "", expected]] of blocks.entries())
-    if (expected !== undefined) expect(`${typed}${printed[index]?.replaceAll("\r\n", "\n")}`).toBe(`${typed}${expected}`);
+    if (expected !== undefined)
+      expect(`${typed}${printed[index]?.replaceAll("\r\n", "\n")}`).toBe(`${typed}${expected}`);
   const table = new Uint8Array(readFileSync(join(directory, "calls.parquet"))).buffer;
   expect((await parquetReadObjects({ file: table })).map(({ id }) => id as string)).toEqual([
     "answer-1",

@@ -48,7 +48,7 @@ const aligned = (before: Call[], after: Call[], roots: [string, string] = ["a0",
   );
 
 /** A line for each row: what became of the call, and its name indented by its depth. */
-const outlineOf = (alignment: Alignment, only = false, closed = new Set<string>()) =>
+const linesOf = (alignment: Alignment, only = false, closed = new Set<string>()) =>
   alignment.rows(closed, only).map((row) => {
     const mark = alignment.b[row] === -1 ? "-" : alignment.a[row] === -1 ? "+" : " ";
     const differs = (["status", "inputs", "output", "tokens"] as const).filter((by) => alignment.differsIn(row, by));
@@ -81,7 +81,7 @@ const after: Call[] = [
 
 test("calls of one name at one place are a row, whatever the compared ones are called, and others stand alone with all below", () => {
   const alignment = aligned(before, after);
-  expect(outlineOf(alignment)).toEqual([
+  expect(linesOf(alignment)).toEqual([
     " answer ≠ output",
     "   plan",
     "-  search",
@@ -106,10 +106,10 @@ test("a reader goes from difference to difference, over what is below a call tha
 
 test("only differences and what is above them are shown if asked for; a closed row hides what is below it", () => {
   const alignment = aligned(before, after);
-  expect(outlineOf(alignment, true)).toEqual(
-    outlineOf(alignment).filter((line) => !/^ +(?:plan)$/.test(line) && line !== "     http"),
+  expect(linesOf(alignment, true)).toEqual(
+    linesOf(alignment).filter((line) => !/^ +(?:plan)$/.test(line) && line !== "     http"),
   );
-  expect(outlineOf(alignment, false, new Set(["a a2", "b b2"]))).toHaveLength(8);
+  expect(linesOf(alignment, false, new Set(["a a2", "b b2"]))).toHaveLength(8);
   const closed = new Set(["a a2", "a a0"]);
   const row = alignment.rowOf("a a3");
   expect(alignment.name(row)).toBe("http");
@@ -122,15 +122,15 @@ test("only differences and what is above them are shown if asked for; a closed r
 test("a trace compared with itself has no differences", () => {
   const alignment = aligned(before, before);
   expect(alignment.counts).toEqual({ added: 0, removed: 0, changed: 0 });
-  expect([outlineOf(alignment, true), alignment.next(-1, 1)]).toEqual([[], -1]);
+  expect([linesOf(alignment, true), alignment.next(-1, 1)]).toEqual([[], -1]);
 });
 
 test("calls next to the compared ones are aligned before and after them", () => {
   const tops = (...names: string[]) => names.map((name) => ({ name }));
-  expect(outlineOf(aligned(tops("x", "mine", "y"), tops("yours", "y"), ["a1", "b0"]))).toEqual(["-x", " mine", " y"]);
+  expect(linesOf(aligned(tops("x", "mine", "y"), tops("yours", "y"), ["a1", "b0"]))).toEqual(["-x", " mine", " y"]);
   // One of them is not among those at the top any more.
-  expect(outlineOf(aligned(tops("x", "y"), tops("y"), ["gone", "b0"]))).toEqual(["-x", " y"]);
-  expect(outlineOf(aligned([], tops("y")))).toEqual(["+y"]);
+  expect(linesOf(aligned(tops("x", "y"), tops("y"), ["gone", "b0"]))).toEqual(["-x", " y"]);
+  expect(linesOf(aligned([], tops("y")))).toEqual(["+y"]);
 });
 
 test("as many as can be are partners in order; in lists with little in common many are", () => {

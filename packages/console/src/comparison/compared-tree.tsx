@@ -116,7 +116,8 @@ function RowName({ alignment, row, isOpen }: { alignment: Alignment; row: number
     alignment.after.data.status[alignment.b[row] ?? -1],
   ].filter((status) => status !== undefined);
   const isSame = statuses.length === 2 && statuses[0] === statuses[1];
-  const visibleStatuses = isSame || side !== "both" ? statuses.slice(0, 1).filter((status) => status !== "success") : statuses;
+  const visibleStatuses =
+    isSame || side !== "both" ? statuses.slice(0, 1).filter((status) => status !== "success") : statuses;
   const others = said.filter((by) => alignment.differsIn(row, by));
   const below = isOpen ? 0 : (alignment.below[row] ?? 0);
   return (

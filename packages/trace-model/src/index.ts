@@ -6,7 +6,7 @@ export { formatRef, objectIdInRef, parseRef, projectIdOf, type Ref, type RefEdge
 export { refSpellings } from "./refs/spellings.js";
 export { isOpName, opKey, opNamePart } from "./refs/op-name.js";
 export { findRefs } from "./refs/find.js";
-export { externalRef, externalRefs, type ProjectOf } from "./refs/internal.js";
+export { externalRef, externalRefs, externalRefsInSteps, type ProjectOf } from "./refs/internal.js";
 export type { CallEnd, CallPart, CallStart } from "./calls/part.js";
 export { type StatedField, statedFields, statedOf, type StatedValues } from "./stated-fields.js";
 export { type CallKind, statedKind } from "./calls/kind.js";
@@ -53,7 +53,7 @@ export { maxSortKeys, parseSort, type SortKey } from "./query/sort.js";
 export { leafAt, leavesAt } from "./query/leaf.js";
 export { AttributeShapes } from "./otlp/attribute-shape.js";
 export { decodeTraces, encodeTracesResponse, scanTraces } from "./otlp/export.js";
-export { runSteps, runStepsWithPauses } from "./steps.js";
+export { runSteps, runStepsWithPauses, type Steps } from "./steps.js";
 export { projectOf, type SpanCall, spansToCalls } from "./otlp/to-calls.js";
 export { opObjectId, spanOpName } from "./otlp/op-object.js";
 export { protobufField } from "./otlp/protobuf-writer.js";

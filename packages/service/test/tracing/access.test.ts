@@ -130,6 +130,28 @@ test("an item that names an internal project of others is refused alone", async 
   ]);
 });
 
+test("long values with refs of internal projects are stored rewritten, and refused as short ones are", async () => {
+  const mine = newProject("acme");
+  const owner = service.tracing();
+  await owner.callStart(startOf(mine));
+  const [info] = await owner.projectsInfo({ project_ids: [mine] });
+  const refs = (id: string | null | undefined) => Array<string>(2000).fill(`weave-trace-internal:///${id}/object/o:v0`);
+  const item = (id: string, inputs: Record<string, unknown>) => {
+    const { start } = startOf(mine);
+    return { mode: "start" as const, req: { start: { ...start, id, inputs } } };
+  };
+  const known = refs(info?.internal_project_id);
+  const { res } = await owner.callStartBatch({
+    batch: [item("long", { known }), item("unknown", { known, last: refs("nobody").slice(-1) })],
+  });
+  expect(res.map((entry) => ("error" in entry ? entry.error.msg : "stored"))).toEqual([
+    "stored",
+    expect.stringContaining("unknown project in the ref weave-trace-internal:///nobody/object/o:v0"),
+  ]);
+  const { call } = await owner.callRead({ project_id: mine, id: "long" });
+  expect(call?.inputs).toEqual({ known: known.map(() => `weave:///${mine}/object/o:v0`) });
+});
+
 test("health, version and server info are open", async () => {
   for (const path of [
     "/health",

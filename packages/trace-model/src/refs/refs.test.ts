@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { findRefs } from "./find.js";
-import { externalRef, externalRefs } from "./internal.js";
+import { externalRef, externalRefs, externalRefsInSteps } from "./internal.js";
 import { isOpName, opKey, opNamePart } from "./op-name.js";
 import { formatRef, parseRef, projectIdOf } from "./ref.js";
 import { refSpellings } from "./spellings.js";
@@ -160,6 +160,19 @@ describe("internal refs", () => {
     expect(externalRefs('["plain"]', projectOf)).toBe('["plain"]');
     expect(externalRef("weave-trace-internal:///UHJvag==/call/1", projectOf)).toBe("weave:///acme/demo/call/1");
     expect(externalRef("weave:///e/p/call/1", projectOf)).toBe("weave:///e/p/call/1");
+  });
+
+  test("of a long text are rewritten in steps, and once", () => {
+    const text = JSON.stringify(Array<string>(10_000).fill("weave-trace-internal:///UHJvag==/object/x:abc"));
+    const steps = externalRefsInSteps(text, projectOf);
+    let pauses = 0;
+    let step = steps.next();
+    for (; step.done !== true; step = steps.next()) pauses++;
+    expect(pauses).toBeGreaterThanOrEqual(30);
+    const expected = JSON.stringify(Array<string>(10_000).fill("weave:///acme/demo/object/x:abc"));
+    expect(step.value).toBe(expected);
+    const rewritten = new Map([[text, step.value]]);
+    expect(externalRefs(text, Object.assign(() => undefined, { rewritten }))).toBe(expected);
   });
 
   test("of an unknown project are refused", () => {

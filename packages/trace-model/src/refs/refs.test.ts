@@ -172,7 +172,12 @@ describe("internal refs", () => {
     const expected = JSON.stringify(Array<string>(10_000).fill("weave:///acme/demo/object/x:abc"));
     expect(step.value).toBe(expected);
     const rewritten = new Map([[text, step.value]]);
-    expect(externalRefs(text, Object.assign(() => undefined, { rewritten }))).toBe(expected);
+    expect(
+      externalRefs(
+        text,
+        Object.assign(() => undefined, { rewritten }),
+      ),
+    ).toBe(expected);
   });
 
   test("of an unknown project are refused", () => {

@@ -8,9 +8,11 @@ const run = promisify(execFile);
 
 export const skyrlRelease = "0.3.0";
 export const vllmRelease = "0.32.0";
+export const tinkerRelease = "0.38.0";
 
 /** What each virtualenv gets, and which requirements of these packages are replaced. */
 const environments = {
+  tinker: { packages: [`tinker==${tinkerRelease}`], overrides: [] },
   skyrl: {
     packages: [`skyrl[tinker,jax]==${skyrlRelease}`, "tinker==0.24.1"],
     // Not used by the JAX backend; see `stand-ins`.

@@ -16,6 +16,7 @@ interface HttpRequest {
   method: "GET" | "POST" | "DELETE";
   /** Path below the base URL, or an absolute URL; the headers of the settings are sent to the base URL's origin only. */
   path: string;
+  /** Bytes are sent as they are, with the type that `headers` say, and everything else as JSON. */
   body?: unknown;
   headers?: Readonly<Record<string, string>>;
   /** Limit until the headers of the response, and then for each pause in its body. */
@@ -45,13 +46,16 @@ export function openHttpClient(settings: HttpClientSettings): HttpClient {
 
   return async ({ method, path, body, headers, timeoutMs, signal }) => {
     const url = new URL(path, base);
-    const text = body === undefined ? undefined : JSON.stringify(body);
+    const content = body === undefined || body instanceof Uint8Array ? body : JSON.stringify(body);
     let connected = false;
     const request = (url.protocol === "https:" ? https : http).request(url, {
       method,
       headers: {
         ...(url.origin === base.origin && ownHeaders),
-        ...(text !== undefined && { "content-type": "application/json", "content-length": Buffer.byteLength(text) }),
+        ...(content !== undefined && {
+          "content-type": "application/json",
+          "content-length": Buffer.byteLength(content),
+        }),
         ...headers,
         "accept-encoding": "identity",
       },
@@ -68,7 +72,7 @@ export function openHttpClient(settings: HttpClientSettings): HttpClient {
     );
     request.on("close", () => clearTimeout(connecting));
     request.setTimeout(timeoutMs, () => fail("RESPONSE_TIMEOUT"));
-    request.end(text);
+    request.end(content);
     try {
       const [stream] = (await once(request, "response")) as [IncomingMessage];
       // An error that ends the request from here on also ends the stream.

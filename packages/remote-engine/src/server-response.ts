@@ -5,7 +5,7 @@ import type { HttpResponse } from "./http-client.js";
 import { readBody } from "./http-client.js";
 import { isJsonObject } from "@heddle/exact-json";
 
-/** A complete response with its JSON body; text that is not JSON is kept as text. */
+/** A complete response with its JSON body; text that is not JSON is kept as text, and Protocol Buffers as bytes. */
 export interface ServerResponse {
   status: number;
   headers: IncomingHttpHeaders;
@@ -17,8 +17,10 @@ const maxResponseBytes = 256 * 1024 * 1024;
 const maxMessageLength = 300;
 
 export async function readResponse(response: HttpResponse, signal?: AbortSignal): Promise<ServerResponse> {
-  const text = (await readBody(response, maxResponseBytes, signal)).toString("utf8");
+  const bytes = await readBody(response, maxResponseBytes, signal);
   const { status, headers } = response;
+  if (headers["content-type"]?.startsWith("application/x-protobuf")) return { status, headers, body: bytes };
+  const text = bytes.toString("utf8");
   try {
     return { status, headers, body: text === "" ? undefined : JSON.parse(text) };
   } catch {

@@ -43,6 +43,17 @@ export interface SeenRequest {
 export const serverModel = "/models/tiny";
 export const serverVocabulary = 8;
 
+/** What is done with a model. */
+const operations: ReadonlySet<string> = new Set([
+  "forward",
+  "forward_backward",
+  "optim_step",
+  "load_weights",
+  "save_weights",
+  "save_weights_for_sampler",
+  "unload_model",
+]);
+
 class Refusal extends Error {
   readonly status: number;
   constructor(status: number, detail: string) {
@@ -160,6 +171,7 @@ export class TinkerServer {
   }
 
   #operate(path: string, body: Record<string, unknown>): unknown {
+    if (!operations.has(path)) throw new Refusal(404, "Not Found");
     const id = String(body["model_id"]);
     const model = this.models.get(id);
     if (!model) throw new Refusal(404, "Model not found");
@@ -190,7 +202,6 @@ export class TinkerServer {
       return { type: "load_weights" };
     }
     const isState = path === "save_weights";
-    if (!isState && path !== "save_weights_for_sampler") throw new Refusal(404, "Not Found");
     const folder = isState ? "weights/" : this.#options.namesSamplerWeights ? "sampler_weights/" : "";
     const saved = `tinker://${id}/${folder}${String(body["path"])}`;
     if (this.saved.has(saved)) throw new Refusal(409, `Checkpoint '${String(body["path"])}' already exists`);

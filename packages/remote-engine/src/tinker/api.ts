@@ -5,6 +5,7 @@ import { isJsonObject } from "@heddle/exact-json";
 import { ServerUnreachable, toHeddleError } from "../server-unreachable.js";
 import type { ServerResponse } from "../server-response.js";
 import { errorOf, readResponse, reasonOf, retryAfterMs } from "../server-response.js";
+import { decodeOutput } from "./protobuf-output.js";
 import { unknownOutcome } from "./unknown-outcome.js";
 
 export interface TinkerApiSettings {
@@ -15,8 +16,10 @@ export interface TinkerApiSettings {
   pauseMs: number;
 }
 
-interface CallOptions {
+export interface CallOptions {
   signal?: AbortSignal;
+  /** Type of a body of bytes; otherwise it is JSON. */
+  contentType?: string;
   /**
    * Whether the request may be sent again when it is unknown whether the server has processed it. False for everything
    * that changes a model: released servers execute a repeated request again.
@@ -30,17 +33,19 @@ export interface TinkerApi {
   /** Returns the response status. */
   delete(path: string, signal?: AbortSignal): Promise<number>;
   /**
-   * Sends a request until it is accepted or rejected.
+   * Sends a request until it is accepted or rejected, and returns the response, whatever it says.
    *
    * @throws HeddleError of `unknownOutcome` when it is not known whether it was processed.
    */
+  request(path: string, body: unknown, options: CallOptions): Promise<ServerResponse>;
+  /** The same, for a request that must be accepted. */
   post(path: string, body: unknown, options: CallOptions): Promise<Record<string, unknown>>;
   /**
-   * Waits for the result of an accepted request.
+   * Waits for the result of an accepted request. Results of passes are asked for in the encoding that the passes have.
    *
    * @throws HeddleError `failed` when the work failed; of `unknownOutcome` when the result cannot be retrieved.
    */
-  result(requestId: unknown, signal?: AbortSignal): Promise<Record<string, unknown>>;
+  result(requestId: unknown, options?: { signal?: AbortSignal; accept?: string }): Promise<Record<string, unknown>>;
 }
 
 const server = "the training server";
@@ -55,22 +60,23 @@ export function tinkerApi({ http, operationTimeoutMs, pauseMs }: TinkerApiSettin
   async function exchange(
     method: "GET" | "POST" | "DELETE",
     path: string,
-    options: { body?: unknown; signal?: AbortSignal; timeoutMs?: number },
+    options: { body?: unknown; headers?: Record<string, string>; signal?: AbortSignal; timeoutMs?: number },
   ): Promise<ServerResponse> {
-    const { body, signal, timeoutMs = requestTimeoutMs } = options;
-    return readResponse(await http({ method, path, body, signal, timeoutMs }), signal);
+    const { body, headers, signal, timeoutMs = requestTimeoutMs } = options;
+    return readResponse(await http({ method, path, body, headers, signal, timeoutMs }), signal);
   }
 
   /** Repeats a request while its response says, or its failure shows, that repeating it is safe. */
   async function send(
     method: "GET" | "POST" | "DELETE",
     path: string,
-    { body, signal, repeatable }: CallOptions & { body?: unknown },
+    { body, contentType, signal, repeatable }: CallOptions & { body?: unknown },
   ): Promise<ServerResponse> {
+    const headers = contentType === undefined ? undefined : { "content-type": contentType };
     for (let attempt = 1; ; attempt++) {
       let response: ServerResponse | undefined;
       try {
-        response = await exchange(method, path, { body, signal });
+        response = await exchange(method, path, { body, headers, signal });
       } catch (error) {
         if (!(error instanceof ServerUnreachable)) throw error;
         if (error.sent && !repeatable) throw unknownOutcome(error.message, error);
@@ -104,13 +110,11 @@ export function tinkerApi({ http, operationTimeoutMs, pauseMs }: TinkerApiSettin
     async delete(path, signal) {
       return (await send("DELETE", path, { signal, repeatable: true })).status;
     },
+    request: (path, body, options) => send("POST", path, { ...options, body }),
     async post(path, body, options) {
-      const response = await send("POST", path, { ...options, body });
-      if (response.status >= 300) throw errorOf(server, response);
-      if (!isJsonObject(response.body)) throw unknownOutcome(`${server} responded to ${path} without a JSON object`);
-      return response.body;
+      return acceptedBody(path, await send("POST", path, { ...options, body }));
     },
-    async result(requestId, signal) {
+    async result(requestId, { signal, accept } = {}) {
       if (typeof requestId !== "string" || requestId === "") {
         throw unknownOutcome(`${server} accepted a request without a request_id`);
       }
@@ -122,7 +126,8 @@ export function tinkerApi({ http, operationTimeoutMs, pauseMs }: TinkerApiSettin
         let response: ServerResponse | undefined;
         try {
           const body = { request_id: requestId };
-          response = await exchange("POST", "retrieve_future", { body, signal, timeoutMs: pollTimeoutMs });
+          const headers = accept === undefined ? undefined : { accept };
+          response = await exchange("POST", "retrieve_future", { body, headers, signal, timeoutMs: pollTimeoutMs });
         } catch (error) {
           if (!(error instanceof ServerUnreachable)) throw error;
           if (error.aborted) throw toHeddleError(error);
@@ -141,6 +146,13 @@ export function tinkerApi({ http, operationTimeoutMs, pauseMs }: TinkerApiSettin
   };
 }
 
+/** Returns the body of an accepted request, and throws the error of another one. */
+export function acceptedBody(path: string, response: ServerResponse): Record<string, unknown> {
+  if (response.status >= 300) throw errorOf(server, response);
+  if (!isJsonObject(response.body)) throw unknownOutcome(`${server} responded to ${path} without a JSON object`);
+  return response.body;
+}
+
 /** Returns the result, `wait` when the work goes on, or undefined when the request must be repeated after a pause. */
 function outcomeOf(response: ServerResponse): Record<string, unknown> | "wait" | undefined {
   const { status, body } = response;
@@ -148,9 +160,10 @@ function outcomeOf(response: ServerResponse): Record<string, unknown> | "wait" |
   if (status === 402 || status === 425 || status === 429 || status >= 500) return undefined;
   if (status === 410) throw unknownOutcome(`${server} no longer has the result of the operation`);
   if (status >= 300) throw new HeddleError("failed", `${server} could not do the operation: ${reasonOf(body)}`);
+  if (body instanceof Uint8Array) return decodeOutput(body);
   if (!isJsonObject(body)) throw unknownOutcome(`${server} returned a result that is not a JSON object`);
   if (body["type"] === "try_again") return "wait";
-  if (typeof body["error"] === "string" && "category" in body) {
+  if (typeof body["error"] === "string") {
     throw new HeddleError("failed", `${server} could not do the operation: ${reasonOf(body)}`);
   }
   return body;

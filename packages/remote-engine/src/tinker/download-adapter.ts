@@ -18,18 +18,22 @@ const server = "the training server";
 /** Limit for each pause of the download. */
 const timeoutMs = 120_000;
 const maxRedirects = 3;
+/** What stores of files say of an address whose time is over. */
+const expiredStatuses: ReadonlySet<number> = new Set([400, 401, 403, 404, 410]);
 const maxHeaderBytes = 64 * 1024 * 1024;
 
-/**
- * Downloads the archive of an adapter and writes its two files in PEFT layout into `directory`, which exists.
- *
- * @param baseModel value of `base_model_name_or_path`; the server's is a path of its own machine.
- * @returns the names of the files.
- */
-export async function downloadAdapter(
+interface Destination {
+  /** Exists. */
+  directory: string;
+  /** Value of `base_model_name_or_path`; the server's is a path of its own machine. */
+  baseModel: string;
+}
+
+/** Downloads the archive of an adapter, writes its two files in PEFT layout, and returns their names. */
+export async function downloadArchive(
   http: HttpClient,
   archivePath: string,
-  { directory, baseModel }: { directory: string; baseModel: string },
+  { directory, baseModel }: Destination,
 ): Promise<string[]> {
   try {
     const response = await followRedirects(http, archivePath);
@@ -42,6 +46,43 @@ export async function downloadAdapter(
   }
   await completeConfig(directory, baseModel);
   return adapterFiles;
+}
+
+/**
+ * Does the same from an address for each file.
+ *
+ * @param sign asks for the addresses: `urls` by the name of the file. They expire.
+ */
+export async function downloadSignedFiles(
+  http: HttpClient,
+  sign: () => Promise<unknown>,
+  { directory, baseModel }: Destination,
+): Promise<string[]> {
+  let urls = await sign();
+  for (const name of adapterFiles) {
+    try {
+      let response = await followRedirects(http, addressOf(urls, name));
+      if (expiredStatuses.has(response.status)) {
+        response.stream.destroy();
+        urls = await sign();
+        response = await followRedirects(http, addressOf(urls, name));
+      }
+      if (response.status >= 300) throw errorOf(server, await readResponse(response));
+      await pipeline(response.stream, createWriteStream(join(directory, name), { flags: "wx" }));
+    } catch (error) {
+      throw toHeddleError(error);
+    }
+  }
+  await completeConfig(directory, baseModel);
+  return adapterFiles;
+}
+
+function addressOf(signed: unknown, name: string): string {
+  const urls = isJsonObject(signed) && isJsonObject(signed["urls"]) ? signed["urls"] : {};
+  const url = urls[name];
+  if (typeof url === "string") return url;
+  const names = Object.keys(urls).join(", ") || "no file";
+  throw new HeddleError("failed", `${server} exported no ${name}, but ${names}`);
 }
 
 async function followRedirects(http: HttpClient, start: string) {

@@ -13,11 +13,13 @@ import type {
 import { openHttpClient } from "../http-client.js";
 import type { RemoteModel, TrainedModel } from "../remote-model.js";
 import { describeRemoteModels, remoteModelDigest } from "../remote-model.js";
-import { tinkerApi } from "./api.js";
+import { acceptedBody, tinkerApi } from "./api.js";
+import type { Dialect } from "./dialect.js";
 import type { CheckpointDescription, RemoteState } from "../checkpoint-directory.js";
 import { adapterDigest, readCheckpointDirectory, requireDigest } from "../checkpoint-directory.js";
 import { openSession } from "./session.js";
 import { TinkerTrainer } from "./trainer.js";
+import { unloadModel } from "./unload-model.js";
 
 export interface TinkerSettings {
   /** Address of the server, without `/api/v1`. */
@@ -47,6 +49,7 @@ export function openTinkerTrainers(settings: TinkerSettings): TrainerProvider {
   const url = new URL("api/v1/", settings.url.endsWith("/") ? settings.url : `${settings.url}/`).href;
   const http = openHttpClient({ url, headers: { "x-api-key": apiKey } });
   const api = tinkerApi({ http, operationTimeoutMs, pauseMs });
+  const dialect: Dialect = { passesAreMessages: false };
   const open = new Set<Trainer>();
 
   const configured = settings.models.flatMap((model) => (model.trainer ? [{ ...model, trainer: model.trainer }] : []));
@@ -81,6 +84,9 @@ export function openTinkerTrainers(settings: TinkerSettings): TrainerProvider {
     const listed = isJsonObject(capabilities) ? capabilities["supported_models"] : undefined;
     const models = Array.isArray(listed) ? listed.filter(isJsonObject) : [];
     const found = models.find(({ model_name: name }) => name === model);
+    if (found?.["trainable"] === false) {
+      throw new HeddleError("unsupported", `the training server does not train the model ${model}`);
+    }
     if (found) return typeof found["max_context_length"] === "number" ? found["max_context_length"] : undefined;
     const names = models.map(({ model_name: name }) => String(name)).join(", ") || "none";
     throw new HeddleError("unsupported", `the training server does not have the model ${model}; it has: ${names}`);
@@ -98,21 +104,25 @@ export function openTinkerTrainers(settings: TinkerSettings): TrainerProvider {
     const session = await openSession(api, { signal, intervalMs: settings.heartbeatMs });
     let modelId: string | undefined;
     try {
-      modelId = await createModel({ sessionId: session.id, model: model.trained, rank, seed: spec.seed }, signal);
-      if (from) await loadState(modelId, from.remote, { optimizer: !spec.resetOptimizer, signal });
+      const load = { sessionId: session.id, path: from?.remote.path ?? "", optimizer: !spec.resetOptimizer };
+      modelId = from && (await createByLoading(load, signal));
+      const isLoaded = modelId !== undefined;
+      modelId ??= await createModel({ sessionId: session.id, model: model.trained, rank, seed: spec.seed }, signal);
+      if (from && !isLoaded) await loadInto(modelId, load, signal);
       const { info, trained } = model;
       const trainer = new TinkerTrainer({
         api,
         http,
         server,
         session,
+        dialect,
         modelId,
         baseModel,
         baseDigest,
         adapter: { ...trained.lora, rank },
         seed: spec.seed,
         steps: from?.steps ?? 0,
-        sequenceNumber: from ? 1 : 0,
+        sequenceNumber: from && !isLoaded ? 1 : 0,
         gradientScale: trained.gradientScale,
         vocabularySize: info.vocabularySize,
         maxSequenceTokens: Math.min(info.contextLength, context ?? Infinity),
@@ -121,16 +131,11 @@ export function openTinkerTrainers(settings: TinkerSettings): TrainerProvider {
       open.add(trainer);
       return trainer;
     } catch (error) {
-      if (modelId !== undefined) await unload(modelId).catch(() => undefined);
+      if (modelId !== undefined) await unloadModel(api, { modelId, sessionId: session.id }).catch(() => undefined);
       // A model of unknown id is unloaded by the server when the heartbeats end.
       session.close();
       throw error;
     }
-  }
-
-  async function unload(modelId: string): Promise<void> {
-    const { request_id: id } = await api.post("unload_model", { model_id: modelId }, { repeatable: true });
-    await api.result(id);
   }
 
   async function createModel(
@@ -146,7 +151,7 @@ export function openTinkerTrainers(settings: TinkerSettings): TrainerProvider {
       type: "create_model",
     };
     const accepted = await api.post("create_model", body, { signal, repeatable: false });
-    const result = await api.result(accepted["request_id"], signal).catch((error: unknown) => {
+    const result = await api.result(accepted["request_id"], { signal }).catch((error: unknown) => {
       throw isFull(error) ? new HeddleError("busy", (error as HeddleError).message, { cause: error }) : error;
     });
     const modelId = result["model_id"] ?? accepted["model_id"];
@@ -154,26 +159,39 @@ export function openTinkerTrainers(settings: TinkerSettings): TrainerProvider {
     try {
       checkCreated(result["lora_config"], { rank, alpha: model.lora.alpha });
     } catch (error) {
-      await unload(modelId).catch(() => undefined);
+      await unloadModel(api, { modelId, sessionId }).catch(() => undefined);
       throw error;
     }
     return modelId;
   }
 
-  async function loadState(
-    modelId: string,
-    { path }: RemoteState,
-    { optimizer, signal }: { optimizer: boolean; signal?: AbortSignal },
-  ): Promise<void> {
-    try {
+  /** Creates a model from a state, or returns undefined where the server does not do that in one request. */
+  async function createByLoading(
+    { sessionId, path, optimizer }: StateToLoad,
+    signal?: AbortSignal,
+  ): Promise<string | undefined> {
+    if (dialect.createsByLoading === false) return undefined;
+    const body = { session_id: sessionId, model_seq_id: 0, path, optimizer, type: "load_weights" };
+    const response = await api.request("load_weights", body, { signal, repeatable: false });
+    // Earlier servers miss a model_id. What else is refused is refused again, with a reason that fits.
+    if (response.status >= 400 && response.status < 500) return undefined;
+    const result = await withStateErrors(async () => {
+      const accepted = acceptedBody("load_weights", response);
+      return { ...accepted, ...(await api.result(accepted["request_id"], { signal })) };
+    });
+    dialect.createsByLoading = true;
+    const { model_id: modelId } = result;
+    if (typeof modelId !== "string") throw new HeddleError("failed", "the training server returned no model_id");
+    return modelId;
+  }
+
+  async function loadInto(modelId: string, { path, optimizer }: StateToLoad, signal?: AbortSignal): Promise<void> {
+    await withStateErrors(async () => {
       const body = { model_id: modelId, seq_id: 1, path, optimizer, type: "load_weights" };
       const accepted = await api.post("load_weights", body, { signal, repeatable: false });
-      await api.result(accepted["request_id"], signal);
-    } catch (error) {
-      if (!(error instanceof HeddleError) || !["not_found", "invalid", "failed"].includes(error.code)) throw error;
-      const message = `the training server cannot load the state of the checkpoint: ${error.message}`;
-      throw new HeddleError("not_found", message, { loc: ["weights", "checkpoint"], cause: error });
-    }
+      await api.result(accepted["request_id"], { signal });
+    });
+    dialect.createsByLoading ??= false;
   }
 
   return {
@@ -199,7 +217,7 @@ export function openTinkerTrainers(settings: TinkerSettings): TrainerProvider {
     async deleteWeights({ checkpoint }) {
       if (checkpoint === undefined) return;
       const { remote } = await readCheckpointDirectory(checkpoint);
-      const [, model, name] = /^tinker:\/\/([\w-]+)\/weights\/([\w-]+)$/u.exec(remote?.path ?? "") ?? [];
+      const [, model, name] = /^tinker:\/\/([\w:.-]+)\/weights\/([\w.-]+)$/u.exec(remote?.path ?? "") ?? [];
       if (remote?.server !== server || model === undefined || name === undefined) return;
       await api.delete(`training_runs/${model}/checkpoints/weights/${name}`);
     },
@@ -207,6 +225,22 @@ export function openTinkerTrainers(settings: TinkerSettings): TrainerProvider {
       await Promise.allSettled([...open].map((trainer) => trainer.close()));
     },
   };
+}
+
+interface StateToLoad {
+  sessionId: string;
+  path: string;
+  optimizer: boolean;
+}
+
+async function withStateErrors<Result>(load: () => Promise<Result>): Promise<Result> {
+  try {
+    return await load();
+  } catch (error) {
+    if (!(error instanceof HeddleError) || !["not_found", "invalid", "failed"].includes(error.code)) throw error;
+    const message = `the training server cannot load the state of the checkpoint: ${error.message}`;
+    throw new HeddleError("not_found", message, { loc: ["weights", "checkpoint"], cause: error });
+  }
 }
 
 function withCapabilities(info: BaseModelInfo, trained: TrainedModel): BaseModelInfo {

@@ -20,7 +20,7 @@ export async function openSession(
   options: { signal?: AbortSignal; intervalMs?: number } = {},
 ): Promise<TinkerSession> {
   const { signal, intervalMs = heartbeatMs } = options;
-  const body = { tags: [], user_metadata: {}, sdk_version: "0.25.0", type: "create_session" };
+  const body = { tags: [], user_metadata: {}, sdk_version: "0.38.0", type: "create_session" };
   const { session_id: id } = await api.post("create_session", body, { signal, repeatable: true });
   if (typeof id !== "string" || id === "") throw new HeddleError("failed", "the training server created no session");
   const closing = new AbortController();

@@ -13,15 +13,23 @@ import type {
 } from "@heddle/training";
 import type { HttpClient } from "../http-client.js";
 import { isJsonObject } from "@heddle/exact-json";
-import type { TinkerApi } from "./api.js";
+import type { ServerResponse } from "../server-response.js";
+import type { CallOptions, TinkerApi } from "./api.js";
+import { acceptedBody } from "./api.js";
 import { writeCheckpointDirectory } from "../checkpoint-directory.js";
 import { splitData } from "./chunks.js";
 import { datumOf, readLogprobs } from "./datum.js";
-import { downloadAdapter } from "./download-adapter.js";
+import { isUnknownRoute } from "./dialect.js";
+import type { Dialect } from "./dialect.js";
+import { downloadArchive, downloadSignedFiles } from "./download-adapter.js";
 import type { GradientScale } from "../remote-model.js";
 import type { WireLoss } from "./loss-mapping.js";
 import { linearLoss, lossCoefficients, serverLoss } from "./loss-mapping.js";
+import { protobufType } from "./protobuf.js";
+import { encodePass } from "./protobuf-request.js";
+import type { NumberedPass } from "./protobuf-request.js";
 import type { TinkerSession } from "./session.js";
+import { unloadModel } from "./unload-model.js";
 import { unknownOutcome } from "./unknown-outcome.js";
 
 export interface TinkerTrainerSettings {
@@ -30,6 +38,8 @@ export interface TinkerTrainerSettings {
   /** Identity of the server, recorded in saved states. */
   server: string;
   session: TinkerSession;
+  /** What is known of the wire that the server speaks; shared by its trainers. */
+  dialect: Dialect;
   /** The model of the server that this trainer changes. */
   modelId: string;
   baseModel: string;
@@ -52,7 +62,17 @@ interface OperationOptions {
   changes: boolean;
 }
 
+/** An adapter on the server, on the way to a directory of this machine. */
+interface ExportedAdapter {
+  /** Writes its files into a directory, and returns their names. */
+  download(directory: string): Promise<string[]>;
+  /** Path at which it is deleted. */
+  path: string;
+}
+
 const unloadTimeoutMs = 30_000;
+/** An adapter that could not be deleted after its download does not stay for ever. */
+const exportSeconds = 3600;
 
 /** A trainer on a server with the Tinker wire. Calls run one at a time, in order: the server numbers them. */
 export class TinkerTrainer implements Trainer {
@@ -144,8 +164,7 @@ export class TinkerTrainer implements Trainer {
     await this.#queue(async () => {});
     const signal = AbortSignal.timeout(unloadTimeoutMs);
     try {
-      const { request_id: id } = await api.post("unload_model", { model_id: modelId }, { repeatable: true, signal });
-      await api.result(id, signal);
+      await unloadModel(api, { modelId, sessionId: session.id }, signal);
     } finally {
       // Without heartbeats, the server unloads a model that could not be unloaded now.
       session.close();
@@ -156,25 +175,54 @@ export class TinkerTrainer implements Trainer {
   async #write(directory: string, contents: { state: boolean; weights: boolean }): Promise<WeightsRef> {
     const { baseModel, baseDigest, adapter, seed, server } = this.#settings;
     const path = contents.state ? await this.#save("save_weights") : undefined;
-    const archive = contents.weights ? archivePath(await this.#save("save_weights_for_sampler")) : undefined;
+    const exported = contents.weights ? await this.#export() : undefined;
     const remote = path === undefined ? undefined : { server, path, rank: adapter.rank };
     const description = { baseModel, baseDigest, steps: this.#steps, seed, remote };
-    const files = await writeCheckpointDirectory(directory, description, async (partial) =>
-      archive ? downloadAdapter(this.#settings.http, archive.download, { directory: partial, baseModel }) : [],
+    const files = await writeCheckpointDirectory(
+      directory,
+      description,
+      async (partial) => (await exported?.download(partial)) ?? [],
     );
-    // The archive was only a way to the directory. Servers that cannot delete it keep it.
-    if (archive) await this.#settings.api.delete(archive.delete).catch(() => undefined);
-    const digest = archive && checkpointDigest({ training: "adapter", files }, baseDigest);
+    // The export was only a way to the directory. Servers that cannot delete it keep it.
+    if (exported) await this.#settings.api.delete(exported.path).catch(() => undefined);
+    const digest = exported && checkpointDigest({ training: "adapter", files }, baseDigest);
     return { baseModel, checkpoint: directory, ...(digest !== undefined && { digest }) };
+  }
+
+  /** Has the server write the adapter for others: as files with an address each, or as the archive of earlier servers. */
+  async #export(): Promise<ExportedAdapter> {
+    const { http, api, baseModel, dialect } = this.#settings;
+    if (dialect.externalWeights !== false) {
+      const body = { path: this.#freshName(), ttl_seconds: exportSeconds, type: "save_weights_external" };
+      const response = await this.#send("save_weights_external", body, { changes: false });
+      if (!isUnknownRoute(response)) {
+        const { path } = await this.#resultOf("save_weights_external", response, { changes: false });
+        dialect.externalWeights = true;
+        const checkpoint = checkpointPath(path, "external_weights");
+        const urls = () => api.get(`${checkpoint}/external_weights_urls`);
+        return {
+          path: checkpoint,
+          download: (directory) => downloadSignedFiles(http, urls, { directory, baseModel }),
+        };
+      }
+    }
+    const path = checkpointPath(await this.#save("save_weights_for_sampler"), "sampler_weights");
+    dialect.externalWeights = false;
+    const archive = `${path.replace("/sampler_weights/", "/")}/archive`;
+    return { path, download: (directory) => downloadArchive(http, archive, { directory, baseModel }) };
   }
 
   /** Saves on the server under a new name, because names cannot be reused. Returns the `tinker://` path. */
   async #save(operation: "save_weights" | "save_weights_for_sampler"): Promise<string> {
-    const body = { path: `heddle-${this.#steps}-${randomBytes(6).toString("hex")}`, type: operation };
+    const body = { path: this.#freshName(), type: operation };
     const { path } = await this.#operate(operation, body, { changes: false });
     if (typeof path !== "string")
       throw new HeddleError("failed", `the training server returned no path for ${operation}`);
     return path;
+  }
+
+  #freshName(): string {
+    return `heddle-${this.#steps}-${randomBytes(6).toString("hex")}`;
   }
 
   async #logprobs(sequences: TokenSequence[], signal?: AbortSignal): Promise<Float64Array[]> {
@@ -185,8 +233,8 @@ export class TinkerTrainer implements Trainer {
     const data = scored.map(({ sequence }) => datumOf(sequence, {}));
     for (const part of splitData(data)) {
       const members = scored.slice(part.from, part.to);
-      const body = { forward_input: { data: data.slice(part.from, part.to), loss_fn: "cross_entropy" } };
-      const result = await this.#operate("forward", body, { changes: false, signal });
+      const input = { data: data.slice(part.from, part.to), loss_fn: "cross_entropy" };
+      const result = await this.#pass("forward", input, { changes: false, signal });
       const logprobs = readLogprobs(
         result,
         members.map(({ sequence }) => sequence),
@@ -199,8 +247,8 @@ export class TinkerTrainer implements Trainer {
   async #forwardBackward(loss: WireLoss, sequences: TokenSequence[], signal?: AbortSignal): Promise<Float64Array[]> {
     const results: Float64Array[] = [];
     for (const { from, to } of splitData(loss.data)) {
-      const body = { forward_backward_input: { ...loss, data: loss.data.slice(from, to) } };
-      const result = await this.#operate("forward_backward", body, { changes: true, signal });
+      const input = { ...loss, data: loss.data.slice(from, to) };
+      const result = await this.#pass("forward_backward", input, { changes: true, signal });
       try {
         results.push(...readLogprobs(result, sequences.slice(from, to)));
       } catch (error) {
@@ -210,29 +258,81 @@ export class TinkerTrainer implements Trainer {
     return results;
   }
 
-  /**
-   * Runs one numbered operation. The number of a rejected request is used again, because a server that counts would wait
-   * for it.
-   */
+  /** Runs a pass, as JSON or, on a server that refuses that, as Protocol Buffers. Nothing was done when it was refused. */
+  async #pass(
+    path: "forward" | "forward_backward",
+    input: NumberedPass["input"],
+    options: OperationOptions,
+  ): Promise<Record<string, unknown>> {
+    const { dialect, modelId } = this.#settings;
+    let refused: ServerResponse | undefined;
+    if (!dialect.passesAreMessages) {
+      const response = await this.#send(path, { [`${path}_input`]: input }, options);
+      // Servers of messages have one route for both passes.
+      if (response.status !== 415 && !(path === "forward" && isUnknownRoute(response))) {
+        return await this.#resultOf(path, response, options);
+      }
+      refused = response;
+    }
+    const pass = { modelId, sequenceNumber: this.#sequenceNumber + 1, forwardOnly: path === "forward", input };
+    const response = await this.#sendNumbered("forward_backward", encodePass(pass), {
+      ...options,
+      contentType: protobufType,
+    });
+    if (response.status >= 300 && refused && refused.status !== 415) acceptedBody(path, refused);
+    const result = await this.#resultOf(path, response, { ...options, accept: protobufType });
+    dialect.passesAreMessages = true;
+    return result;
+  }
+
+  /** Runs one numbered operation. */
   async #operate(
     path: string,
     body: Record<string, unknown>,
     options: OperationOptions,
   ): Promise<Record<string, unknown>> {
-    const { api, modelId, session } = this.#settings;
-    const { changes, signal } = options;
+    return await this.#resultOf(path, await this.#send(path, body, options), options);
+  }
+
+  #send(path: string, body: Record<string, unknown>, options: OperationOptions): Promise<ServerResponse> {
+    const { modelId } = this.#settings;
+    return this.#sendNumbered(path, { ...body, model_id: modelId, seq_id: this.#sequenceNumber + 1 }, options);
+  }
+
+  /**
+   * Sends a body with the next number. The number of a rejected request is used again, because a server that counts would
+   * wait for it.
+   */
+  async #sendNumbered(
+    path: string,
+    body: unknown,
+    { signal, contentType }: Pick<CallOptions, "signal" | "contentType">,
+  ): Promise<ServerResponse> {
+    const { api, session } = this.#settings;
     if (session.lost) throw this.#markUnusable(session.lost);
     if (signal?.aborted) throw new HeddleError("aborted", "the call was aborted");
-    const numbered = { ...body, model_id: modelId, seq_id: this.#sequenceNumber + 1 };
-    let accepted: Record<string, unknown>;
     try {
-      accepted = await api.post(path, numbered, { signal, repeatable: false });
+      const response = await api.request(path, body, { signal, contentType, repeatable: false });
+      if (response.status < 300) this.#sequenceNumber++;
+      return response;
     } catch (error) {
       throw isUnknown(error) ? this.#markUnusable(error) : error;
     }
-    this.#sequenceNumber++;
+  }
+
+  async #resultOf(
+    path: string,
+    response: ServerResponse,
+    { changes, signal, accept }: OperationOptions & { accept?: string },
+  ): Promise<Record<string, unknown>> {
+    let accepted: Record<string, unknown>;
     try {
-      return await api.result(accepted["request_id"], signal);
+      accepted = acceptedBody(path, response);
+    } catch (error) {
+      throw isUnknown(error) ? this.#markUnusable(error) : error;
+    }
+    try {
+      return await this.#settings.api.result(accepted["request_id"], { signal, accept });
     } catch (error) {
       throw changes ? this.#markUnusable(error) : error;
     }
@@ -290,12 +390,12 @@ function gradientNormOf(metrics: unknown): number | undefined {
   return typeof value === "number" ? value : NaN;
 }
 
-/** `tinker://<model>/sampler_weights/<name>`; some servers omit `sampler_weights`. */
-function archivePath(path: string): { download: string; delete: string } {
-  const [, model, name] = /^tinker:\/\/([\w-]+)\/(?:sampler_weights\/)?([\w-]+)$/u.exec(path) ?? [];
-  if (model === undefined || name === undefined) {
-    throw new HeddleError("failed", "the training server returned a path of sampler weights that cannot be read");
+/** Path of a checkpoint for requests. The server names it `tinker://<model>/<kind>/<name>`, or without the kind. */
+function checkpointPath(path: unknown, kind: "sampler_weights" | "external_weights"): string {
+  const [, model, found = kind, name] =
+    /^tinker:\/\/([\w:.-]+)\/(?:(\w+)\/)?([\w.-]+)$/u.exec(typeof path === "string" ? path : "") ?? [];
+  if (model === undefined || found !== kind || name === undefined) {
+    throw new HeddleError("failed", `the training server returned a path of ${kind} that cannot be read`);
   }
-  const checkpoints = `training_runs/${model}/checkpoints`;
-  return { download: `${checkpoints}/${name}/archive`, delete: `${checkpoints}/sampler_weights/${name}` };
+  return `training_runs/${model}/checkpoints/${kind}/${name}`;
 }

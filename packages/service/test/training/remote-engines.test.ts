@@ -49,7 +49,7 @@ test("a model is trained on the training server, continued there, and its newest
     expect(events[0]?.data).toMatchObject({ ignored_settings: ["max_gradient_norm"] });
     expect(await newestCheckpoint(service, model.id)).toMatchObject({ step, untrained: false });
   }
-  const loads = trainer.requests.filter(({ path }) => path === "load_weights");
+  const loads = trainer.requests.filter(({ path, body }) => path === "load_weights" && "model_id" in body);
   expect(loads.map(({ body: { optimizer } }) => optimizer)).toEqual([true]);
   // Both jobs have closed their trainers; the server keeps one state per checkpoint and no archive.
   expect(trainer.models.size).toBe(0);

@@ -14,13 +14,12 @@ import { connectEngine } from "../src/engine/engine.js";
 import type { Engine, Statement, StatementSource } from "../src/engine/engine.js";
 import { openTraceStore } from "../src/store.js";
 import type { TraceStore } from "../src/store.js";
+import { fillCalls, newCall } from "./many-calls.js";
 
 const sizes = (process.argv[2] === "--calls" ? (process.argv[3] ?? "") : "100000,1000000,10000000,30000000")
   .split(",")
   .map(Number);
 const database = "bench_recovery";
-const projects = 100;
-const sliceCalls = 1_000_000;
 /** Rows that are new at a start. */
 const newCalls = 2000;
 
@@ -34,7 +33,8 @@ const table: Record<string, Record<string, string>> = {};
 await (await open()).close();
 let stored = 0;
 for (const size of sizes) {
-  await fill(size);
+  await fillCalls(engine, stored, size - stored);
+  stored = size;
   // Until merges have ended: they would be part of what is measured.
   for (const name of ["calls", "call_ids"]) await engine.command({ sql: `OPTIMIZE TABLE ${name}` });
   table[size] = await measure(size);
@@ -50,25 +50,6 @@ async function open(): Promise<TraceStore> {
   return await openTraceStore(options);
 }
 
-/** Calls of every second of the past, in a hundred projects; half of their ids carry their time. */
-async function fill(size: number): Promise<void> {
-  const now = BigInt(Date.now()) * 1000n - 3_600_000_000n;
-  while (stored < size) {
-    const rows = Math.min(sliceCalls, size - stored);
-    const dated =
-      "concat(lower(leftPad(hex(intDiv(us, 1000)), 12, '0')), '7', substring(lower(hex(cityHash64(n))), 2, 15), '8000')";
-    const hyphens = [1, 9, 13, 17, 21].map((from, index) => `substring(${dated}, ${from}, ${[8, 4, 4, 4, 12][index]})`);
-    const id = `if(n % 2 = 0, concat(${hyphens.join(", '-', ")}), lower(hex(cityHash64(n))))`;
-    await engine.command({
-      sql: `INSERT INTO calls (project_id, id, trace_id, op_name, op_key, started_at, ended_at, attributes, inputs, output, summary, size_bytes, version)
-        SELECT concat('bench/', toString(n % ${projects})), ${id}, toString(intDiv(n, 1000)), 'op', 'op',
-          fromUnixTimestamp64Micro(us), fromUnixTimestamp64Micro(us + 1000), '{}', '{"question":"what is it"}', '"it"', '{}', 40, toUInt64(us)
-        FROM (SELECT number + ${stored} AS n, toInt64(${now} - (40000000 - number - ${stored}) * 1000000) AS us FROM numbers(${rows}))`,
-    });
-    stored += rows;
-  }
-}
-
 async function measure(size: number): Promise<Record<string, string>> {
   const result: Record<string, string> = {};
   const timed = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
@@ -81,7 +62,7 @@ async function measure(size: number): Promise<Record<string, string>> {
   };
   const ingest = async (store: TraceStore) => {
     for (let from = 0; from < newCalls; from += 100) {
-      await store.ingest(Array.from({ length: 100 }, () => part("bench/1", newId())));
+      await store.ingest(Array.from({ length: 100 }, () => newCall("bench/1", newId())));
     }
   };
   let store = await open();
@@ -116,24 +97,6 @@ async function measure(size: number): Promise<Record<string, string>> {
   await store.close();
   console.log(size, result);
   return result;
-}
-
-function part(projectId: string, id: string) {
-  const now = BigInt(Date.now()) * 1000n;
-  const start = {
-    project_id: projectId,
-    id,
-    trace_id: id,
-    op_name: "op",
-    started_at: now,
-    attributes: "{}",
-    inputs: "{}",
-  };
-  return {
-    part: "complete" as const,
-    start,
-    end: { project_id: projectId, id, ended_at: now, output: "1", summary: "{}" },
-  };
 }
 
 function recorded(plain: Engine): Engine {

@@ -33,7 +33,7 @@ async function roundTrip(id: number, text: string, at: bigint, numbers: bigint[]
     row.text(text);
     row.text(text);
     row.texts([text, "", text]);
-    row.integers(numbers);
+    row.integersOf(numbers, (number) => number);
     row.textMap([[text, quotedBytes(text)]]);
     if (id % 2 === 0) row.text(text);
     else row.null();

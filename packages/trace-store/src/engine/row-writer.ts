@@ -11,6 +11,9 @@ const tab = 9;
 const lineFeed = 10;
 const backslash = 92;
 const upperN = 78;
+const [space, dot, zero, colon] = [32, 46, 48, 58] as const;
+/** Of a time, and its tab. */
+const timeChars = 27;
 const maxSecond = 4_294_967_295n;
 
 /**
@@ -97,15 +100,32 @@ export class RowWriter {
     this.#short(String(value));
   }
 
-  /** `Array` of integers. */
-  integers(values: readonly (bigint | number)[]): void {
-    if (values.length === 0) this.#short("[]");
-    else this.#list(values.length === 1 ? String(values[0]) : values.join(","));
+  /** `Array` of the integers that the items have; few have more than one. */
+  integersOf<Item>(items: readonly Item[], integer: (item: Item) => bigint | number): void {
+    let list = "[";
+    for (const item of items) list += list.length === 1 ? String(integer(item)) : `,${integer(item)}`;
+    list += "]";
+    if (!this.#short(list)) this.#write(list);
   }
 
   /** `DateTime64(6,'UTC')` from microseconds since 1970, 1900 to 2299. */
   time(us: bigint): void {
-    this.#short(timeText(us));
+    this.#reserve(timeChars);
+    let day = us / dayUs;
+    let rest = us % dayUs;
+    if (rest < 0n) {
+      day -= 1n;
+      rest += dayUs;
+    }
+    const inDay = Number(rest);
+    const seconds = Math.floor(inDay / 1_000_000);
+    this.#short(dayText(Number(day)));
+    // In place of the end of the field.
+    this.#bytes[this.#at - 1] = space;
+    this.#digits(Math.floor(seconds / 3600), 2, colon);
+    this.#digits(Math.floor(seconds / 60) % 60, 2, colon);
+    this.#digits(seconds % 60, 2, dot);
+    this.#digits(inDay % 1_000_000, 6, tab);
   }
 
   /** `DateTime('UTC')` (whole seconds, 1970 to 2106) from microseconds since 1970, clamped into that range. */
@@ -121,6 +141,17 @@ export class RowWriter {
     this.#bytes[this.#at++] = backslash;
     this.#bytes[this.#at++] = upperN;
     this.#bytes[this.#at++] = tab;
+  }
+
+  /** A number with as many digits, and what follows it; there is space. */
+  #digits(value: number, digits: number, next: number): void {
+    let rest = value;
+    for (let index = digits - 1; index >= 0; index--) {
+      this.#bytes[this.#at + index] = zero + (rest % 10);
+      rest = Math.floor(rest / 10);
+    }
+    this.#at += digits;
+    this.#bytes[this.#at++] = next;
   }
 
   /** Of a few characters, none of them to be escaped. */
@@ -175,20 +206,6 @@ export class RowWriter {
 const dayUs = 86_400_000_000n;
 const days = new Map<number, string>();
 
-function timeText(us: bigint): string {
-  let day = us / dayUs;
-  let rest = us % dayUs;
-  if (rest < 0n) {
-    day -= 1n;
-    rest += dayUs;
-  }
-  const inDay = Number(rest);
-  const seconds = Math.floor(inDay / 1_000_000);
-  const hour = Math.floor(seconds / 3600);
-  const minute = Math.floor(seconds / 60) % 60;
-  return `${dayText(Number(day))} ${two(hour)}:${two(minute)}:${two(seconds % 60)}.${String(inDay % 1_000_000).padStart(6, "0")}`;
-}
-
 function dayText(day: number): string {
   let text = days.get(day);
   if (text === undefined) {
@@ -197,8 +214,4 @@ function dayText(day: number): string {
     days.set(day, text);
   }
   return text;
-}
-
-function two(value: number): string {
-  return value < 10 ? `0${value}` : String(value);
 }

@@ -208,12 +208,12 @@ export function writeEnd(out: RowWriter, end: CallEnd, exact: ExactText[]): numb
 export function writeDerived(out: RowWriter, { status, usage }: Pick<EndSide, "status" | "usage">, own = usage): void {
   out.text(status);
   out.texts(own.length === 0 ? noTexts : own.map(({ model }) => model));
-  for (const name of usageCounts) out.integers(own.length === 0 ? noIntegers : own.map((row) => row[name]));
+  for (const count of countsOfUsage) out.integersOf(own, count);
   out.text(own === usage ? "" : usageColumns(usage));
 }
 
 const noTexts: readonly string[] = [];
-const noIntegers: readonly number[] = [];
+const countsOfUsage = usageCounts.map((name) => (row: UsageRow) => row[name]);
 
 function usageColumns(usage: readonly UsageRow[]): JsonText {
   const columns = (["model", ...usageCounts] as const).map((name) => [name, usage.map((row) => row[name])] as const);

@@ -1,7 +1,7 @@
 import { mainThread } from "@heddle/concurrency";
 
-/** Calls of a commit whose steps take a millisecond each. */
-const fewCalls = 512;
+/** Calls of a commit whose steps take a few milliseconds each. What is set aside costs more than that where it outlives a collection. */
+const fewCalls = 2048;
 
 /** Lets others have the event loop between two steps of a commit that has so many calls. */
 export async function betweenSteps(calls: number): Promise<void> {

@@ -41,14 +41,14 @@ export async function findStored(
   const untimed: CallKey[] = [];
   for (const [key, call] of calls) {
     const isOpen = state.openSides.has(key);
-    if (isOpen) {
+    if (isOpen !== false) {
       const cached = state.cache.get(key);
       if (cached === undefined) uncached.push(call);
       else found.set(key, { ...cached });
     }
     const known = state.known.startedAt(key);
     if (known !== undefined) timed.push({ call, us: known, margin: 0n });
-    else if (call.thorough !== true && (isOpen || isNew(state, call))) continue;
+    else if (call.thorough !== true && (isOpen === true || found.has(key) || isNew(state, call))) continue;
     else if (call.started_at !== undefined) timed.push({ call, us: call.started_at, margin: secondUs });
     else untimed.push(call);
   }

@@ -208,3 +208,33 @@ test("a commit has so few rows that planning it keeps nobody waiting", async () 
   await queue.close();
   expect(commits).toEqual([["a"], ["b", "c"], ["d"], ["large"]]);
 });
+
+describe("large requests", () => {
+  beforeAll(() => void vi.useFakeTimers());
+  afterAll(() => void vi.useRealTimers());
+
+  test("share a commit although they are read one after another", async () => {
+    const begun: string[][] = [];
+    const queue = groupCommits<Entry>((entries) => {
+      begun.push(entries.map(({ name }) => name));
+      return new Promise((resolve) => setTimeout(resolve, 100));
+    });
+    const names = ["a", "b", "c", "d"];
+    const large = (name: string) => ({ ...entry(name, 200_000), rows: 100 });
+    queue.add(large("first"));
+    await vi.advanceTimersByTimeAsync(50);
+    for (const name of names) queue.add(large(name));
+    await vi.advanceTimersByTimeAsync(150);
+    // All of them are expected again. Reading takes less than a quarter of a commit, but not reading all of them.
+    for (const name of names) {
+      await vi.advanceTimersByTimeAsync(15);
+      queue.add(large(name));
+    }
+    await vi.advanceTimersByTimeAsync(100);
+    expect(begun).toEqual([["first"], names, names]);
+    // Whoever does not come is not waited for longer than a commit takes.
+    queue.add(large("alone"));
+    await vi.advanceTimersByTimeAsync(100);
+    expect(begun.at(-1)).toEqual(["alone"]);
+  });
+});

@@ -56,6 +56,8 @@ export function groupCommits<Entry extends CommitEntry>(
   let rows = 0;
   /** When the first of them arrived, or the last commit ended. */
   let since = 0;
+  /** When the last of them arrived. */
+  let latest = 0;
   const tasks: Array<() => Promise<void>> = [];
   let closed = false;
   let usualMs = 0;
@@ -78,12 +80,15 @@ export function groupCommits<Entry extends CommitEntry>(
   /** The next request of one client that sends one after the other: it came soon after the response to the last. */
   const isAlone = () => expected === 1 && waiting.length === 1 && since - lastEnd < usualMs / 2;
 
-  const windowMs = () => {
-    if (bytes >= waitForHalfBytes) return Math.min(longestMs, usualMs);
-    if (large()) return Math.min(20, usualMs / 4);
-    if (isAlone() || since - lastEnd > longestMs) return shortestMs;
+  /** Until when the next commit waits for more. */
+  const waitsUntil = () => {
+    const longest = since + Math.min(longestMs, usualMs);
+    if (bytes >= waitForHalfBytes) return longest;
+    // The requests of several clients are read one after another, and each takes milliseconds.
+    if (large()) return Math.min(longest, Math.max(since, latest) + Math.min(20, usualMs / 4));
+    if (isAlone() || since - lastEnd > longestMs) return since + shortestMs;
     const pressure = Math.min(1, Math.max(0, (busy - lowShare) / (busyShare - lowShare)));
-    return Math.min(longestMs, Math.max(shortestMs, 2 * usualMs * pressure));
+    return since + Math.min(longestMs, Math.max(shortestMs, 2 * usualMs * pressure));
   };
 
   async function run(): Promise<void> {
@@ -92,7 +97,8 @@ export function groupCommits<Entry extends CommitEntry>(
       if (task !== undefined) await task();
       if (waiting.length > 0) {
         // At least one iteration of the event loop, for requests that came together.
-        if (!isDue()) await pause(Math.max(0, since + windowMs() - performance.now()));
+        if (!isDue()) await pause(waitsUntil() - performance.now());
+        while (!isDue() && waitsUntil() > performance.now()) await pause(waitsUntil() - performance.now());
         await commitOnce();
       } else if (tasks.length === 0) {
         // Here, not when the promise settles: a request may arrive in between.
@@ -130,7 +136,7 @@ export function groupCommits<Entry extends CommitEntry>(
 
   function pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
+      const timer = setTimeout(resolve, Math.max(0, ms));
       wake = () => {
         clearTimeout(timer);
         resolve();
@@ -147,7 +153,8 @@ export function groupCommits<Entry extends CommitEntry>(
   return {
     add(entry) {
       if (closed || bytes + entry.bytes > waitingBytes) return false;
-      if (waiting.length === 0) since = performance.now();
+      latest = performance.now();
+      if (waiting.length === 0) since = latest;
       waiting.push(entry);
       bytes += entry.bytes;
       rows += entry.rows;

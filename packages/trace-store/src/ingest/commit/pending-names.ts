@@ -16,7 +16,7 @@ const deleteSettings = { mutations_sync: "2", allow_nondeterministic_mutations: 
 export async function checkPendingNames(context: IngestContext, call: CallKey): Promise<void> {
   const { engine, state, now } = context;
   const key = keyText(call);
-  if (state.known.startedAt(key) !== undefined || state.openSides.has(key)) return;
+  if (state.known.startedAt(key) !== undefined || state.openSides.has(key) === true) return;
   const { pendingNames, pendingNameUs } = state.limits;
   const p = new Parameters();
   const project = `project_id = ${p.bind("String", call.project_id)}`;

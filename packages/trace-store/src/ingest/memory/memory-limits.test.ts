@@ -7,6 +7,7 @@ import type { TraceStore } from "../../store.js";
 
 const limits = {
   knownCallBytes: 0,
+  openCallBytes: 0,
   openSideCacheBytes: 0,
   deletedCallBytes: 0,
   hiddenCallBytes: 0,

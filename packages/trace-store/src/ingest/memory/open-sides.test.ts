@@ -52,3 +52,19 @@ it("knows which traces have running calls", () => {
   expect([running("t3"), running("t4")]).toEqual([false, true]);
   expect(open.mayRun("e/p", { ids: ["d"], traceIds: ["t3"] })).toBe(false);
 });
+
+it("remembers no call when there are too many, and says so", () => {
+  const open = new OpenSides(100_000);
+  open.loaded();
+  for (let n = 0; !open.tooMany; n++) open.set(call(`c${n}`), 1n, hasStart, `t${n}`);
+  expect(open.bytes).toBeLessThan(100_000);
+  expect([open.has("anything"), open.running("e/p"), open.isEmpty]).toEqual([undefined, undefined, false]);
+  expect([open.mayRun("e/none"), open.mayRun("e/p", { ids: ["new"], traceIds: ["new"] })]).toEqual([true, true]);
+  expect(open.flags("anything")).toBe(hasStart | hasEnd);
+  open.delete(call("c0"));
+  open.loaded();
+  expect(open.running("e/p")).toBeUndefined();
+  open.clear();
+  open.loaded();
+  expect([open.tooMany, open.mayRun("e/p"), open.running("e/p")]).toEqual([false, false, 0]);
+});

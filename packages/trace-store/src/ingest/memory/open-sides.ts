@@ -7,45 +7,72 @@ import { OpenTraces } from "./open-traces.js";
 export const hasStart = 1;
 export const hasEnd = 2;
 
-/** Every call with an open side: started_at of the start (0 for a lone end), and which sides. */
+/**
+ * Every call with an open side: started_at of the start (0 for a lone end), and which sides.
+ *
+ * Bounded by bytes: when there are more it remembers none, and whoever asks looks them up, until all are loaded again.
+ */
 export class OpenSides {
   readonly #table = new KeyTable();
   /** Open starts of each project that has any. */
   readonly #starts = new Map<string, number>();
   readonly #traces = new OpenTraces();
+  readonly #limit: number;
   #loaded = false;
+  #tooMany = false;
 
-  get size(): number {
-    return this.#table.size;
+  constructor(limitBytes = Number.POSITIVE_INFINITY) {
+    this.#limit = limitBytes;
+  }
+
+  /** There are more than it may remember. */
+  get tooMany(): boolean {
+    return this.#tooMany;
+  }
+
+  /** How many it remembers at least, if none share traces. */
+  get capacity(): number {
+    return KeyTable.capacityOf(this.#limit / 3);
+  }
+
+  /** No call has an open side. */
+  get isEmpty(): boolean {
+    return !this.#tooMany && this.#table.size === 0;
   }
 
   get bytes(): number {
     return this.#table.bytes + this.#traces.bytes;
   }
 
-  has(key: string): boolean {
-    return this.#table.has(key);
+  /** Undefined where the table of open sides has to be asked. */
+  has(key: string): boolean | undefined {
+    return this.#tooMany ? undefined : this.#table.has(key);
   }
 
   time(key: string): bigint | undefined {
     return this.#table.time(key);
   }
 
-  /** `hasStart`, `hasEnd`, both or 0. */
+  /** `hasStart`, `hasEnd`, both or 0; both for every call when there are too many. */
   flags(key: string): number {
-    return this.#table.flags(key);
+    return this.#tooMany ? hasStart | hasEnd : this.#table.flags(key);
   }
 
   /** With the trace of a start, unless it is the same start as before. */
   set(call: CallKey, time: bigint, flags: number, traceId?: string): void {
+    if (this.#tooMany) return;
     const key = keyText(call);
     if (traceId !== undefined) this.#traces.set(key, call.project_id, traceId);
     else if ((flags & hasStart) === 0) this.#traces.delete(key);
     this.#count(call.project_id, (flags & hasStart) - (this.#table.flags(key) & hasStart));
     this.#table.set(key, time, flags);
+    if (this.bytes <= this.#limit) return;
+    this.clear();
+    this.#tooMany = true;
   }
 
   delete(call: CallKey): void {
+    if (this.#tooMany) return;
     const key = keyText(call);
     const flags = this.#table.flags(key);
     // Most calls arrive complete and are not here.
@@ -74,13 +101,14 @@ export class OpenSides {
   /** Everything is to be loaded. */
   clear(): void {
     this.#loaded = false;
+    this.#tooMany = false;
     this.#table.clear();
     this.#starts.clear();
     this.#traces.clear();
   }
 
   loaded(): void {
-    this.#loaded = true;
+    this.#loaded = !this.#tooMany;
   }
 
   #count(projectId: string, change: number): void {

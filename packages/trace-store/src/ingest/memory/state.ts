@@ -19,6 +19,8 @@ import { UsageTrees } from "./usage-trees.js";
 export interface IngestLimits {
   /** Bytes of the complete calls remembered by key, 26 to 52 each. What is forgotten is looked up. */
   knownCallBytes: number;
+  /** Bytes of the calls with open sides remembered by key, about 50 to 100 each. When there are more, all are looked up. */
+  openCallBytes: number;
   /** Bytes of open sides kept with their payloads. */
   openSideCacheBytes: number;
   /** Bytes of deleted calls remembered by id. Others are looked up. */
@@ -41,6 +43,7 @@ const megabyte = 1024 * 1024;
 
 export const defaultLimits: IngestLimits = {
   knownCallBytes: 72 * megabyte,
+  openCallBytes: 112 * megabyte,
   openSideCacheBytes: 64 * megabyte,
   deletedCallBytes: 32 * megabyte,
   hiddenCallBytes: 16 * megabyte,
@@ -60,7 +63,7 @@ export type IngestMemory = Record<
 /** What ingest remembers of the database. It changes only after a commit succeeded, and is reloaded after one of unknown outcome. */
 export class IngestState implements InFlight {
   known: KnownCalls;
-  readonly openSides = new OpenSides();
+  readonly openSides: OpenSides;
   readonly deleted: DeletedCalls;
   readonly cache: OpenSideCache;
   usage: UsageTrees;
@@ -82,6 +85,7 @@ export class IngestState implements InFlight {
 
   constructor(readonly limits: IngestLimits) {
     this.known = new KnownCalls(limits.knownCallBytes, 0n);
+    this.openSides = new OpenSides(limits.openCallBytes);
     this.deleted = new DeletedCalls(limits.deletedCallBytes);
     this.hiddenCalls = new HiddenCalls(limits.hiddenCallBytes);
     this.named = new NamedProjects(limits.namedProjectBytes);

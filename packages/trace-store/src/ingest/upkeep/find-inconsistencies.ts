@@ -28,7 +28,7 @@ export async function findInconsistencies(context: IngestContext, span: Slice): 
 
 /** Either side may be the newer one. */
 async function completeAndOpen({ engine, state }: IngestContext, span: Slice): Promise<Inconsistencies["open"]> {
-  if (state.openSides.size === 0) return [];
+  if (state.openSides.isEmpty) return [];
   const params = new Parameters();
   const written = within(params, span);
   const open = `FROM ${newestRows("call_parts")} WHERE closed = 0`;

@@ -40,6 +40,7 @@ export async function loadState(context: IngestContext): Promise<Leftovers> {
     const leftovers: Leftovers = { pairs: [], deleted: [] };
     const sql = `SELECT project_id, id, part, trace_id, toUnixTimestamp64Micro(started_at) AS us FROM ${newestRows("call_parts")} WHERE closed = 0`;
     for await (const { part, trace_id, us, ...call } of engine.stream<OpenSide>({ sql })) {
+      if (state.openSides.tooMany) break;
       const key = keyText(call);
       const flags = state.openSides.flags(key);
       if (flags !== 0) leftovers.pairs.push(call);
@@ -48,14 +49,21 @@ export async function loadState(context: IngestContext): Promise<Leftovers> {
       state.openSides.set(call, startedAt, flags | (isStart ? hasStart : hasEnd), isStart ? trace_id : undefined);
     }
     state.openSides.loaded();
+    if (state.openSides.tooMany) leftovers.pairs = await bothOpen();
     leftovers.deleted = await deletedAndOpen();
     const deleted = new Set(leftovers.deleted.map(keyText));
     return { ...leftovers, pairs: leftovers.pairs.filter((call) => !deleted.has(keyText(call))) };
   }
 
+  async function bothOpen(): Promise<CallKey[]> {
+    const open = `FROM ${newestRows("call_parts")} WHERE closed = 0`;
+    const sql = `SELECT project_id, id ${open} AND part = 'start' AND (project_id, id) IN (SELECT project_id, id ${open} AND part = 'end')`;
+    return await engine.rows<CallKey>({ sql });
+  }
+
   /** Each is found by the key of `call_hidden`. */
   async function deletedAndOpen(): Promise<CallKey[]> {
-    if (state.openSides.size === 0) return [];
+    if (state.openSides.isEmpty) return [];
     const open = `SELECT project_id, id FROM ${newestRows("call_parts")} WHERE closed = 0`;
     const sql = `SELECT DISTINCT project_id, id FROM ${allRows("call_hidden")} WHERE version = 0 AND (project_id, id) IN (${open})`;
     return await engine.rows<CallKey>({ sql });

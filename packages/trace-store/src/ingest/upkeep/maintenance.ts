@@ -15,6 +15,7 @@ import { noWatermarks } from "../memory/watermarks.js";
 import { versionSpans } from "./version-spans.js";
 import { storeWatermarks } from "./watermarks.js";
 import type { IngestContext } from "../context.js";
+import { newestRows } from "../../schema/read-table.js";
 import { tableFacts } from "../../schema/schema.js";
 
 const minuteMs = 60_000;
@@ -155,11 +156,15 @@ function untilAborted(engine: Engine, signal: AbortSignal): Engine {
   };
 }
 
-/** Drops closed sides, and the removed rows of other tables whose facts say so. */
+/** Drops closed sides, and the removed rows of other tables whose facts say so. When few are open after that, memory loads them. */
 async function cleanUpClosedSides({ engine, state }: IngestContext): Promise<void> {
   const closed = state.closedSides;
   for (const [table, { cleanedUp }] of tableFacts) {
     if (cleanedUp === true) await engine.command({ sql: `OPTIMIZE TABLE ${table} FINAL CLEANUP` });
   }
   state.closedSides -= closed;
+  if (!state.openSides.tooMany) return;
+  const sql = `SELECT count() AS open FROM ${newestRows("call_parts")} WHERE closed = 0`;
+  const [row] = await engine.rows<{ open: string }>({ sql });
+  if (Number(row?.open) < state.openSides.capacity / 2) state.needsRecovery = true;
 }

@@ -1,0 +1,52 @@
+import { startServiceProcess } from "../service-process.js";
+import { spansPerTrace } from "./exported-traces.js";
+import type { Peer } from "./peer.js";
+
+const project = "local/peers";
+const newest = [{ field: "started_at", direction: "desc" }];
+
+interface Rows {
+  calls: unknown[];
+}
+
+/** The calls of `/calls/query`, whole. */
+const calls = (body: object, expected: number) => ({
+  path: "/calls/query",
+  body: { project_id: project, sort_by: newest, ...body },
+  count: (response: Rows) => response.calls.length,
+  expected,
+});
+
+export async function startHeddle(): Promise<Peer> {
+  const service = await startServiceProcess();
+  return {
+    name: "Heddle",
+    version: "this",
+    url: service.url,
+    headers: { authorization: `Bearer ${service.key}` },
+    exports: { path: "/otel/v1/traces", headers: { project_id: project } },
+    reads: {
+      "one span by id": ({ spanId }) => ({
+        path: "/call/read",
+        body: { project_id: project, id: spanId },
+        count: (response: { call: { id: string } | null }) => (response.call?.id === spanId ? 1 : 0),
+        expected: 1,
+      }),
+      "one trace": ({ traceId }) => calls({ filter: { trace_ids: [traceId] } }, spansPerTrace),
+      "newest 50 spans": () => calls({ limit: 50 }, 50),
+      "newest 50 traces": () => calls({ limit: 50, filter: { trace_roots_only: true } }, 50),
+      "newest 50 with errors": () =>
+        calls(
+          { limit: 50, query: { $expr: { $eq: [{ $getField: "summary.weave.status" }, { $literal: "error" }] } } },
+          50,
+        ),
+      count: (_, spans) => ({
+        path: "/calls/query_stats",
+        body: { project_id: project },
+        count: (response: { count: number }) => response.count,
+        expected: spans,
+      }),
+    },
+    stop: () => service.stop(),
+  };
+}

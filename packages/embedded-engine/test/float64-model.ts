@@ -1,5 +1,5 @@
 import type { LoraConfig, LoraTarget } from "@heddle/training";
-import type { ModelConfig } from "../src/model/config.js";
+import type { LayerKind, ModelConfig, RotaryScaling } from "../src/model/config.js";
 import type { ParameterSet } from "../src/model/parameters.js";
 import { projectionShape } from "../src/model/parameters.js";
 import type { Scalar } from "./tape.js";
@@ -46,7 +46,10 @@ export function float64Logits(model: Float64Model, tokens: ArrayLike<number>): V
   const { config } = model;
   const width = config.hiddenSize;
   const embedding = numbers(model, "embedding");
-  let stream = Array.from(tokens, (token) => embedding.slice(token * width, (token + 1) * width));
+  const { embeddingScale = 1, logitScale = 1 } = config;
+  let stream = Array.from(tokens, (token) =>
+    embedding.slice(token * width, (token + 1) * width).map((value) => model.tape.scale(value, embeddingScale)),
+  );
   for (let layer = 0; layer < config.layers; layer++) {
     stream = attention(model, layer, stream);
     stream = feedForward(model, layer, stream);
@@ -55,27 +58,31 @@ export function float64Logits(model: Float64Model, tokens: ArrayLike<number>): V
   return stream.map((x) => {
     const y = norm(model, x, "final_norm");
     return Array.from({ length: config.vocabularySize }, (_, token) =>
-      dot(model, y, head.slice(token * width, (token + 1) * width)),
+      model.tape.scale(dot(model, y, head.slice(token * width, (token + 1) * width)), logitScale),
     );
   });
 }
 
 function attention(model: Float64Model, layer: number, stream: Vector[]): Vector[] {
   const { tape, config } = model;
-  const { heads, keyValueHeads, headSize, queryKeyNorm, attentionBias } = config;
+  const { heads, keyValueHeads, headSize, queryKeyNorm, wideQueryKeyNorm, attentionBias } = config;
+  const kind = config.layerKinds?.[layer] ?? {};
+  const scale = config.attentionScale ?? 1 / Math.sqrt(headSize);
   const at = `layers.${layer}.`;
   const queries = heads * headSize;
   const keys = keyValueHeads * headSize;
-  const y = stream.map((x) => norm(model, x, `${at}attention_norm`));
+  const y = config.norms === "after" ? stream : stream.map((x) => norm(model, x, `${at}attention_norm`));
   /** Heads of every token. */
   const part = (target: "q" | "k" | "v", from: number, width: number, gain: string): Vector[][] =>
     y.map((x, position) => {
       let out = product(model, x, numbers(model, `${at}qkv`), queries + 2 * keys).slice(from, from + width);
       if (attentionBias) out = out.map((value, i) => tape.add(value, numbers(model, `${at}qkv_bias`)[from + i]!));
       out = adapted(model, layer, target, x, out);
+      if (wideQueryKeyNorm && target !== "v") out = norm(model, out, at + gain);
       const split = Array.from({ length: width / headSize }, (_, i) => out.slice(i * headSize, (i + 1) * headSize));
       if (target === "v") return split;
-      return split.map((head) => rotate(model, queryKeyNorm ? norm(model, head, at + gain) : head, position));
+      const isNormed = queryKeyNorm && !wideQueryKeyNorm;
+      return split.map((head) => rotate(model, kind, isNormed ? norm(model, head, at + gain) : head, position));
     });
   const q = part("q", 0, queries, "query_norm");
   const k = part("k", queries, keys, "key_norm");
@@ -83,17 +90,17 @@ function attention(model: Float64Model, layer: number, stream: Vector[]): Vector
   return stream.map((x, t) => {
     const mixed = q[t]!.flatMap((query, head) => {
       const shared = Math.floor(head / (heads / keyValueHeads));
-      const seen = stream.slice(0, t + 1).map((_, u) => u);
-      const scores = seen.map((u) => tape.exp(tape.scale(dot(model, query, k[u]![shared]!), 1 / Math.sqrt(headSize))));
+      const seen = stream.flatMap((_, u) => (u <= t && t - u < (kind.window ?? Infinity) ? [u] : []));
+      const scores = seen.map((u) => tape.exp(tape.scale(dot(model, query, k[u]![shared]!), scale)));
       const inverse = tape.power(tape.sum(scores), -1);
       return query.map((_, i) =>
-        tape.sum(seen.map((u) => tape.multiply(tape.multiply(scores[u]!, inverse), v[u]![shared]![i]!))),
+        tape.sum(seen.map((u, at) => tape.multiply(tape.multiply(scores[at]!, inverse), v[u]![shared]![i]!))),
       );
     });
     const out = biased(model, product(model, mixed, numbers(model, `${at}attention_output`), x.length), {
       name: config.outputBias && `${at}attention_output_bias`,
     });
-    return adapted(model, layer, "o", mixed, out).map((value, i) => tape.add(value, x[i]!));
+    return added(model, adapted(model, layer, "o", mixed, out), x, `${at}attention_after_norm`);
   });
 }
 
@@ -101,21 +108,32 @@ function feedForward(model: Float64Model, layer: number, stream: Vector[]): Vect
   const { tape, config } = model;
   const at = `layers.${layer}.`;
   return stream.map((x) => {
-    const y = norm(model, x, `${at}feed_forward_norm`);
+    const y = config.norms === "after" ? x : norm(model, x, `${at}feed_forward_norm`);
     const both = biased(model, product(model, y, numbers(model, `${at}gate_up`), 2 * config.feedForwardSize), {
       name: config.feedForwardBias && `${at}gate_up_bias`,
     });
     const gate = adapted(model, layer, "gate", y, both.slice(0, config.feedForwardSize));
     const up = adapted(model, layer, "up", y, both.slice(config.feedForwardSize));
     const active = gate.map((value, i) => {
-      const sigmoid = tape.power(tape.scale(tape.exp(tape.scale(value, -1)), 1, 1), -1);
+      // The hyperbolic tangent of u is 2 sigmoid(2 u) - 1.
+      const cube = tape.multiply(tape.multiply(value, value), value);
+      const inner = tape.scale(tape.add(value, tape.scale(cube, 0.044715)), 2 * Math.sqrt(2 / Math.PI));
+      const exponent = config.activation === "gelu_tanh" ? inner : value;
+      const sigmoid = tape.power(tape.scale(tape.exp(tape.scale(exponent, -1)), 1, 1), -1);
       return tape.multiply(tape.multiply(value, sigmoid), up[i]!);
     });
     const out = biased(model, product(model, active, numbers(model, `${at}down`), x.length), {
       name: config.feedForwardBias && `${at}down_bias`,
     });
-    return adapted(model, layer, "down", active, out).map((value, i) => tape.add(value, x[i]!));
+    return added(model, adapted(model, layer, "down", active, out), x, `${at}feed_forward_after_norm`);
   });
+}
+
+/** The residual stream `x` with the result of a block. */
+function added(model: Float64Model, result: Vector, x: Vector, gain: string): Vector {
+  const { tape, config } = model;
+  const normed = config.norms ? norm(model, result, gain) : result;
+  return normed.map((value, i) => tape.add(tape.scale(value, config.residualScale ?? 1), x[i]!));
 }
 
 function adapted(model: Float64Model, layer: number, target: LoraTarget, x: Vector, out: Vector): Vector {
@@ -155,22 +173,35 @@ function norm(model: Float64Model, x: Vector, gain: string): Vector {
   return x.map((value, i) => tape.multiply(tape.multiply(value, scale), numbers(model, gain)[i]!));
 }
 
-/** Turns the pairs (i, i + half) by position times their frequency. */
-function rotate({ tape, config }: Float64Model, head: Vector, position: number): Vector {
-  const half = head.length / 2;
+/** Turns the pairs (i, i + half) of the rotated part by position times their frequency. */
+function rotate({ tape, config }: Float64Model, { rotary }: LayerKind, head: Vector, position: number): Vector {
+  if (rotary === "none") return head;
+  const width = config.rotarySize ?? head.length;
+  const half = width / 2;
+  const local = { ...config, rotaryBase: config.localRotaryBase ?? 0, rotaryScaling: undefined };
+  const { rotaryScaling, ...shape } = rotary === "local" ? local : config;
   return head.map((value, i) => {
-    const angle = position * frequency(config, i % half);
-    const scale = config.rotaryScaling?.type === "yarn" ? config.rotaryScaling.attentionFactor : 1;
+    if (i >= width) return value;
+    const angle = position * frequency({ ...shape, rotaryScaling, headSize: width }, i % half);
+    const scale = rotaryScaling && "attentionFactor" in rotaryScaling ? rotaryScaling.attentionFactor : 1;
     const other = i < half ? tape.scale(head[i + half]!, -1) : head[i - half]!;
     return tape.add(tape.scale(value, scale * Math.cos(angle)), tape.scale(other, scale * Math.sin(angle)));
   });
 }
 
 /** Frequencies of Llama 3, scaled by wavelength. */
-function frequency({ rotaryBase, headSize, rotaryScaling }: ModelConfig, pair: number): number {
+function frequency(
+  {
+    rotaryBase,
+    headSize,
+    rotaryScaling,
+  }: Pick<ModelConfig, "rotaryBase" | "headSize"> & { rotaryScaling?: RotaryScaling | undefined },
+  pair: number,
+): number {
   const plain = 1 / rotaryBase ** ((2 * pair) / headSize);
   if (!rotaryScaling) return plain;
   if (rotaryScaling.type === "linear") return plain / rotaryScaling.factor;
+  if (rotaryScaling.type === "longrope") return plain / rotaryScaling.divisors[pair]!;
   if (rotaryScaling.type === "yarn") {
     const { factor, originalContextLength: context, betaFast, betaSlow } = rotaryScaling;
     // The pairs at which a frequency makes so many turns within the original context: base^(-2i/d) context = 2 pi turns.

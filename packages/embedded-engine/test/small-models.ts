@@ -54,6 +54,42 @@ export const smallModels = {
   },
   qwen2: { ...llama, family: "qwen2", keyValueHeads: 1, attentionBias: true },
   qwen3: { ...llama, family: "qwen3", keyValueHeads: 2, headSize: 6, queryKeyNorm: true },
+  "granite, with factors": {
+    ...llama,
+    family: "granite",
+    keyValueHeads: 2,
+    embeddingScale: 2,
+    attentionScale: 0.4,
+    residualScale: 0.6,
+    logitScale: 0.5,
+  },
+  "smollm3, with a window and a layer without positions": {
+    ...llama,
+    family: "smollm3",
+    keyValueHeads: 2,
+    layerKinds: [{ window: 5 }, { rotary: "none" }],
+  },
+  olmo2: { ...llama, family: "olmo2", norms: "after", queryKeyNorm: true, wideQueryKeyNorm: true },
+  "phi3, with a part of each head rotated": {
+    ...llama,
+    family: "phi3",
+    keyValueHeads: 2,
+    headSize: 8,
+    rotarySize: 4,
+    layerKinds: [{ window: 9 }, { window: 9 }],
+  },
+  gemma3: {
+    ...llama,
+    family: "gemma3_text",
+    keyValueHeads: 2,
+    headSize: 6,
+    norms: "around",
+    queryKeyNorm: true,
+    activation: "gelu_tanh",
+    layerKinds: [{ window: 7, rotary: "local" }, {}],
+    localRotaryBase: 30,
+    embeddingScale: 4,
+  },
 } satisfies Record<string, ModelConfig>;
 
 /** Weights large enough for every part of the model to affect its logits. */

@@ -1,6 +1,7 @@
 import type { LoraConfig, LoraTarget } from "@heddle/training";
 import type { ModelConfig } from "../model/config.js";
 import type { ParameterSet } from "../model/parameters.js";
+import { activated } from "../graph/activation.js";
 import { adapterParameters, modelParameters, projectionShape } from "../model/parameters.js";
 import type { Graph, TensorName } from "../graph/onnx.js";
 
@@ -21,7 +22,7 @@ export interface Blocks {
   firstNorm(x: TensorName): TensorName;
   /** Queries, keys and values of layer `layer`, [positions, heads * headSize] each. */
   attentionInputs(h: TensorName, layer: number): { q: TensorName; k: TensorName; v: TensorName };
-  /** RMS norm over the last axis of [.., headSize], for families that have it. */
+  /** RMS norm over the last axis of [.., headSize], for models that have it. */
   headNorm(x: TensorName, which: "query" | "key", layer: number): TensorName;
   /**
    * Computes the inputs of the next layer, or of the head after the last layer, from the outputs of the attention heads
@@ -54,6 +55,19 @@ export function buildBlocks(graph: Graph, { config, adapter, constants }: GraphV
     const all = graph.ops("com.microsoft.SkipSimplifiedLayerNormalization", [x, y, weight(gain)], { epsilon }, outputs);
     return { x: all.sum, h: all.normed };
   };
+  /**
+   * Adds what a block computes to the residual stream `x`. `next`: the norm that the next block reads the stream through; absent
+   * where it reads the stream itself.
+   */
+  const addBlock = (x: TensorName, output: TensorName, after: string, next: string | undefined) => {
+    let added = config.norms ? norm(output, after) : output;
+    if (config.residualScale !== undefined) added = graph.op("Mul", [added, graph.scalar(config.residualScale)]);
+    if (next !== undefined) return addAndNorm(x, added, next);
+    const sum = graph.op("Add", [x, added]);
+    return { x: sum, h: sum };
+  };
+  const reading = (name: string) => (config.norms === "after" ? undefined : name);
+  const wideNorm = (x: TensorName, name: string) => (config.wideQueryKeyNorm ? norm(x, name) : x);
   /** Adds the adapter's product with `x` to a projection of `x`. */
   const addAdapter = (y: TensorName, x: TensorName, layer: number, target: LoraTarget): TensorName => {
     if (!adapter?.targets.includes(target)) return y;
@@ -67,31 +81,44 @@ export function buildBlocks(graph: Graph, { config, adapter, constants }: GraphV
   const widthOf = (target: LoraTarget) => projectionShape(config, target)[1];
 
   return {
-    embed: (tokens) => graph.op("Gather", [weight("embedding"), tokens], { axis: 0 }),
-    firstNorm: (x) => norm(x, "layers.0.attention_norm"),
+    embed(tokens) {
+      const x = graph.op("Gather", [weight("embedding"), tokens], { axis: 0 });
+      if (config.embeddingScale === undefined) return x;
+      return graph.op("Mul", [x, graph.scalar(config.embeddingScale)]);
+    },
+    firstNorm: (x) => (config.norms === "after" ? x : norm(x, "layers.0.attention_norm")),
     attentionInputs(h, layer) {
       const qkv = project(h, `layers.${layer}.qkv`, config.attentionBias);
       const widths = graph.integers(widthOf("q"), widthOf("k"), widthOf("v"));
       const { q, k, v } = graph.ops("Split", [qkv, widths], { axis: 1 }, ["q", "k", "v"]);
-      return { q: addAdapter(q, h, layer, "q"), k: addAdapter(k, h, layer, "k"), v: addAdapter(v, h, layer, "v") };
+      return {
+        q: wideNorm(addAdapter(q, h, layer, "q"), `layers.${layer}.query_norm`),
+        k: wideNorm(addAdapter(k, h, layer, "k"), `layers.${layer}.key_norm`),
+        v: addAdapter(v, h, layer, "v"),
+      };
     },
-    headNorm: (x, which, layer) => (config.queryKeyNorm ? norm(x, `layers.${layer}.${which}_norm`) : x),
+    headNorm: (x, which, layer) =>
+      config.queryKeyNorm && !config.wideQueryKeyNorm ? norm(x, `layers.${layer}.${which}_norm`) : x,
     finish(x, attended, layer) {
       const at = `layers.${layer}`;
       const output = project(attended, `${at}.attention_output`, config.outputBias);
-      const middle = addAndNorm(x, addAdapter(output, attended, layer, "o"), `${at}.feed_forward_norm`);
+      const adapted = addAdapter(output, attended, layer, "o");
+      const middle = addBlock(x, adapted, `${at}.attention_after_norm`, reading(`${at}.feed_forward_norm`));
       const both = project(middle.h, `${at}.gate_up`, config.feedForwardBias);
       const widths = graph.integers(config.feedForwardSize, config.feedForwardSize);
       const split = graph.ops("Split", [both, widths], { axis: 1 }, ["gate", "up"]);
       const gate = addAdapter(split.gate, middle.h, layer, "gate");
       const up = addAdapter(split.up, middle.h, layer, "up");
-      const silu = graph.op("com.microsoft.QuickGelu", [gate], { alpha: { float: 1 } });
-      const active = graph.op("Mul", [silu, up]);
+      const active = graph.op("Mul", [activated(graph, config, gate), up]);
       const product = project(active, `${at}.down`, config.feedForwardBias);
       const down = addAdapter(product, active, layer, "down");
-      const next = layer + 1 < config.layers ? `layers.${layer + 1}.attention_norm` : "final_norm";
-      return addAndNorm(middle.x, down, next);
+      const next = layer + 1 < config.layers ? reading(`layers.${layer + 1}.attention_norm`) : "final_norm";
+      return addBlock(middle.x, down, `${at}.feed_forward_after_norm`, next);
     },
-    logits: (h) => graph.op("Gemm", [h, weight(config.tiedEmbeddings ? "embedding" : "head")], { transB: 1 }),
+    logits: (h) =>
+      graph.op("Gemm", [h, weight(config.tiedEmbeddings ? "embedding" : "head")], {
+        transB: 1,
+        ...(config.logitScale !== undefined && { alpha: { float: config.logitScale } }),
+      }),
   };
 }

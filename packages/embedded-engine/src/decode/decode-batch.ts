@@ -1,5 +1,8 @@
 import type { Tensor } from "../session.js";
 import { tensor } from "../session.js";
+import type { LayerKind } from "../model/config.js";
+import { firstVisible, layerKindsOf, rotaryWidth } from "../model/layer-kinds.js";
+import { kindInput } from "./kind-inputs.js";
 import type { KeyValueCache } from "./key-value-cache.js";
 import { appendFresh, copyRow, createCache, roundCapacity, roundRows } from "./key-value-cache.js";
 import type { PreparedWeights } from "./prepared-weights.js";
@@ -34,6 +37,13 @@ export interface DecodeBatch {
 
 const maskedScore = -1e30;
 
+/** What a row attends to in layers of a kind, and how these turn its token. */
+interface KindBuffers {
+  kind: LayerKind;
+  mask: Float32Array;
+  rotary: RotaryRows;
+}
+
 /** Buffers whose sizes depend on the number of rows and positions. */
 interface Layout {
   cache: KeyValueCache;
@@ -41,8 +51,7 @@ interface Layout {
   lengths: Int32Array;
   occupied: Uint8Array;
   tokens: Int32Array;
-  mask: Float32Array;
-  rotary: RotaryRows;
+  kinds: KindBuffers[];
   feeds: Record<string, Tensor>;
   fresh: Tensor<"float32">;
   /** Allocated when first requested: a row is as long as the vocabulary. */
@@ -113,16 +122,23 @@ export function createDecodeBatch(weights: PreparedWeights): DecodeBatch {
     async step(outputNames) {
       const longest = Math.max(...layout.lengths);
       if (longest >= layout.cache.capacity) rebuild(layout.cache.rows, 2 * layout.cache.capacity, everySlot());
-      const { cache, lengths, mask, rotary, feeds, fresh } = layout;
-      for (let row = 0; row < cache.rows; row++) rotary.fill(row, lengths[row]!);
+      const { cache, lengths, kinds, feeds, fresh } = layout;
+      for (let row = 0; row < cache.rows; row++) {
+        for (const { rotary } of kinds) rotary.fill(row, lengths[row]!);
+      }
       const fetches: Record<string, Tensor> = { fresh };
       for (const name of outputNames) fetches[name] = outputOf(name);
       await weights.decode.session.run(feeds, fetches);
       appendFresh(config, cache, fresh.data, lengths);
       for (let row = 0; row < cache.rows; row++) {
         if (!layout.occupied[row]) continue;
-        mask[row * (cache.capacity + 1) + lengths[row]!] = 0;
-        lengths[row]!++;
+        const position = lengths[row]!++;
+        for (const { kind, mask } of kinds) {
+          const at = row * (cache.capacity + 1);
+          mask[at + position] = 0;
+          const first = firstVisible(kind, position + 1);
+          if (first > 0) mask[at + first - 1] = maskedScore;
+        }
       }
     },
     output: (name) => outputOf(name).data,
@@ -133,18 +149,19 @@ function createLayout({ config, decode }: PreparedWeights, rows: number, capacit
   const { layers, keyValueHeads, headSize } = config;
   const cache = createCache(config, rows, capacity);
   const tokens = new Int32Array(rows);
-  const mask = new Float32Array(rows * (capacity + 1)).fill(maskedScore);
-  for (let row = 1; row <= rows; row++) mask[row * (capacity + 1) - 1] = 0;
-  const rotary = rotaryRows(config, rows);
-  const angles = (data: Float32Array) => tensor("float32", data, [rows, headSize / 2]);
+  const kinds = layerKindsOf(config).kinds.map((kind): KindBuffers => {
+    const mask = new Float32Array(rows * (capacity + 1)).fill(maskedScore);
+    for (let row = 1; row <= rows; row++) mask[row * (capacity + 1) - 1] = 0;
+    return { kind, mask, rotary: rotaryRows(config, rows, kind) };
+  });
+  const angles = (data: Float32Array) => tensor("float32", data, [rows, rotaryWidth(config) / 2]);
   const past = [rows, keyValueHeads, capacity, headSize];
   return {
     cache,
     lengths: new Int32Array(rows),
     occupied: new Uint8Array(rows),
     tokens,
-    mask,
-    rotary,
+    kinds,
     feeds: {
       ...decode.weights,
       tokens: tensor("int32", tokens, [rows]),
@@ -153,11 +170,15 @@ function createLayout({ config, decode }: PreparedWeights, rows: number, capacit
         BigInt64Array.from({ length: rows }, (_, row) => BigInt(row)),
         [rows, 1],
       ),
-      cos: angles(rotary.cos),
-      sin: angles(rotary.sin),
-      query_cos: angles(rotary.queryCos),
-      query_sin: angles(rotary.querySin),
-      mask: tensor("float32", mask, [rows, 1, 1, capacity + 1]),
+      ...Object.fromEntries(
+        kinds.flatMap(({ mask, rotary }, index) => [
+          [kindInput("cos", index), angles(rotary.cos)],
+          [kindInput("sin", index), angles(rotary.sin)],
+          [kindInput("query_cos", index), angles(rotary.queryCos)],
+          [kindInput("query_sin", index), angles(rotary.querySin)],
+          [kindInput("mask", index), tensor("float32", mask, [rows, 1, 1, capacity + 1])],
+        ]),
+      ),
       ...Object.fromEntries(cache.keys.map((keys, layer) => [`keys.${layer}`, tensor("float32", keys, past)])),
       ...Object.fromEntries(cache.values.map((values, layer) => [`values.${layer}`, tensor("float32", values, past)])),
     },
@@ -170,20 +191,20 @@ function emptyTensor(dims: number[]): Tensor<"float32"> {
   return tensor("float32", new Float32Array(dims.reduce((product, each) => product * each, 1)), dims);
 }
 
-function occupy({ occupied, lengths, mask, cache }: Layout, slot: number, length: number): void {
+function occupy({ occupied, lengths, kinds, cache }: Layout, slot: number, length: number): void {
   occupied[slot] = 1;
   lengths[slot] = length;
   const at = slot * (cache.capacity + 1);
-  mask.fill(0, at, at + length);
+  for (const { kind, mask } of kinds) mask.fill(0, at + firstVisible(kind, length), at + length);
 }
 
 /** Empties a slot; it attends to its own token only. */
-function vacate({ occupied, lengths, tokens, mask, cache }: Layout, slot: number): void {
+function vacate({ occupied, lengths, tokens, kinds, cache }: Layout, slot: number): void {
   occupied[slot] = 0;
   lengths[slot] = 0;
   tokens[slot] = 0;
   const at = slot * (cache.capacity + 1);
-  mask.fill(maskedScore, at, at + cache.capacity);
+  for (const { mask } of kinds) mask.fill(maskedScore, at, at + cache.capacity);
 }
 
 /** Zeroes a row of the cache: an attention weight of zero does not mask NaN. */

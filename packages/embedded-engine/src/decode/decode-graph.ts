@@ -1,13 +1,13 @@
 import { Graph } from "../graph/onnx.js";
 import type { GraphVariant } from "./block.js";
 import { buildBlocks } from "./block.js";
+import { declareKindInputs } from "./kind-inputs.js";
 
 /**
  * Builds one decoding step: R rows, one new token each, attending to a cache of M positions outside the graph.
  *
- * Inputs besides weights: `tokens` int32 [R]; `rows` int64 [R, 1], 0..R-1; `cos`, `sin` [R, headSize / 2] of each row's
- * position, and the same times 1 / sqrt(headSize) as `query_cos`, `query_sin`; `mask` [R, 1, 1, M + 1], 0 where a row
- * attends (its last entry is the new token itself) and a large negative number at the others; per layer `keys.<l>`,
+ * Inputs besides weights: `tokens` int32 [R]; `rows` int64 [R, 1], 0..R-1; those of `declareKindInputs`, with a mask [R, 1, 1, M +
+ * 1], 0 where a row attends (its last entry is the new token itself) and a large negative number at the others; per layer `keys.<l>`,
  * `values.<l>` [R, keyValueHeads, M, headSize]. Outputs: `logits` and `probabilities` [R, vocabularySize]; `fresh` [R,
  * keyValueHeads, 2 * layers, headSize], the new key and value of every layer: the binding copies outputs, so the caches
  * are not outputs.
@@ -19,11 +19,8 @@ export function decodeGraph(variant: GraphVariant): Uint8Array<ArrayBuffer> {
   const blocks = buildBlocks(graph, variant);
   const tokens = graph.input("tokens", ["R"], "int32");
   const rows = graph.input("rows", ["R", 1], "int64");
-  const mask = graph.input("mask", ["R", 1, 1, "M1"]);
-  const half = headSize / 2;
-  const [cos, sin] = [graph.input("cos", ["R", half]), graph.input("sin", ["R", half])];
-  const [queryCos, querySin] = [graph.input("query_cos", ["R", half]), graph.input("query_sin", ["R", half])];
-  const maskLength = graph.op("Shape", [mask], { start: 3, end: 4 });
+  const kindOf = declareKindInputs(graph, variant.config, { rows: "R", positions: rows, mask: ["R", 1, 1, "M1"] });
+  const maskLength = graph.op("Shape", ["mask"], { start: 3, end: 4 });
   const split = graph.op("Concat", [graph.op("Sub", [maskLength, graph.integers(1)]), graph.integers(1)], { axis: 0 });
   const fresh: string[] = [];
   let x = blocks.embed(tokens);
@@ -34,11 +31,10 @@ export function decodeGraph(variant: GraphVariant): Uint8Array<ArrayBuffer> {
     const pastValues = graph.input(`values.${layer}`, cache);
     const inputs = blocks.attentionInputs(h, layer);
     const byHead = (x: string, count: number) => graph.op("Reshape", [x, graph.integers(-1, count, 1, headSize)]);
-    const rotate = (x: string, cos: string, sin: string) =>
-      graph.op("com.microsoft.RotaryEmbedding", [x, rows, cos, sin], { interleaved: 0 });
-    let q = rotate(blocks.headNorm(byHead(inputs.q, heads), "query", layer), queryCos, querySin);
+    const { mask, rotateQuery, rotateKey } = kindOf[layer]!;
+    let q = rotateQuery(blocks.headNorm(byHead(inputs.q, heads), "query", layer));
     if (group > 1) q = graph.op("Reshape", [q, graph.integers(-1, keyValueHeads, group, headSize)]);
-    const k = rotate(blocks.headNorm(byHead(inputs.k, keyValueHeads), "key", layer), cos, sin);
+    const k = rotateKey(blocks.headNorm(byHead(inputs.k, keyValueHeads), "key", layer));
     const v = byHead(inputs.v, keyValueHeads);
     fresh.push(k, v);
     const times = (keys: string) => graph.op("com.microsoft.FusedMatMul", [q, keys], { transB: 1 });

@@ -1,13 +1,14 @@
 import { Graph } from "../graph/onnx.js";
 import type { GraphVariant } from "./block.js";
 import { buildBlocks } from "./block.js";
+import { declareKindInputs } from "./kind-inputs.js";
 
 /**
  * Builds the prefill of one prompt chunk: S tokens that attend to M cached positions before them and, causally, to each
  * other.
  *
- * Inputs besides weights: `tokens` int32 [S]; `start` int64 [1], 0; `cos`, `sin` [S, headSize / 2] of the tokens'
- * positions and `query_cos`, `query_sin`, the same times 1 / sqrt(headSize); `mask` [S, M + S] to add to the scores;
+ * Inputs besides weights: `tokens` int32 [S]; `start` int64 [1], 0; those of `declareKindInputs`, with a mask [S, M + S] to add to
+ * the scores;
  * `selected` int32 [N], the tokens whose successors are predicted; per layer `keys.<l>`, `values.<l>` [keyValueHeads,
  * M, headSize]. Outputs: `logits`, `probabilities` [N, vocabularySize]; `fresh` [2 * layers, keyValueHeads, S,
  * headSize], keys and values of a layer in sequence.
@@ -18,17 +19,14 @@ import { buildBlocks } from "./block.js";
 export function prefillGraph(variant: GraphVariant): Uint8Array<ArrayBuffer> {
   const { layers, heads, keyValueHeads, headSize, vocabularySize } = variant.config;
   const group = heads / keyValueHeads;
-  const half = headSize / 2;
   const graph = new Graph();
   const blocks = buildBlocks(graph, variant);
   const tokens = graph.input("tokens", ["S"], "int32");
   const start = graph.input("start", [1], "int64");
-  const [cos, sin] = [graph.input("cos", ["S", half]), graph.input("sin", ["S", half])];
-  const [queryCos, querySin] = [graph.input("query_cos", ["S", half]), graph.input("query_sin", ["S", half])];
-  const mask = graph.input("mask", ["S", "T"]);
+  const kindOf = declareKindInputs(graph, variant.config, { rows: "S", positions: start, mask: ["S", "T"] });
   const selected = graph.input("selected", ["N"], "int32");
   const own = graph.op("Shape", [tokens]);
-  const all = graph.op("Shape", [mask], { start: 1, end: 2 });
+  const all = graph.op("Shape", ["mask"], { start: 1, end: 2 });
   const past = graph.op("Sub", [all, own]);
   const lengths = graph.op("Concat", [past, own], { axis: 0 });
   const shape = (...parts: (number | string)[]) =>
@@ -43,8 +41,6 @@ export function prefillGraph(variant: GraphVariant): Uint8Array<ArrayBuffer> {
   const transpose = (x: string, perm: number[]) => graph.op("Transpose", [x], { perm });
   const reshape = (x: string, to: string) => graph.op("Reshape", [x, to]);
   const toHeads = (x: string, count: number) => reshape(x, graph.integers(1, -1, count, headSize));
-  const rotate = (x: string, cos: string, sin: string) =>
-    graph.op("com.microsoft.RotaryEmbedding", [transpose(x, [0, 2, 1, 3]), start, cos, sin], { interleaved: 0 });
   const grouped = graph.integers(keyValueHeads, -1, headSize);
 
   const fresh: string[] = [];
@@ -54,9 +50,11 @@ export function prefillGraph(variant: GraphVariant): Uint8Array<ArrayBuffer> {
     const pastKeys = graph.input(`keys.${layer}`, [keyValueHeads, "M", headSize]);
     const pastValues = graph.input(`values.${layer}`, [keyValueHeads, "M", headSize]);
     const inputs = blocks.attentionInputs(h, layer);
-    const q = reshape(rotate(blocks.headNorm(toHeads(inputs.q, heads), "query", layer), queryCos, querySin), grouped);
-    const turned = rotate(blocks.headNorm(toHeads(inputs.k, keyValueHeads), "key", layer), cos, sin);
-    const k = reshape(turned, grouped);
+    const { mask, rotateQuery, rotateKey } = kindOf[layer]!;
+    const heading = (x: string, count: number, which: "query" | "key") =>
+      transpose(blocks.headNorm(toHeads(x, count), which, layer), [0, 2, 1, 3]);
+    const q = reshape(rotateQuery(heading(inputs.q, heads, "query")), grouped);
+    const k = reshape(rotateKey(heading(inputs.k, keyValueHeads, "key")), grouped);
     const v = reshape(transpose(toHeads(inputs.v, keyValueHeads), [0, 2, 1, 3]), grouped);
     fresh.push(k, v);
     const times = (keys: string) => graph.op("com.microsoft.FusedMatMul", [q, keys], { transB: 1 });

@@ -2,6 +2,8 @@ import type { TokenLogprob } from "@heddle/training";
 import { rawDistribution } from "../sampling/raw-distribution.js";
 import { tensor } from "../session.js";
 import type { ModelConfig } from "../model/config.js";
+import { firstVisible, layerKindsOf, rotaryWidth } from "../model/layer-kinds.js";
+import { kindInput } from "./kind-inputs.js";
 import type { KeyValueCache } from "./key-value-cache.js";
 import { copyRow, createCache, roundCapacity, roundRows } from "./key-value-cache.js";
 import type { PreparedWeights } from "./prepared-weights.js";
@@ -149,32 +151,43 @@ async function runChunks(
   const total = chunks.reduce((sum, { tokens }) => sum + tokens.length, 0);
   const padded = Math.max(minChunkTokens, roundRows(total));
   const ids = new Int32Array(padded);
-  const rotary = rotaryRows(config, padded);
   const width = cache.capacity + padded;
-  const mask = new Float32Array(padded * width).fill(maskedScore);
+  const kinds = layerKindsOf(config).kinds.map((kind) => ({
+    kind,
+    rotary: rotaryRows(config, padded, kind),
+    mask: new Float32Array(padded * width).fill(maskedScore),
+  }));
   let from = 0;
   for (const { tokens, start } of chunks) {
     ids.set(tokens, from);
     for (let i = 0; i < tokens.length; i++) {
       const row = (from + i) * width;
-      rotary.fill(from + i, start + i);
-      mask.fill(0, row, row + start);
-      mask.fill(0, row + cache.capacity + from, row + cache.capacity + from + i + 1);
+      for (const { kind, rotary, mask } of kinds) {
+        const first = firstVisible(kind, start + i);
+        rotary.fill(from + i, start + i);
+        if (first < start) mask.fill(0, row + first, row + start);
+        const own = row + cache.capacity + from;
+        mask.fill(0, own + Math.max(0, first - start), own + i + 1);
+      }
     }
     from += tokens.length;
   }
-  const half = headSize / 2;
+  const half = rotaryWidth(config) / 2;
   const rows = (data: Float32Array) => tensor("float32", data, [padded, half]);
   const past = [keyValueHeads, cache.capacity, headSize];
   const feeds = {
     ...prefill.weights,
     tokens: tensor("int32", ids, [padded]),
     start: tensor("int64", new BigInt64Array(1), [1]),
-    cos: rows(rotary.cos),
-    sin: rows(rotary.sin),
-    query_cos: rows(rotary.queryCos),
-    query_sin: rows(rotary.querySin),
-    mask: tensor("float32", mask, [padded, width]),
+    ...Object.fromEntries(
+      kinds.flatMap(({ rotary, mask }, index) => [
+        [kindInput("cos", index), rows(rotary.cos)],
+        [kindInput("sin", index), rows(rotary.sin)],
+        [kindInput("query_cos", index), rows(rotary.queryCos)],
+        [kindInput("query_sin", index), rows(rotary.querySin)],
+        [kindInput("mask", index), tensor("float32", mask, [padded, width])],
+      ]),
+    ),
     selected: tensor("int32", Int32Array.from(selected), [selected.length]),
     ...Object.fromEntries(cache.keys.map((keys, layer) => [`keys.${layer}`, tensor("float32", keys, past)])),
     ...Object.fromEntries(cache.values.map((values, layer) => [`values.${layer}`, tensor("float32", values, past)])),

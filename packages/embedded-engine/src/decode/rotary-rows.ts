@@ -1,7 +1,8 @@
-import type { ModelConfig } from "../model/config.js";
-import { rotaryFactor, rotaryFrequencies } from "../graph/rotary.js";
+import type { LayerKind, ModelConfig } from "../model/config.js";
+import { rotatesWholeHeads, scoreScale } from "../model/layer-kinds.js";
+import { rotation } from "../graph/rotary.js";
 
-/** Rows [headSize / 2] of cosines and sines: unscaled for keys, times 1 / sqrt(headSize) for queries. */
+/** Rows [width / 2] of cosines and sines: unscaled for keys, times the scale of the scores for queries. */
 export interface RotaryRows {
   cos: Float32Array;
   sin: Float32Array;
@@ -15,11 +16,12 @@ export interface RotaryRows {
  * large constant. The attention scale is applied to queries, because the library multiplies a vector and a matrix
  * fastest without a scale.
  */
-export function rotaryRows(config: ModelConfig, rows: number): RotaryRows {
-  const frequencies = Float64Array.from(rotaryFrequencies(config));
+export function rotaryRows(config: ModelConfig, rows: number, kind: LayerKind): RotaryRows {
+  const { frequencies: all, factor } = rotation(config, kind);
+  const frequencies = Float64Array.from(all);
   const half = frequencies.length;
-  const factor = rotaryFactor(config);
-  const scale = 1 / Math.sqrt(config.headSize);
+  // A part of a head that is not rotated is scaled by the graph, and the whole with it.
+  const scale = rotatesWholeHeads(config) ? scoreScale(config) : 1;
   const [cos, sin] = [new Float32Array(rows * half), new Float32Array(rows * half)];
   const [queryCos, querySin] = [new Float32Array(rows * half), new Float32Array(rows * half)];
   return {

@@ -67,7 +67,7 @@ function untar(archive: Buffer): Map<string, Buffer> {
 }
 
 describe("a merged Hugging Face directory", () => {
-  test.each(["llama-tied", "llama-untied-bf16", "qwen2-sharded-f16", "qwen3-tied"])(
+  test.each(["llama-tied", "llama-untied-bf16", "qwen2-sharded-f16", "qwen3-tied", "phi3", "gemma3"])(
     "of %s has the weights of the base model with the adapter added",
     async (name) => {
       const trained = await model(name);

@@ -38,7 +38,8 @@ export async function ggufModel(
   tensors: MergedTensors,
   { format, name }: { format: ExportFormat; name: string },
 ): Promise<GgufContent> {
-  const { config, locations } = tensors;
+  const { locations } = tensors;
+  const config = withinWindows(tensors.config);
   const architecture = architectures.get(config.family);
   if (architecture === undefined) {
     const known = [...architectures.keys()].join(", ");
@@ -66,6 +67,14 @@ export async function ggufModel(
     };
   });
   return { metadata, tensors: [...rotaryTensors(config), ...stored] };
+}
+
+/** The model for texts within its windows, where these make no difference: llama.cpp has none for these families. */
+function withinWindows(config: ModelConfig): ModelConfig {
+  const { layerKinds, ...rest } = config;
+  if (!layerKinds || layerKinds.some(({ rotary }) => rotary !== undefined)) return config;
+  const widths = layerKinds.map(({ window }) => window ?? config.contextLength);
+  return { ...rest, contextLength: Math.min(config.contextLength, ...widths) };
 }
 
 function isSet(value: unknown): boolean {

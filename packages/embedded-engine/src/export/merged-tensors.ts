@@ -8,6 +8,7 @@ import { describeBaseModel, loadBaseModel } from "../weights/base-models.js";
 import { allFinite } from "../weights/finite.js";
 import { describeWeights } from "../weights/load-weights.js";
 import { openModelTensors } from "../weights/model-directory.js";
+import { projectionRows } from "../weights/projection-rows.js";
 import type { TensorLocation } from "../weights/tensor-layout.js";
 import { tensorLocations, tensorValues } from "../weights/tensor-layout.js";
 
@@ -59,28 +60,43 @@ export async function openMergedTensors(settings: BaseModelSettings, ref: Weight
   };
 }
 
-const projectionName = /^model\.layers\.(\d+)\.\w+\.(q|k|v|o|gate|up|down)_proj\.weight$/u;
+const moduleName = /^model\.layers\.(\d+)\.(\w+\.\w+)\.weight$/u;
 
-/** Adds `alpha / rank * B A` to the weight [outputs, inputs] of a projection that the adapter has. */
+/** Adds `alpha / rank * B A` to the rows of each projection, in a weight [outputs, inputs], that the adapter has. */
 function merged(
-  { layers }: ModelConfig,
+  model: ModelConfig,
   adapter: Adapter | undefined,
   { tensor, shape }: TensorLocation,
   values: Float32Array,
 ): Float32Array {
-  const [, layer, target] = projectionName.exec(tensor) ?? [];
-  if (adapter === undefined || layer === undefined || Number(layer) >= layers) return values;
-  const { config, set } = adapter;
-  const a = set.views.get(`layers.${layer}.${target}.a`);
-  const b = set.views.get(`layers.${layer}.${target}.b`);
-  if (a === undefined || b === undefined) return values;
-  const [outputs = 0, inputs = 0] = shape;
+  const [, layer, module] = moduleName.exec(tensor) ?? [];
+  if (adapter === undefined || layer === undefined || Number(layer) >= model.layers) return values;
+  const parts = projectionRows(model).filter((each) => each.module === module);
+  const sums = parts.filter(({ target }) => adapter.set.views.has(`layers.${layer}.${target}.a`));
+  if (sums.length === 0) return values;
+  const [, inputs = 0] = shape;
+  const into = values.slice();
+  for (const { target, firstRow, rows } of sums) {
+    const part = into.subarray(firstRow * inputs, (firstRow + rows) * inputs);
+    addProduct(adapter, `layers.${layer}.${target}`, [rows, inputs], part);
+  }
+  const lost = into.findIndex((value) => !Number.isFinite(value));
+  if (lost < 0) return into;
+  throw new HeddleError("invalid", `${tensor}: the sum of the weight and its adapter is not finite`);
+}
+
+function addProduct(
+  { config, set }: Adapter,
+  name: string,
+  [outputs, inputs]: [number, number],
+  into: Float32Array,
+): void {
+  const [a, b] = [set.views.get(`${name}.a`)!, set.views.get(`${name}.b`)!];
   const { rank, alpha } = config;
   const scale = alpha / rank;
   // A row of the sum at a time, in f64 as one product of the factors is rounded once.
   const rows = transposed(a, inputs, rank);
   const sum = new Float64Array(inputs);
-  const into = values.slice();
   for (let output = 0; output < outputs; output++) {
     sum.fill(0);
     for (let r = 0; r < rank; r++) {
@@ -92,9 +108,6 @@ function merged(
     const at = output * inputs;
     for (let input = 0; input < inputs; input++) into[at + input]! += scale * sum[input]!;
   }
-  const lost = into.findIndex((value) => !Number.isFinite(value));
-  if (lost < 0) return into;
-  throw new HeddleError("invalid", `${tensor}: the sum of the weight and its adapter is not finite`);
 }
 
 /** Returns a [rows, columns] matrix as [columns, rows]. */

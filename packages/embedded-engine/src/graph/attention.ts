@@ -3,16 +3,20 @@ import { blockwiseAttention, blockwiseAttentionBackward } from "./blockwise-atte
 import { joinHeads, keyWidth, queryWidth, swapHeadsAndTime } from "./head-layout.js";
 import type { LayerContext } from "./layer-context.js";
 import { recordGradient } from "./layer-context.js";
-import { normed, rmsNorm, rmsNormBackward } from "./norm.js";
+import { addedGradient, addToStream, readAgain, readGradient, readsNormed, readStream } from "./block-norm.js";
+import { rotaryWidth } from "../model/layer-kinds.js";
+import { rmsNorm, rmsNormBackward } from "./norm.js";
 import type { Dimension, TensorName } from "./onnx.js";
-import { add, multiply, reshape, sumOver } from "./operators.js";
+import { multiply, reshape, sumOver } from "./operators.js";
+import { rotated } from "./rotated.js";
 import type { Projection } from "./projection.js";
 import { project, projectBackward } from "./projection.js";
 import { wholeAttention, wholeAttentionBackward } from "./whole-attention.js";
 
 /** Values of the forward pass that the backward pass of attention needs. */
 export interface AttentionValues {
-  attentionScale: TensorName;
+  /** Of the norm of what attention reads, if it has one. */
+  attentionScale?: TensorName;
   /** After the rotary embedding: [batch, heads, time, head]. */
   query: TensorName;
   key: TensorName;
@@ -24,8 +28,8 @@ export interface AttentionValues {
   /** The residual stream after attention. */
   middle: TensorName;
   /**
-   * Queries and keys before their norm, [batch, time, heads, head], and the scales of the norm. Only with
-   * `queryKeyNorm`.
+   * Queries and keys before their norm, [batch, time, heads, head], or [tokens, width] where the norm is over all heads, and
+   * the scales of the norm. Only with `queryKeyNorm`.
    */
   rawQuery?: TensorName;
   rawKey?: TensorName;
@@ -35,15 +39,16 @@ export interface AttentionValues {
 
 /**
  * Declares the graph inputs other than weights: rotary tables, the mask, and the shapes that depend on the batch. In
- * blocks, the mask is that of a block's queries and its own keys.
+ * blocks, the mask is that of the last block's queries.
  */
 export function attentionInputs({ graph, config, attention }: LayerContext, { backward = false } = {}): void {
-  graph.input("cosines", ["time", config.headSize / 2]);
-  graph.input("sines", ["time", config.headSize / 2]);
+  const half = rotaryWidth(config) / 2;
+  graph.input("cosines", ["time", half]);
+  graph.input("sines", ["time", half]);
   graph.input("query_shape", [4], "int64");
   graph.input("key_shape", [4], "int64");
-  if (backward) graph.input("negative_sines", ["time", config.headSize / 2]);
-  graph.input("mask", attention === "blocks" ? ["block", "block"] : ["time", "time"]);
+  if (backward) graph.input("negative_sines", ["time", half]);
+  graph.input("mask", [attention === "blocks" ? "block" : "time", "time"]);
   if (attention === "blocks") {
     graph.input("blocks", [], "int64");
     graph.input("block_length", [1], "int64");
@@ -54,26 +59,36 @@ export function attentionInputs({ graph, config, attention }: LayerContext, { ba
 
 export function attentionForward(context: LayerContext, x: TensorName): AttentionValues {
   const { graph, config } = context;
-  const { y, scale } = rmsNorm(graph, x, "attention_norm", config.normEpsilon);
+  const { y, scale } = readStream(context, "attention", x);
   const { q, k, v } = project(context, qkv(config), y);
-  let query = reshape(graph, q, "query_shape");
-  let key = reshape(graph, k, "key_shape");
+  const isWide = config.wideQueryKeyNorm === true;
+  let query = isWide ? q : reshape(graph, q, "query_shape");
+  let key = isWide ? k : reshape(graph, k, "key_shape");
   let raw: Pick<AttentionValues, "rawQuery" | "rawKey" | "queryScale" | "keyScale"> = {};
   if (config.queryKeyNorm) {
     const normedQuery = rmsNorm(graph, query, "query_norm", config.normEpsilon);
     const normedKey = rmsNorm(graph, key, "key_norm", config.normEpsilon);
     raw = { rawQuery: query, rawKey: key, queryScale: normedQuery.scale, keyScale: normedKey.scale };
-    query = normedQuery.y;
-    key = normedKey.y;
+    query = isWide ? reshape(graph, normedQuery.y, "query_shape") : normedQuery.y;
+    key = isWide ? reshape(graph, normedKey.y, "key_shape") : normedKey.y;
   }
-  query = rotate(context, swapHeadsAndTime(context, query), "sines");
-  key = rotate(context, swapHeadsAndTime(context, key), "sines");
+  query = rotate(context, swapHeadsAndTime(context, query), "query", "sines");
+  key = rotate(context, swapHeadsAndTime(context, key), "key", "sines");
   const value = swapHeadsAndTime(context, reshape(graph, v, "key_shape"));
   const attended = context.attention === "blocks" ? blockwiseAttention : wholeAttention;
   const { mixed, probabilities } = attended(context, { query, key, value });
   const { o } = project(context, output(config), mixed);
-  const middle = add(graph, x, o);
-  return { attentionScale: scale, query, key, value, mixed, middle, ...raw, ...(probabilities && { probabilities }) };
+  const middle = addToStream(context, "attention", x, o);
+  return {
+    ...(scale && { attentionScale: scale }),
+    query,
+    key,
+    value,
+    mixed,
+    middle,
+    ...raw,
+    ...(probabilities && { probabilities }),
+  };
 }
 
 /** Returns the gradient of the layer's input, given the gradient of `middle`. */
@@ -84,41 +99,48 @@ export function attentionBackward(
   dmiddle: TensorName,
 ): TensorName {
   const { graph, config } = context;
-  const dmixed = projectBackward(context, output(config), values.mixed, { o: dmiddle });
+  const doutput = addedGradient(context, "attention", dmiddle, () => project(context, output(config), values.mixed).o);
+  const dmixed = projectBackward(context, output(config), values.mixed, { o: doutput });
   const inner = sumOver(graph, reshape(graph, multiply(graph, dmixed, values.mixed), "query_shape"), [3], {
     keep: true,
   });
   const rowSums = swapHeadsAndTime(context, inner);
-  const doutput = swapHeadsAndTime(context, reshape(graph, dmixed, "query_shape"));
+  const dheads = swapHeadsAndTime(context, reshape(graph, dmixed, "query_shape"));
   const attended = context.attention === "blocks" ? blockwiseAttentionBackward : wholeAttentionBackward;
-  const { dquery, dkey, dvalue } = attended(context, values, { doutput, rowSums });
+  const { dquery, dkey, dvalue } = attended(context, values, { doutput: dheads, rowSums });
   const q = backToColumns(context, dquery, "query", values.rawQuery, values.queryScale);
   const k = backToColumns(context, dkey, "key", values.rawKey, values.keyScale);
   const v = joinHeads(context, dvalue, keyWidth(config));
-  const y = normed(graph, x, values.attentionScale, "attention_norm");
-  const dy = projectBackward(context, qkv(config), y, { q, k, v });
-  const { dx, dgain } = rmsNormBackward(graph, { x, scale: values.attentionScale, gain: "attention_norm", dy });
-  recordGradient(context, "attention_norm", dgain);
-  return add(graph, dmiddle, dx);
+  const scale = values.attentionScale;
+  const dread = projectBackward(context, qkv(config), readAgain(context, "attention", x, scale), { q, k, v });
+  return readGradient(context, "attention", { x, scale, dstream: dmiddle, dread });
 }
 
 /** Dimensions of `AttentionValues`, in a fixed order. */
 export function attentionDimensions(config: ModelConfig): Record<string, Dimension[]> {
   const { heads, keyValueHeads, headSize, hiddenSize } = config;
   return {
-    attentionScale: ["tokens", 1],
+    ...(readsNormed(config) && { attentionScale: ["tokens", 1] }),
     query: ["batch", heads, "time", headSize],
     key: ["batch", keyValueHeads, "time", headSize],
     value: ["batch", keyValueHeads, "time", headSize],
     probabilities: ["batch", keyValueHeads, "group", "time"],
     mixed: ["tokens", queryWidth(config)],
     middle: ["tokens", hiddenSize],
-    ...(config.queryKeyNorm && {
-      rawQuery: ["batch", "time", heads, headSize],
-      rawKey: ["batch", "time", keyValueHeads, headSize],
-      queryScale: ["batch", "time", heads, 1],
-      keyScale: ["batch", "time", keyValueHeads, 1],
-    }),
+    ...(config.queryKeyNorm &&
+      config.wideQueryKeyNorm && {
+        rawQuery: ["tokens", queryWidth(config)],
+        rawKey: ["tokens", keyWidth(config)],
+        queryScale: ["tokens", 1],
+        keyScale: ["tokens", 1],
+      }),
+    ...(config.queryKeyNorm &&
+      !config.wideQueryKeyNorm && {
+        rawQuery: ["batch", "time", heads, headSize],
+        rawKey: ["batch", "time", keyValueHeads, headSize],
+        queryScale: ["batch", "time", heads, 1],
+        keyScale: ["batch", "time", keyValueHeads, 1],
+      }),
   };
 }
 
@@ -131,13 +153,14 @@ function backToColumns(
 ): TensorName {
   const { graph, config } = context;
   const width = kind === "query" ? queryWidth(config) : keyWidth(config);
-  const unrotated = rotate(context, gradient, "negative_sines");
+  const unrotated = rotate(context, gradient, kind, "negative_sines");
   if (raw === undefined || scale === undefined) return joinHeads(context, unrotated, width);
-  const dy = swapHeadsAndTime(context, unrotated);
+  const isWide = config.wideQueryKeyNorm === true;
+  const dy = isWide ? joinHeads(context, unrotated, width) : swapHeadsAndTime(context, unrotated);
   const gain = `${kind}_norm`;
-  const { dx, dgain } = rmsNormBackward(graph, { x: raw, scale, gain, dy, rank: 4 });
+  const { dx, dgain } = rmsNormBackward(graph, { x: raw, scale, gain, dy, rank: isWide ? 2 : 4 });
   recordGradient(context, gain, dgain);
-  return reshape(graph, dx, graph.integers(-1, width));
+  return isWide ? dx : reshape(graph, dx, graph.integers(-1, width));
 }
 
 function qkv(config: ModelConfig): Projection<"q" | "k" | "v"> {
@@ -153,7 +176,7 @@ function output(config: ModelConfig): Projection<"o"> {
   };
 }
 
-function rotate({ graph }: LayerContext, value: TensorName, sines: string): TensorName {
+function rotate({ graph, config }: LayerContext, value: TensorName, kind: "query" | "key", sines: string): TensorName {
   const start = graph.constant(BigInt64Array.of(0n), [1], "int64");
-  return graph.op("com.microsoft.RotaryEmbedding", [value, start, "cosines", sines], { interleaved: 0 });
+  return rotated(graph, config, kind, [value, start, "cosines", sines]);
 }

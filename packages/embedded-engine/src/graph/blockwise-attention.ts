@@ -1,4 +1,5 @@
-import { attentionProbabilities, grouped, queryWidth, scoreScale, ungrouped } from "./head-layout.js";
+import { attentionProbabilities, grouped, queryWidth, ungrouped } from "./head-layout.js";
+import { scoreScale } from "../model/layer-kinds.js";
 import type { LayerContext } from "./layer-context.js";
 import type { Graph, TensorName } from "./onnx.js";
 import { add, batchedMatMul, multiply, reshape, subtract } from "./operators.js";
@@ -80,7 +81,6 @@ function blockOf(graph: Graph, index: TensorName): Block {
   const time = graph.integers(2);
   const start = graph.op("Mul", [index, length]);
   const end = graph.op("Add", [start, length]);
-  const earlier = graph.op("ConstantOfShape", [graph.op("Concat", [length, start], { axis: 0 })]);
   return {
     rows: (value) => graph.op("Slice", [value, start, end, time]),
     rowsBefore: (value) => graph.op("Slice", [value, graph.integers(0), end, time]),
@@ -89,6 +89,7 @@ function blockOf(graph: Graph, index: TensorName): Block {
       const pads = graph.op("Concat", [graph.integers(0, 0, 0, 0, 0, 0), missing, graph.integers(0)], { axis: 0 });
       return graph.op("Pad", [value, pads]);
     },
-    mask: graph.op("Concat", [earlier, "mask"], { axis: 1 }),
+    // The mask is that of the last block of the time. An earlier one has as many keys fewer on the left.
+    mask: graph.op("Slice", ["mask", graph.op("Neg", [end]), graph.integers(2 ** 31), graph.integers(1)]),
   };
 }

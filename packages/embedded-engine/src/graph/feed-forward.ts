@@ -1,36 +1,36 @@
 import type { ModelConfig } from "../model/config.js";
 import type { LayerContext } from "./layer-context.js";
-import { recordGradient } from "./layer-context.js";
-import { normed, rmsNorm, rmsNormBackward } from "./norm.js";
+import { activated, activatedWithSlope } from "./activation.js";
+import { addedGradient, addToStream, readAgain, readGradient, readsNormed, readStream } from "./block-norm.js";
 import type { Dimension, TensorName } from "./onnx.js";
-import { add, multiply, subtract } from "./operators.js";
+import { multiply } from "./operators.js";
 import type { Projection } from "./projection.js";
 import { project, projectBackward } from "./projection.js";
 
 /** Values of the forward pass that the backward pass of the feed-forward block needs. */
 export interface FeedForwardValues {
-  feedForwardScale: TensorName;
+  /** Of the norm of what the block reads, if it has one. */
+  feedForwardScale?: TensorName;
   gate: TensorName;
   up: TensorName;
 }
 
 export function feedForwardValues(context: LayerContext, middle: TensorName): FeedForwardValues {
-  const { graph, config } = context;
-  const { y, scale } = rmsNorm(graph, middle, "feed_forward_norm", config.normEpsilon);
-  const { gate, up } = project(context, gateUp(config), y);
-  return { feedForwardScale: scale, gate, up };
+  const { y, scale } = readStream(context, "feed_forward", middle);
+  const { gate, up } = project(context, gateUp(context.config), y);
+  return { ...(scale && { feedForwardScale: scale }), gate, up };
 }
 
-/** The residual stream after the block: `middle + (silu(gate) up) W_down`. */
+/** The residual stream after the block, which adds `(silu(gate) up) W_down`. */
 export function feedForwardOutput(
   context: LayerContext,
   middle: TensorName,
   { gate, up }: FeedForwardValues,
 ): TensorName {
   const { graph, config } = context;
-  const silu = graph.op("com.microsoft.QuickGelu", [gate], { alpha: { float: 1 } });
-  const { down } = project(context, downward(config), multiply(graph, silu, up));
-  return add(graph, middle, down);
+  const active = multiply(graph, activated(graph, config, gate), up);
+  const { down } = project(context, downward(config), active);
+  return addToStream(context, "feed_forward", middle, down);
 }
 
 /** Returns the gradient of `middle`, given the gradient of the output. */
@@ -41,23 +41,20 @@ export function feedForwardBackward(
   doutput: TensorName,
 ): TensorName {
   const { graph, config } = context;
-  const sigmoid = graph.op("Sigmoid", [gate]);
-  const silu = multiply(graph, gate, sigmoid);
-  const dactivation = projectBackward(context, downward(config), multiply(graph, silu, up), { down: doutput });
-  const dup = multiply(graph, dactivation, silu);
-  // silu' = s + silu (1 - s)
-  const slope = add(graph, sigmoid, multiply(graph, silu, subtract(graph, graph.scalar(1), sigmoid)));
-  const dgate = multiply(graph, multiply(graph, dactivation, up), slope);
-  const y = normed(graph, middle, scale, "feed_forward_norm");
-  const dy = projectBackward(context, gateUp(config), y, { gate: dgate, up: dup });
-  const { dx, dgain } = rmsNormBackward(graph, { x: middle, scale, gain: "feed_forward_norm", dy });
-  recordGradient(context, "feed_forward_norm", dgain);
-  return add(graph, doutput, dx);
+  const { active, slope } = activatedWithSlope(graph, config, gate);
+  const product = multiply(graph, active, up);
+  const ddown = addedGradient(context, "feed_forward", doutput, () => project(context, downward(config), product).down);
+  const dproduct = projectBackward(context, downward(config), product, { down: ddown });
+  const dup = multiply(graph, dproduct, active);
+  const dgate = multiply(graph, multiply(graph, dproduct, up), slope);
+  const read = readAgain(context, "feed_forward", middle, scale);
+  const dread = projectBackward(context, gateUp(config), read, { gate: dgate, up: dup });
+  return readGradient(context, "feed_forward", { x: middle, scale, dstream: doutput, dread });
 }
 
 export function feedForwardDimensions(config: ModelConfig): Record<string, Dimension[]> {
   return {
-    feedForwardScale: ["tokens", 1],
+    ...(readsNormed(config) && { feedForwardScale: ["tokens", 1] }),
     gate: ["tokens", config.feedForwardSize],
     up: ["tokens", config.feedForwardSize],
   };

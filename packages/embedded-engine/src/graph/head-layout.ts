@@ -13,10 +13,6 @@ export function keyWidth({ keyValueHeads, headSize }: ModelConfig): number {
   return keyValueHeads * headSize;
 }
 
-export function scoreScale({ headSize }: ModelConfig): number {
-  return 1 / Math.sqrt(headSize);
-}
-
 export function swapHeadsAndTime({ graph }: LayerContext, value: TensorName): TensorName {
   return graph.op("Transpose", [value], { perm: [0, 2, 1, 3] });
 }

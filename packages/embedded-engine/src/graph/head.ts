@@ -27,7 +27,7 @@ export function headBackwardGraph(
   config: ModelConfig,
   { trainsWeights }: { trainsWeights: boolean },
 ): Uint8Array<ArrayBuffer> {
-  const { vocabularySize, hiddenSize } = config;
+  const { vocabularySize, hiddenSize, logitScale } = config;
   const graph = new Graph();
   const { logprobs, y, scale } = begin(graph, config);
   const coefficients = graph.input("coefficients", ["rows", 1]);
@@ -35,10 +35,15 @@ export function headBackwardGraph(
   const all = multiply(graph, graph.op("Exp", [logprobs]), graph.op("Neg", [coefficients]));
   const dlogits = graph.op("ScatterElements", [all, "targets", coefficients], { axis: 1, reduction: "add" });
   const dy = matMul(graph, dlogits, "head");
-  const { dx, dgain } = rmsNormBackward(graph, { x: "x", scale, gain: "final_norm", dy });
+  const scaled = (value: TensorName) =>
+    logitScale === undefined ? value : multiply(graph, value, graph.scalar(logitScale));
+  const { dx, dgain } = rmsNormBackward(graph, { x: "x", scale, gain: "final_norm", dy: scaled(dy) });
   graph.output("dx", dx, ["rows", hiddenSize]);
   if (trainsWeights) {
-    graph.output("d.head", transposedMatMul(graph, dlogits, y), [vocabularySize, hiddenSize]);
+    graph.output("d.head", transposedMatMul(graph, dlogits, y, { scale: logitScale ?? 1 }), [
+      vocabularySize,
+      hiddenSize,
+    ]);
     graph.output("d.final_norm", dgain(), [hiddenSize]);
   }
   return graph.build();
@@ -51,7 +56,7 @@ function begin(graph: Graph, config: ModelConfig): { logprobs: TensorName; y: Te
   graph.input("head", [vocabularySize, hiddenSize]);
   graph.input("targets", ["rows", 1], "int32");
   const { y, scale } = rmsNorm(graph, "x", "final_norm", config.normEpsilon);
-  const logits = matMulTransposed(graph, y, "head");
+  const logits = matMulTransposed(graph, y, "head", { scale: config.logitScale ?? 1 });
   const logprobs = graph.op("LogSoftmax", [logits], { axis: -1 });
   graph.output("logprobs", graph.op("GatherElements", [logprobs, "targets"], { axis: 1 }), ["rows", 1]);
   return { logprobs, y, scale };

@@ -1,4 +1,5 @@
-import { attentionProbabilities, grouped, joinHeads, queryWidth, scoreScale, ungrouped } from "./head-layout.js";
+import { attentionProbabilities, grouped, joinHeads, queryWidth, ungrouped } from "./head-layout.js";
+import { scoreScale } from "../model/layer-kinds.js";
 import type { LayerContext } from "./layer-context.js";
 import type { TensorName } from "./onnx.js";
 import { batchedMatMul, multiply, subtract } from "./operators.js";

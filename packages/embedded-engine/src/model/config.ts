@@ -1,9 +1,41 @@
+/** Families of models that the engine computes, by their `model_type`. */
+export type ModelFamily =
+  | "llama"
+  | "mistral"
+  | "qwen2"
+  | "qwen3"
+  | "smollm3"
+  | "granite"
+  | "olmo2"
+  | "phi3"
+  | "gemma3_text";
+
+/** In what a layer differs from the others of its model. Nothing of it is in the weights. */
+export interface LayerKind {
+  /** Number of positions that a token attends to, itself among them. Absent: all before it. */
+  window?: number;
+  /** Positions: `local` are rotated with `localRotaryBase`, without scaling; `none` not at all. */
+  rotary?: "local" | "none";
+}
+
 /**
  * Scaling of the rotary frequencies for long contexts: the Llama 3.1 rule (`rope_type: llama3`), YaRN (Peng et al.,
  * arXiv 2309.00071), or division by a factor.
  */
 export type RotaryScaling =
   | { type: "linear"; factor: number }
+  | {
+      /** LongRoPE (Ding et al., arXiv 2402.13753) within the original context. */
+      type: "longrope";
+      /** Divisor of each frequency. */
+      divisors: number[];
+      /** Those of longer texts, which the engine does not compute. */
+      longDivisors: number[];
+      originalContextLength: number;
+      extendedContextLength: number;
+      /** Factor of the rotated queries and keys. */
+      attentionFactor: number;
+    }
   | {
       type: "yarn";
       factor: number;
@@ -25,11 +57,12 @@ export type RotaryScaling =
     };
 
 /**
- * Shape of a decoder-only transformer with RMS norm, rotary positions (half-split, as Hugging Face lays them out) and
- * SwiGLU: everything in which the Llama, Mistral, Qwen2 and Qwen3 families differ.
+ * Shape of a decoder-only transformer with RMS norm, rotary positions (half-split, as Hugging Face lays them out) and a
+ * gated feed-forward block: everything in which the families differ. One implementation of the forward and backward pass and of
+ * the sampler reads it; none of them asks for the family. What is absent is as in Llama.
  */
 export interface ModelConfig {
-  family: "llama" | "mistral" | "qwen2" | "qwen3";
+  family: ModelFamily;
   vocabularySize: number;
   hiddenSize: number;
   layers: number;
@@ -55,4 +88,27 @@ export interface ModelConfig {
   outputBias?: boolean;
   /** Whether the gate, up and down projections have biases (Llama with `mlp_bias`). */
   feedForwardBias?: boolean;
+  /** Kind of each layer. Absent: all attend to everything before them and rotate whole texts. */
+  layerKinds?: LayerKind[];
+  /** Base of the rotation of `local` layers. */
+  localRotaryBase?: number;
+  /** Width of the beginning of a head that is rotated. Absent: all of it. */
+  rotarySize?: number;
+  /**
+   * Where the RMS norms of attention and feed-forward blocks are: of what a block reads (absent), of what it adds to the residual
+   * stream (`after`: OLMo 2), or of both (`around`: Gemma 3).
+   */
+  norms?: "after" | "around";
+  /** Whether the norms of queries and keys are over all heads together (OLMo 2). With `queryKeyNorm`. */
+  wideQueryKeyNorm?: boolean;
+  /** Function of the gate. Absent: SiLU. */
+  activation?: "gelu_tanh";
+  /** Factor of the scores of attention. Absent: `1 / sqrt(headSize)`. */
+  attentionScale?: number;
+  /** Factor of the embedded tokens. */
+  embeddingScale?: number;
+  /** Factor of what a block adds to the residual stream. */
+  residualScale?: number;
+  /** Factor of the logits. */
+  logitScale?: number;
 }

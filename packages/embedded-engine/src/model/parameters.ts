@@ -29,19 +29,32 @@ export function modelParameters(config: ModelConfig): ModelParameter[] {
   const shapes: [string, number[]][] = [["embedding", [vocabularySize, hiddenSize]]];
   for (let layer = 0; layer < config.layers; layer++) {
     const at = `layers.${layer}.`;
-    shapes.push([`${at}attention_norm`, [hiddenSize]], [`${at}qkv`, [hiddenSize, qkv]]);
+    if (config.norms !== "after") shapes.push([`${at}attention_norm`, [hiddenSize]]);
+    shapes.push([`${at}qkv`, [hiddenSize, qkv]]);
     if (config.attentionBias) shapes.push([`${at}qkv_bias`, [qkv]]);
-    if (config.queryKeyNorm) shapes.push([`${at}query_norm`, [headSize]], [`${at}key_norm`, [headSize]]);
+    if (config.queryKeyNorm) {
+      const [query, key] = queryKeyNormWidths(config);
+      shapes.push([`${at}query_norm`, [query]], [`${at}key_norm`, [key]]);
+    }
     shapes.push([`${at}attention_output`, [queries, hiddenSize]]);
     if (config.outputBias) shapes.push([`${at}attention_output_bias`, [hiddenSize]]);
-    shapes.push([`${at}feed_forward_norm`, [hiddenSize]], [`${at}gate_up`, [hiddenSize, 2 * feedForwardSize]]);
+    if (config.norms) shapes.push([`${at}attention_after_norm`, [hiddenSize]]);
+    if (config.norms !== "after") shapes.push([`${at}feed_forward_norm`, [hiddenSize]]);
+    shapes.push([`${at}gate_up`, [hiddenSize, 2 * feedForwardSize]]);
     if (config.feedForwardBias) shapes.push([`${at}gate_up_bias`, [2 * feedForwardSize]]);
     shapes.push([`${at}down`, [feedForwardSize, hiddenSize]]);
     if (config.feedForwardBias) shapes.push([`${at}down_bias`, [hiddenSize]]);
+    if (config.norms) shapes.push([`${at}feed_forward_after_norm`, [hiddenSize]]);
   }
   shapes.push(["final_norm", [hiddenSize]]);
   if (!config.tiedEmbeddings) shapes.push(["head", [vocabularySize, hiddenSize]]);
   return layOut(shapes);
+}
+
+/** Returns what the norms of queries and of keys are over. */
+export function queryKeyNormWidths(config: ModelConfig): [query: number, key: number] {
+  const { wideQueryKeyNorm, heads, keyValueHeads, headSize } = config;
+  return wideQueryKeyNorm ? [heads * headSize, keyValueHeads * headSize] : [headSize, headSize];
 }
 
 /** Returns the input and output width of a projection. */

@@ -1,39 +1,26 @@
 import { maxBlockLength } from "../model/attention-blocks.js";
-import type { ModelConfig } from "../model/config.js";
+import type { LayerKind, ModelConfig } from "../model/config.js";
+import { firstVisible, layerKindsOf, rotaryWidth } from "../model/layer-kinds.js";
 import { rotaryTables } from "../graph/rotary.js";
 import type { Tensor } from "../session.js";
 import { tensor } from "../session.js";
 
-/** Inputs of a layer that depend only on the shape of the batch. */
-export type BatchInputs = Record<string, Tensor>;
+/** Inputs of each layer that depend only on the shape of the batch. */
+export type BatchInputs = Record<string, Tensor>[];
 
 /**
- * Returns a function that creates the inputs. It caches the rotary tables and the last mask. With `blockwise`, `time` is
+ * Returns a function that creates the inputs. It caches the rotary tables and the last masks. With `blockwise`, `time` is
  * one that `blockwiseLength` returns. Requires onnxruntime-node to be loaded.
  */
 export function batchInputs(
   config: ModelConfig,
 ): (rows: number, time: number, options: { blockwise: boolean }) => BatchInputs {
   const { heads, keyValueHeads, headSize } = config;
-  const half = headSize / 2;
-  let positions = 0;
-  let tables = rotaryTables(config, 0);
-  let negativeSines = new Float32Array(0);
-  let mask = tensor("float32", new Float32Array(0), [0, 0]);
+  const { kinds, ofLayer } = layerKindsOf(config);
+  const inputsOfKinds = kinds.map((kind) => kindInputs(config, kind));
   return (rows, time, { blockwise }) => {
-    if (time > positions) {
-      positions = Math.max(time, Math.min(config.contextLength, 2 * positions));
-      tables = rotaryTables(config, positions);
-      negativeSines = tables.sines.map((value) => -value);
-    }
     const block = blockwise ? Math.min(time, maxBlockLength) : time;
-    if (mask.dims[0] !== block) mask = causalMask(block);
-    const window = (table: Float32Array) => tensor("float32", table.subarray(0, time * half), [time, half]);
-    return {
-      cosines: window(tables.cosines),
-      sines: window(tables.sines),
-      negative_sines: window(negativeSines),
-      mask,
+    const shapes = {
       query_shape: shape(rows, time, heads, headSize),
       key_shape: shape(rows, time, keyValueHeads, headSize),
       score_shape: shape(rows, heads, block, -1),
@@ -43,13 +30,43 @@ export function batchInputs(
         block_length: shape(block),
       }),
     };
+    const byKind = inputsOfKinds.map((inputs) => ({ ...shapes, ...inputs(time, block) }));
+    return ofLayer.map((kind) => byKind[kind]!);
   };
 }
 
-function causalMask(time: number): Tensor<"float32"> {
-  const mask = new Float32Array(time * time);
-  for (let row = 0; row < time; row++) mask.fill(-1e9, row * time + row + 1, (row + 1) * time);
-  return tensor("float32", mask, [time, time]);
+/** Returns a function that creates the rotary tables and the mask of a kind of layer. */
+function kindInputs(config: ModelConfig, kind: LayerKind): (time: number, block: number) => Record<string, Tensor> {
+  const half = rotaryWidth(config) / 2;
+  let positions = 0;
+  let tables = rotaryTables(config, 0, kind);
+  let negativeSines = new Float32Array(0);
+  let mask = tensor("float32", new Float32Array(0), [0, 0]);
+  return (time, block) => {
+    if (time > positions) {
+      positions = Math.max(time, Math.min(config.contextLength, 2 * positions));
+      tables = rotaryTables(config, positions, kind);
+      negativeSines = tables.sines.map((value) => -value);
+    }
+    if (mask.dims[0] !== block || mask.dims[1] !== time) mask = attentionMask(kind, block, time);
+    const upTo = (table: Float32Array) => tensor("float32", table.subarray(0, time * half), [time, half]);
+    return {
+      cosines: upTo(tables.cosines),
+      sines: upTo(tables.sines),
+      negative_sines: upTo(negativeSines),
+      mask,
+    };
+  };
+}
+
+/** The mask of the last `block` queries: 0 where they attend. */
+function attentionMask(kind: LayerKind, block: number, time: number): Tensor<"float32"> {
+  const mask = new Float32Array(block * time).fill(-1e9);
+  for (let row = 0; row < block; row++) {
+    const position = time - block + row;
+    mask.fill(0, row * time + firstVisible(kind, position), row * time + position + 1);
+  }
+  return tensor("float32", mask, [block, time]);
 }
 
 function shape(...lengths: number[]): Tensor<"int64"> {

@@ -45,6 +45,10 @@ const passes: Record<string, [ModelConfig, LoraConfig?]> = {
   "one head per key": [{ ...smallLlama, heads: 2, keyValueHeads: 2 }],
   "grouped queries": [{ ...smallLlama, heads: 4, keyValueHeads: 2 }],
   "norms of queries and keys": [{ ...smallLlama, family: "qwen3", keyValueHeads: 1, queryKeyNorm: true }],
+  "windows within and beyond a block": [
+    { ...smallLlama, keyValueHeads: 1, layerKinds: [{ window: 20 }, { window: maxBlockLength + 9 }] },
+  ],
+  "norms around and after blocks": [{ ...smallLlama, norms: "around", residualScale: 0.5, activation: "gelu_tanh" }],
   "an adapter": [{ ...smallLlama, heads: 4, keyValueHeads: 2 }, adapter],
 };
 

@@ -6,6 +6,7 @@ import { headBackwardGraph, headForwardGraph } from "../graph/head.js";
 import { layerBackwardGraph, layerForwardGraph } from "../graph/layer.js";
 import type { Session, Tensor } from "../session.js";
 import { discard, unavailableReason, openSession, tensor } from "../session.js";
+import type { BatchInputs } from "./batch-inputs.js";
 import { batchInputs } from "./batch-inputs.js";
 import type { Gradients } from "./gradients.js";
 import { weightTensors } from "./weight-tensors.js";
@@ -46,7 +47,7 @@ export interface ForwardMode {
 
 interface ForwardPass {
   batch: TokenBatch;
-  inputs: Tensors;
+  inputs: BatchInputs;
   /** The residual stream after the last layer: [rows * time, hidden]. */
   output: Floats;
   layers: { x: Floats; kept: Tensors | undefined }[];
@@ -102,6 +103,7 @@ export async function openNetwork({
   };
   const rowsOf = (table: Float32Array, rows: Int32Array) =>
     tensor("float32", gatherRows(table, rows, hiddenSize), [rows.length, hiddenSize]);
+  const embeddingScale = config.embeddingScale ?? 1;
 
   const forward: Network["forward"] = async (batch, { gradient, lowMemory }) => {
     const inputs = inputsOf(batch.rows, batch.time, { blockwise: lowMemory });
@@ -109,9 +111,10 @@ export async function openNetwork({
     const layer = await sessions.get(`forward, ${mode}`, () => layerForwardGraph(kind, mode), { lowMemory });
     const layers: ForwardPass["layers"] = [];
     let x = rowsOf(tensors.embedding, batch.tokens);
-    for (const parameters of tensors.layers) {
+    scaleBy(x.data, embeddingScale);
+    for (const [index, parameters] of tensors.layers.entries()) {
       throwIfStopped();
-      const { y, ...kept } = await layer.run({ ...inputs, ...parameters, x });
+      const { y, ...kept } = await layer.run({ ...inputs[index], ...parameters, x });
       if (gradient) layers.push({ x, kept: mode === "keep" ? kept : undefined });
       else discard([x]);
       x = floats(y);
@@ -188,7 +191,7 @@ export async function openNetwork({
         lowMemory: !step.kept,
       });
       const { dx, ...outputs } = await session.run({
-        ...pass.inputs,
+        ...pass.inputs[layer],
         ...tensors.layers[layer],
         ...step.kept,
         x: step.x,
@@ -201,6 +204,7 @@ export async function openNetwork({
       discard([step.x, dy, ...Object.values(step.kept ?? {}), ...Object.values(outputs)]);
       dy = floats(dx);
     }
+    scaleBy(dy.data, embeddingScale);
     if (trainsAllWeights) gradients.addRows("embedding", dy.data, pass.batch.tokens);
     discard([dy]);
     return { logprobs: head.logprobs };
@@ -243,6 +247,11 @@ function gatherRows(table: Float32Array, rows: Int32Array, width: number): Float
   const gathered = new Float32Array(rows.length * width);
   rows.forEach((row, i) => gathered.set(table.subarray(row * width, (row + 1) * width), i * width));
   return gathered;
+}
+
+function scaleBy(values: Float32Array, factor: number): void {
+  if (factor === 1) return;
+  for (let i = 0; i < values.length; i++) values[i]! *= factor;
 }
 
 function scatterRows(into: Float32Array, values: Float32Array, rows: Int32Array, width: number): void {

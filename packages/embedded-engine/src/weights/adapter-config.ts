@@ -1,19 +1,23 @@
 import type { JsonObject } from "@heddle/exact-json";
 import { readJsonFile } from "@heddle/durable-files";
-import type { LoraConfig, LoraTarget } from "@heddle/training";
+import type { LoraConfig } from "@heddle/training";
 import { loraTargets } from "@heddle/training";
 import type { ModelConfig } from "../model/config.js";
 import { maxRank } from "../model/lora-config.js";
 import type { ConfigFields } from "./config-fields.js";
 import { configFields, formatValue } from "./config-fields.js";
+import type { ProjectionRows } from "./projection-rows.js";
+import { moduleNames, projectionRows } from "./projection-rows.js";
 
 /** One adapted projection of one layer. */
-export interface AdaptedModule {
+export interface AdaptedModule extends ProjectionRows {
   layer: number;
-  target: LoraTarget;
-  /** Name in the files of the base model: `model.layers.3.self_attn.q_proj`. */
+  /** Name of the matrix in the files of the base model: `model.layers.3.self_attn.q_proj`. */
   path: string;
+  /** Of the projection. That of a matrix that holds several is as many times larger if `isStacked`. */
   rank: number;
+  /** Whether each projection of a shared matrix has factors of its own: blocks on the diagonal of the second one. */
+  isStacked: boolean;
   /** Factor of the product of the two matrices. */
   scale: number;
 }
@@ -45,11 +49,13 @@ const neutralInitializations = new Set<unknown>([undefined, true, false, "gaussi
  *
  * @param stored modules of the tensor file, which are those of an adapter whose `target_modules` is a text (`all-linear`
  *   or a regular expression, which is not evaluated).
+ * @param isStacked whether the factors of a shared matrix of a layer, of this rank, are those that each of its projections has.
  */
 export async function readAdapterDescription(
   directory: string,
   model: ModelConfig,
   stored: () => Promise<Set<string>>,
+  isStacked: (of: { path: string; rank: number }) => Promise<boolean>,
 ): Promise<AdapterDescription> {
   const fields = configFields(await readJsonFile(directory, "adapter_config.json"), "adapter_config.json");
   refuseOtherMethods(fields);
@@ -58,15 +64,24 @@ export async function readAdapterDescription(
   const isRankStabilised = fields.flag("use_rslora", false);
   const rankOf = readPattern(fields, "rank_pattern", (section, name) => section.count(name, maxRank));
   const alphaOf = readPattern(fields, "alpha_pattern", (section, name) => section.positive(name));
-  const isTargeted = await readTargets(fields, stored);
+  const isTargeted = await readTargets(fields, stored, moduleNames(model));
   const transformed = readLayers(fields, model);
-  const scaleOf = (rank: number, alpha: number) => alpha / (isRankStabilised ? Math.sqrt(rank) : rank);
-  const modules = projections(model)
-    .filter(({ layer, path }) => transformed(layer) && isTargeted(path))
-    .map((module) => {
-      const own = rankOf(module.path) ?? rank;
-      return { ...module, rank: own, scale: scaleOf(own, alphaOf(module.path) ?? alpha) };
+  const scaleOf = (rank: number, alpha: number, parts = 1) =>
+    isRankStabilised ? alpha / Math.sqrt(rank) : alpha / parts / (rank / parts);
+  const modules: AdaptedModule[] = [];
+  for (const module of modulesOf(model)) {
+    const { layer, path, parts } = module;
+    if (!transformed(layer) || !isTargeted(path)) continue;
+    const whole = rankOf(path) ?? rank;
+    const stacked = parts > 1 && whole % parts === 0 && (await isStacked({ path, rank: whole }));
+    const own = stacked ? whole / parts : whole;
+    modules.push({
+      ...module,
+      rank: own,
+      isStacked: stacked,
+      scale: scaleOf(whole, alphaOf(path) ?? alpha, stacked ? parts : 1),
     });
+  }
   if (modules.length === 0) throw fields.invalid("target_modules", "names no projection of this model");
   const targets = loraTargets.filter((target) => modules.some((module) => module.target === target));
   const widest = Math.max(...modules.map((module) => module.rank));
@@ -77,7 +92,14 @@ export async function readAdapterDescription(
 }
 
 /** Returns the `adapter_config.json` of an adapter. */
-export function adapterConfigJson({ rank, alpha, targets }: LoraConfig, baseModel: string): JsonObject {
+export function adapterConfigJson(
+  { rank, alpha, targets }: LoraConfig,
+  { model, baseModel }: { model: ModelConfig; baseModel: string },
+): JsonObject {
+  const adapted = projectionRows(model).filter(({ target }) => targets.includes(target));
+  const nameOf = ({ module }: ProjectionRows) => module.split(".")[1]!;
+  const shared = new Map(adapted.filter(({ parts }) => parts > 1).map((each) => [nameOf(each), each.parts]));
+  const times = (value: number) => Object.fromEntries([...shared].map(([name, parts]) => [name, value * parts]));
   return {
     peft_type: "LORA",
     task_type: "CAUSAL_LM",
@@ -85,7 +107,8 @@ export function adapterConfigJson({ rank, alpha, targets }: LoraConfig, baseMode
     r: rank,
     lora_alpha: alpha,
     lora_dropout: 0,
-    target_modules: loraTargets.filter((each) => targets.includes(each)).map((each) => `${each}_proj`),
+    target_modules: [...new Set(adapted.map(nameOf))],
+    ...(shared.size > 0 && { rank_pattern: times(rank), alpha_pattern: times(alpha) }),
     bias: "none",
     fan_in_fan_out: false,
     init_lora_weights: true,
@@ -96,15 +119,11 @@ export function adapterConfigJson({ rank, alpha, targets }: LoraConfig, baseMode
   };
 }
 
-/** Returns the name of a projection in the files of a base model. */
-export function modulePath(layer: number, target: LoraTarget): string {
-  const block = ["gate", "up", "down"].includes(target) ? "mlp" : "self_attn";
-  return `model.layers.${layer}.${block}.${target}_proj`;
-}
-
-function projections(model: ModelConfig): Pick<AdaptedModule, "layer" | "target" | "path">[] {
+/** Returns the projections of all layers. */
+export function modulesOf(model: ModelConfig): Omit<AdaptedModule, "rank" | "scale" | "isStacked">[] {
+  const ofLayer = projectionRows(model);
   return Array.from({ length: model.layers }, (_, layer) =>
-    loraTargets.map((target) => ({ layer, target, path: modulePath(layer, target) })),
+    ofLayer.map((each) => ({ ...each, layer, path: `model.layers.${layer}.${each.module}` })),
   ).flat();
 }
 
@@ -132,6 +151,7 @@ function refuseOtherMethods(fields: ConfigFields): void {
 async function readTargets(
   fields: ConfigFields,
   stored: () => Promise<Set<string>>,
+  names: readonly string[],
 ): Promise<(path: string) => boolean> {
   const named = fields.value("target_modules");
   if (typeof named === "string") {
@@ -143,8 +163,8 @@ async function readTargets(
   }
   const entries = named.map((entry: unknown) => {
     const last = typeof entry === "string" ? entry.split(".").at(-1) : undefined;
-    if (typeof entry === "string" && loraTargets.some((each) => last === `${each}_proj`)) return entry;
-    const all = loraTargets.map((each) => `${each}_proj`).join(", ");
+    if (typeof entry === "string" && last !== undefined && names.includes(last)) return entry;
+    const all = names.join(", ");
     throw fields.unsupported("target_modules", `has ${formatValue(entry)}; the engine adapts ${all}`);
   });
   return (path) => entries.some((entry) => endsWith(path, entry));

@@ -50,6 +50,36 @@ test.each([
   },
 );
 
+test("an adapter on matrices that hold several projections is written as PEFT has it, and read to the last bit", async () => {
+  const phi = await readModelConfig(join(fixtures, "models", "phi3"));
+  const config: LoraConfig = { rank: 5, alpha: 0.7, targets: ["q", "k", "v", "o", "gate", "up", "down"] };
+  const set = initialAdapter(phi, config, 3);
+  for (let at = 0; at < set.flat.length; at++) set.flat[at]! += Math.fround(Math.cos(at));
+  const directory = await scratch();
+  await writeAdapter(directory, { config, set }, { model: phi, baseModel: "dir:base" });
+  const again = await readAdapter(directory, phi);
+  expect(again.config).toEqual(config);
+  expect(await readAdapterConfig(directory, phi)).toEqual(config);
+  expect(sameBits(again.set.flat, set.flat)).toBe(true);
+  const written = JSON.parse(await readFile(join(directory, "adapter_config.json"), "utf8"));
+  expect(written).toMatchObject({
+    target_modules: ["qkv_proj", "o_proj", "gate_up_proj", "down_proj"],
+    rank_pattern: { qkv_proj: 15, gate_up_proj: 10 },
+  });
+});
+
+test("an adapter for a part of such a matrix is refused with the part that is missing", async () => {
+  const phi = await readModelConfig(join(fixtures, "models", "phi3"));
+  expect(() => initialAdapter(phi, { rank: 2, alpha: 4, targets: ["q", "v", "o"] }, 1)).toThrow(
+    expect.objectContaining({
+      code: "unsupported",
+      loc: ["adapter", "targets"],
+      message: expect.stringContaining("lack k: this model has q, k, v as one matrix, self_attn.qkv_proj"),
+    }),
+  );
+  expect(() => initialAdapter(phi, { rank: 2, alpha: 4, targets: ["o", "gate", "up"] }, 1)).not.toThrow();
+});
+
 const refused: [change: Record<string, unknown>, code: string, field: string][] = [
   [{ peft_type: "IA3" }, "unsupported", "peft_type"],
   [{ use_dora: true }, "unsupported", "use_dora"],

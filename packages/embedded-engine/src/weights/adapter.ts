@@ -3,13 +3,13 @@ import { join } from "node:path";
 import type { WrittenFile } from "@heddle/durable-files";
 import { writeDurableFile } from "@heddle/durable-files";
 import type { LoraConfig } from "@heddle/training";
-import { loraTargets } from "@heddle/training";
 import type { ModelConfig } from "../model/config.js";
 import type { ParameterSet } from "../model/parameters.js";
 import { adapterParameters, parameterSet, projectionShape } from "../model/parameters.js";
 import type { AdaptedModule } from "./adapter-config.js";
-import { adapterConfigJson, modulePath, readAdapterDescription } from "./adapter-config.js";
+import { adapterConfigJson, modulesOf, readAdapterDescription } from "./adapter-config.js";
 import { allFinite } from "./finite.js";
+import type { ProjectionRows } from "./projection-rows.js";
 import type { WeightFormat } from "./number-formats.js";
 import { writeSafetensors } from "./safetensors.js";
 import type { Tensors } from "./sharded-tensors.js";
@@ -24,12 +24,12 @@ export interface Adapter {
 
 /** Reads the shape of an adapter from `adapter_config.json`, without its numbers. */
 export async function readAdapterConfig(directory: string, model: ModelConfig): Promise<LoraConfig> {
-  const stored = async () => {
-    const tensors = await openTensors(directory, "adapter_model");
+  const tensors = await openTensors(directory, "adapter_model");
+  try {
+    return (await describe(tensors, directory, model)).config;
+  } finally {
     await tensors.close();
-    return new Set(namedFactors(tensors).map(({ path }) => path));
-  };
-  return (await readAdapterDescription(directory, model, stored)).config;
+  }
 }
 
 /**
@@ -45,9 +45,10 @@ export async function readAdapter(directory: string, model: ModelConfig): Promis
   try {
     const { config, located: all } = await locate(tensors, directory, model);
     const set = parameterSet(adapterParameters(model, config));
-    for (const { location, factor } of all) {
-      const values = await tensors.read(location.tensor);
-      if (!allFinite(values)) throw tensors.error(location.tensor, "has numbers that are not finite");
+    for (const { location, file, factor } of all) {
+      const whole = await tensors.read(location.tensor);
+      if (!allFinite(whole)) throw tensors.error(location.tensor, "has numbers that are not finite");
+      const values = blockOf(whole, file, location.shape);
       const view = set.views.get(location.parameter)!;
       if (factor === 1) storeTensor(location, values, view);
       else
@@ -79,16 +80,43 @@ async function locate(
   directory: string,
   model: ModelConfig,
 ): Promise<{ config: LoraConfig; located: ReturnType<typeof moduleFactors> }> {
-  const factors = namedFactors(tensors);
-  const stored = new Set(factors.map(({ path }) => path));
-  const { config, modules } = await readAdapterDescription(directory, model, async () => stored);
+  const { config, modules, factors, names } = await describe(tensors, directory, model);
   const known = new Set(modules.map(({ path }) => path));
   const foreign = factors.find(({ path }) => !known.has(path));
   if (foreign) throw tensors.error(foreign.tensor, "is not part of this adapter");
-  const names = new Map(factors.map(({ path, factor, tensor }) => [`${path}.${factor}`, tensor]));
   const located = modules.flatMap((module) => moduleFactors(model, config, module, names));
-  for (const { location } of located) tensors.require(location.tensor, location.shape);
+  for (const { location, file } of located) tensors.require(location.tensor, file.shape);
   return { config, located };
+}
+
+/** Reads the configuration of an adapter, and the names of its factors. */
+async function describe(tensors: Tensors, directory: string, model: ModelConfig) {
+  const factors = namedFactors(tensors);
+  const stored = new Set(factors.map(({ path }) => path));
+  const names = new Map(factors.map(({ path, factor, tensor }) => [`${path}.${factor}`, tensor]));
+  const isStacked = async ({ path, rank }: { path: string; rank: number }) => {
+    const tensor = names.get(`${path}.b`);
+    const parts = modulesOf(model).filter((each) => each.path === path);
+    const [{ allRows } = { allRows: 0 }] = parts;
+    if (tensor === undefined) return false;
+    tensors.require(tensor, [allRows, rank]);
+    return isBlockDiagonal(await tensors.read(tensor), rank, parts);
+  };
+  const description = await readAdapterDescription(directory, model, async () => stored, isStacked);
+  return { ...description, factors, names };
+}
+
+/** Returns whether the rows of each part have numbers in columns of their own only. */
+function isBlockDiagonal(matrix: Float32Array, columns: number, parts: readonly ProjectionRows[]): boolean {
+  const width = columns / parts.length;
+  return parts.every(({ firstRow, rows, part }) => {
+    for (let row = firstRow; row < firstRow + rows; row++) {
+      for (let column = 0; column < columns; column++) {
+        if (Math.floor(column / width) !== part && matrix[row * columns + column] !== 0) return false;
+      }
+    }
+    return true;
+  });
 }
 
 /**
@@ -102,11 +130,14 @@ export async function writeAdapter(
   { model, baseModel, dtype = "F32" }: { model: ModelConfig; baseModel: string; dtype?: Exclude<WeightFormat, "F16"> },
 ): Promise<Map<string, WrittenFile>> {
   await mkdir(directory, { recursive: true });
-  const json = `${JSON.stringify(adapterConfigJson(config, baseModel), null, 2)}\n`;
-  const sources = writtenLocations(model, config).map((location) => ({
-    name: location.tensor,
-    shape: location.shape,
-    values: () => tensorValues(location, set.views.get(location.parameter)!),
+  const json = `${JSON.stringify(adapterConfigJson(config, { model, baseModel }), null, 2)}\n`;
+  const sources = writtenTensors(model, config).map(({ name, shape, blocks }) => ({
+    name,
+    shape,
+    values: () => {
+      const values = blocks.map(({ location }) => tensorValues(location, set.views.get(location.parameter)!));
+      return blocks.length === 1 ? values[0]! : joinBlocks(shape, blocks, values);
+    },
   }));
   return new Map([
     ["adapter_config.json", await writeDurableFile(join(directory, "adapter_config.json"), json)],
@@ -145,17 +176,53 @@ function otherTensor(tensor: string): string {
     : "is not part of this adapter";
 }
 
+/** The matrix of a file that a factor is a block of, and where that begins. */
+interface FileMatrix {
+  shape: [rows: number, columns: number];
+  row: number;
+  column: number;
+}
+
+/** Returns the block [rows, columns] of a matrix. */
+function blockOf(values: Float32Array, { shape, row, column }: FileMatrix, block: readonly number[]): Float32Array {
+  const [rows = 0, columns = 0] = block;
+  if (rows === shape[0] && columns === shape[1]) return values;
+  const into = new Float32Array(rows * columns);
+  for (let at = 0; at < rows; at++) {
+    const from = (row + at) * shape[1] + column;
+    into.set(values.subarray(from, from + columns), at * columns);
+  }
+  return into;
+}
+
+function joinBlocks(
+  [rows, columns]: FileMatrix["shape"],
+  blocks: readonly { location: TensorLocation; file: FileMatrix }[],
+  values: readonly Float32Array[],
+): Float32Array {
+  const into = new Float32Array(rows * columns);
+  blocks.forEach(({ location, file }, index) => {
+    const [blockRows = 0, width = 0] = location.shape;
+    for (let at = 0; at < blockRows; at++) {
+      into.set(values[index]!.subarray(at * width, (at + 1) * width), (file.row + at) * columns + file.column);
+    }
+  });
+  return into;
+}
+
 /**
  * Returns where the factors of a module are in the file and in the parameters: the first columns of `a` and rows of
  * `b`. The file has A as [rank, inputs] and B as [outputs, rank], the transposes of the parameters. `factor`: what the
  * numbers are multiplied by, because the scale of the adapter is not that of the module.
+ *
+ * Projections that share a matrix have rows of its B each. Of its A they have rows each if it is stacked, else all of it.
  */
 function moduleFactors(
   model: ModelConfig,
   config: LoraConfig,
-  { layer, target, path, rank, scale }: AdaptedModule,
+  { layer, target, path, rank, scale, isStacked, part, parts, firstRow, allRows }: AdaptedModule,
   names?: ReadonlyMap<string, string>,
-): { location: TensorLocation; factor: number }[] {
+): { location: TensorLocation; file: FileMatrix; factor: number }[] {
   const [inputs, outputs] = projectionShape(model, target);
   const written = `base_model.model.${path}`;
   const location = (factor: "a" | "b", shape: number[], columns: number): TensorLocation => ({
@@ -165,17 +232,32 @@ function moduleFactors(
     projection: { column: 0, columns },
   });
   const common = config.alpha / config.rank;
+  const whole = isStacked ? parts * rank : rank;
+  const start = isStacked ? part * rank : 0;
   return [
-    { location: location("a", [rank, inputs], config.rank), factor: 1 },
-    { location: location("b", [outputs, rank], outputs), factor: scale === common ? 1 : scale / common },
+    {
+      location: location("a", [rank, inputs], config.rank),
+      file: { shape: [whole, inputs], row: start, column: 0 },
+      factor: 1,
+    },
+    {
+      location: location("b", [outputs, rank], outputs),
+      file: { shape: [allRows, whole], row: firstRow, column: start },
+      factor: scale === common ? 1 : scale / common,
+    },
   ];
 }
 
-function writtenLocations(model: ModelConfig, config: LoraConfig): TensorLocation[] {
-  const { rank, alpha } = config;
-  const targets = loraTargets.filter((each) => config.targets.includes(each));
-  const modules = Array.from({ length: model.layers }, (_, layer) =>
-    targets.map((target) => ({ layer, target, path: modulePath(layer, target), rank, scale: alpha / rank })),
-  ).flat();
-  return modules.flatMap((module) => moduleFactors(model, config, module).map(({ location }) => location));
+/** Returns the tensors of the file of an adapter, each with the factors that are blocks of it. */
+function writtenTensors(model: ModelConfig, config: LoraConfig) {
+  const { rank, alpha, targets } = config;
+  const modules = modulesOf(model).filter(({ target }) => targets.includes(target));
+  const blocks = modules.flatMap((module) =>
+    moduleFactors(model, config, { ...module, rank, scale: alpha / rank, isStacked: module.parts > 1 }),
+  );
+  const names = [...new Set(blocks.map(({ location }) => location.tensor))];
+  return names.map((name) => {
+    const own = blocks.filter(({ location }) => location.tensor === name);
+    return { name, shape: own[0]!.file.shape, blocks: own };
+  });
 }

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -84,11 +85,43 @@ test.each(await readdir(join(fixtures, "models")))(
   },
 );
 
-test("an adapter changes a model as it does in PEFT", async () => {
-  const model = await loadModel(join(fixtures, "models", "qwen3-tied"));
-  const directory = join(fixtures, "adapters", "qwen3-tied-lora");
+const adapters = (await readdir(join(fixtures, "adapters"))).map(
+  (name) => [name, name.replace(/(?:-shared)?-lora$/u, "")] as const,
+);
+
+test.each(adapters)("%s changes %s as it does in PEFT", async (name, base) => {
+  const model = await loadModel(join(fixtures, "models", base));
+  const directory = join(fixtures, "adapters", name);
   const adapter = await readAdapter(directory, model.config);
   expect(await trainerDifference(directory, model, adapter)).toBeLessThan(1e-4);
   expect(await samplerDifference(directory, model, adapter)).toBeLessThan(1e-4);
   expect(await trainerDifference(directory, model)).toBeGreaterThan(0.1);
+});
+
+const withGradient = adapters.filter(([name]) => existsSync(join(fixtures, "adapters", name, "gradient")));
+
+test.each(withGradient)("%s on %s has the gradients that PyTorch computes", async (name, base) => {
+  const model = await loadModel(join(fixtures, "models", base));
+  const directory = join(fixtures, "adapters", name);
+  const adapter = await readAdapter(directory, model.config);
+  const expected = await readAdapter(join(directory, "gradient"), model.config);
+  const sequences = (await recordedIn(directory)).map(({ tokens }) => ({
+    tokens,
+    mask: Uint8Array.from(tokens, (_, at) => Math.min(at, 1)),
+  }));
+  const trainer = await createCpuTrainer({ ...model, adapter, memoryBytes: 1e9 });
+  await trainer.forwardBackward({ name: "cross_entropy", sequences, normalizer: 1 });
+  // With both decays 0, the first moment is the gradient.
+  const still = { learningRate: 0, beta1: 0, beta2: 0, epsilon: 1, weightDecay: 0, maxGradientNorm: 0 };
+  await trainer.optimStep(still);
+  const actual = trainer.optimizer.first.slice();
+  await trainer.close();
+  for (const { name: factor, offset, size } of expected.set.parameters) {
+    const wanted = expected.set.views.get(factor)!;
+    const largest = wanted.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+    const worst = wanted.reduce((most, value, at) => Math.max(most, Math.abs(value - actual[offset + at]!)), 0);
+    expect(size).toBe(wanted.length);
+    expect(largest, factor).toBeGreaterThan(1e-3);
+    expect(worst / largest, factor).toBeLessThan(1e-4);
+  }
 });

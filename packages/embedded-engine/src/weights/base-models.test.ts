@@ -53,7 +53,7 @@ test("a directory that cannot be loaded is reported separately from valid ones, 
   await cp(join(models, "starter", "tokenizer.json"), join(complete, "tokenizer.json"));
   const short = join(await scratch(), "short");
   await cp(complete, short, { recursive: true });
-  await editJson(join(short, "config.json"), { num_hidden_layers: 3 });
+  await editJson(join(short, "config.json"), { num_hidden_layers: 3, layer_types: null });
   const directories = {
     tiny: complete,
     broken,

@@ -92,6 +92,94 @@ const mistral = {
   tie_word_embeddings: false,
   vocab_size: 131072,
 };
+const smollm3 = {
+  architectures: ["SmolLM3ForCausalLM"],
+  hidden_act: "silu",
+  hidden_size: 2048,
+  intermediate_size: 11008,
+  max_position_embeddings: 65536,
+  model_type: "smollm3",
+  num_attention_heads: 16,
+  num_hidden_layers: 5,
+  num_key_value_heads: 4,
+  rope_theta: 5000000.0,
+  vocab_size: 128256,
+};
+const granite = {
+  architectures: ["GraniteForCausalLM"],
+  attention_bias: false,
+  attention_multiplier: 0.015625,
+  embedding_multiplier: 12.0,
+  hidden_act: "silu",
+  hidden_size: 2048,
+  intermediate_size: 8192,
+  logits_scaling: 8.0,
+  max_position_embeddings: 131072,
+  model_type: "granite",
+  num_attention_heads: 32,
+  num_hidden_layers: 40,
+  num_key_value_heads: 8,
+  residual_multiplier: 0.22,
+  rms_norm_eps: 1e-5,
+  rope_theta: 10000000.0,
+  tie_word_embeddings: true,
+  vocab_size: 49155,
+};
+const olmo2 = {
+  architectures: ["Olmo2ForCausalLM"],
+  hidden_size: 2048,
+  intermediate_size: 8192,
+  max_position_embeddings: 4096,
+  model_type: "olmo2",
+  num_attention_heads: 16,
+  num_hidden_layers: 16,
+  num_key_value_heads: 16,
+  rms_norm_eps: 1e-6,
+  rope_theta: 500000,
+  vocab_size: 100352,
+};
+const phi4 = {
+  architectures: ["Phi3ForCausalLM"],
+  hidden_act: "silu",
+  hidden_size: 3072,
+  intermediate_size: 8192,
+  max_position_embeddings: 131072,
+  model_type: "phi3",
+  num_attention_heads: 24,
+  num_hidden_layers: 32,
+  num_key_value_heads: 8,
+  original_max_position_embeddings: 4096,
+  partial_rotary_factor: 0.75,
+  rms_norm_eps: 1e-5,
+  rope_scaling: {
+    type: "longrope",
+    long_factor: Array.from({ length: 48 }, (_, pair) => 1 + pair),
+    short_factor: Array.from({ length: 48 }, (_, pair) => 1 + pair / 100),
+  },
+  rope_theta: 10000.0,
+  sliding_window: 262144,
+  tie_word_embeddings: true,
+  vocab_size: 200064,
+};
+const gemma3 = {
+  architectures: ["Gemma3ForCausalLM"],
+  head_dim: 256,
+  hidden_activation: "gelu_pytorch_tanh",
+  hidden_size: 640,
+  intermediate_size: 2048,
+  max_position_embeddings: 32768,
+  model_type: "gemma3_text",
+  num_attention_heads: 4,
+  num_hidden_layers: 7,
+  num_key_value_heads: 1,
+  query_pre_attn_scalar: 256,
+  rms_norm_eps: 1e-6,
+  rope_local_base_freq: 10000.0,
+  rope_theta: 1000000.0,
+  sliding_window: 512,
+  sliding_window_pattern: 6,
+  vocab_size: 262144,
+};
 const yarn = { type: "yarn", factor: 4.0, original_max_position_embeddings: 32768 };
 
 test("published configurations of the families are read", () => {
@@ -208,17 +296,28 @@ test("the old and the new form of rotary settings are equivalent", async () => {
 const refused: [base: JsonObject, change: JsonObject, code: string, field: string, message: RegExp][] = [
   [llama, { architectures: ["GemmaForCausalLM"] }, "unsupported", "architectures", /LlamaForCausalLM, Mistral/],
   [mistral, { sliding_window: 0 }, "invalid", "sliding_window", /integer/],
-  [mistral, { attention_bias: true }, "unsupported", "attention_bias", /of llama and qwen3 only/],
+  [mistral, { attention_bias: true }, "unsupported", "attention_bias", /of llama, qwen3, smollm3/],
   [llama, { architectures: undefined, model_type: "gemma" }, "unsupported", "model_type", /"gemma"/],
   [llama, { architectures: undefined }, "unsupported", "model_type", /nothing/],
   [llama, { hidden_act: "gelu" }, "unsupported", "hidden_act", /"gelu"/],
-  [qwen2, { attention_bias: true }, "unsupported", "attention_bias", /of llama and qwen3 only/],
-  [qwen3, { mlp_bias: true }, "unsupported", "mlp_bias", /of llama only/],
+  [qwen2, { attention_bias: true }, "unsupported", "attention_bias", /of llama, qwen3, smollm3/],
+  [qwen3, { mlp_bias: true }, "unsupported", "mlp_bias", /of llama, smollm3, granite only/],
   [llama, { partial_rotary_factor: 0.5 }, "unsupported", "partial_rotary_factor", /whole heads/],
   [llama, { rope_parameters: { partial_rotary_factor: 0.5 } }, "unsupported", "partial_rotary_factor", /whole heads/],
   [llama, { quantization_config: { bits: 4 } }, "unsupported", "quantization_config", /F32, F16 and BF16/],
   [llama, { num_local_experts: 8 }, "unsupported", "num_local_experts", /experts/],
   [qwen2, { use_sliding_window: true, sliding_window: "x" }, "invalid", "sliding_window", /integer/],
+  [qwen2, { layer_types: ["full_attention"] }, "invalid", "layer_types", /names 1 layers; the model has 24/],
+  [qwen3, { layer_types: Array(28).fill("sliding_attention") }, "invalid", "sliding_window", /missing/],
+  [smollm3, { no_rope_layers: [1, 0] }, "invalid", "no_rope_layers", /each of 5 layers/],
+  [smollm3, { no_rope_layers: "all" }, "invalid", "no_rope_layers", /each of 5 layers/],
+  [granite, { logits_scaling: 0 }, "invalid", "logits_scaling", /above zero/],
+  [gemma3, { final_logit_softcapping: 30 }, "unsupported", "final_logit_softcapping", /caps no logits/],
+  [gemma3, { use_bidirectional_attention: true }, "unsupported", "use_bidirectional_attention", /read forward/],
+  [gemma3, { hidden_activation: "silu" }, "unsupported", "hidden_activation", /gelu_pytorch_tanh/],
+  [gemma3, { rope_local_base_freq: 0 }, "invalid", "rope_local_base_freq", /above zero/],
+  [phi4, { partial_rotary_factor: 0.01 }, "invalid", "partial_rotary_factor", /no even part/],
+  [phi4, { rope_scaling: { type: "longrope", short_factor: [1] } }, "invalid", "short_factor", /48 numbers/],
   [qwen2, { layer_types: ["full_attention", "linear_attention"] }, "unsupported", "layer_types", /linear_attention/],
   [llama, { rope_scaling: { rope_type: "yarn" } }, "invalid", "factor", /missing/],
   [llama, { rope_scaling: yarn, rope_theta: 1 }, "invalid", "rope_theta", /not above 1/],
@@ -255,28 +354,73 @@ test.each(refused)("unsupported configurations are refused: %#", (base, change, 
   );
 });
 
-test("the context of a model with sliding windows is the window, if a layer uses it", () => {
-  const contextOf = (config: JsonObject) => parseModelConfig(config).contextLength;
+test("the windows of layers are those that the fields name, and no limit of the context", () => {
+  const windowsOf = (config: JsonObject) => {
+    const { layerKinds, layers, contextLength } = parseModelConfig(config);
+    expect(contextLength).toBe(config["max_position_embeddings"]);
+    return layerKinds && Array.from({ length: layers }, (_, layer) => layerKinds[layer]!.window ?? 0);
+  };
   const windowed = { ...qwen2, use_sliding_window: true, sliding_window: 4096 };
-  expect(contextOf(windowed)).toBe(4096);
-  expect(contextOf({ ...windowed, use_sliding_window: false })).toBe(32768);
-  expect(contextOf({ ...windowed, max_window_layers: 24 })).toBe(32768);
-  expect(contextOf({ ...windowed, sliding_window: 65536 })).toBe(32768);
-  const types = ["full_attention", "sliding_attention"];
-  expect(contextOf({ ...qwen3, layer_types: types, sliding_window: 9 })).toBe(9);
-  expect(contextOf({ ...qwen3, layer_types: ["full_attention"], sliding_window: 9 })).toBe(40960);
-  expect(contextOf({ ...mistral, sliding_window: 4096 })).toBe(4096);
-  expect(contextOf(mistral)).toBe(131072);
+  expect(windowsOf(windowed)).toEqual([...Array(21).fill(0), 4096, 4096, 4096]);
+  expect(windowsOf({ ...windowed, use_sliding_window: false })).toBeUndefined();
+  expect(windowsOf({ ...windowed, max_window_layers: 24 })).toBeUndefined();
+  expect(windowsOf({ ...windowed, sliding_window: 65536 })).toBeUndefined();
+  const types = Array.from({ length: 28 }, (_, layer) => (layer === 1 ? "sliding_attention" : "full_attention"));
+  expect(windowsOf({ ...qwen3, layer_types: types, sliding_window: 9 })).toEqual([0, 9, ...Array(26).fill(0)]);
+  expect(windowsOf({ ...qwen3, layer_types: Array(28).fill("full_attention"), sliding_window: 9 })).toBeUndefined();
+  expect(windowsOf({ ...mistral, sliding_window: 4096 })).toEqual(Array(40).fill(4096));
+  expect(windowsOf(mistral)).toBeUndefined();
   // Absent, the first models of the family have one of 4,096 tokens.
   const { sliding_window: _, ...first } = mistral;
-  expect(contextOf(first)).toBe(4096);
-  // Scaled positions refer to the context that the model was made for.
-  const scaled = parseModelConfig({
-    ...first,
-    max_position_embeddings: 8192,
-    rope_scaling: { type: "yarn", factor: 2 },
+  expect(windowsOf(first)).toEqual(Array(40).fill(4096));
+});
+
+test("layers without positions are every fourth one of SmolLM3, or those that are named", () => {
+  const kindsOf = (change: JsonObject) => parseModelConfig({ ...smollm3, ...change }).layerKinds;
+  const [none, rotated] = [{ rotary: "none" }, {}];
+  expect(kindsOf({})).toEqual([rotated, rotated, rotated, none, rotated]);
+  expect(kindsOf({ no_rope_layers: [1, 0, 1, 1, 1] })).toEqual([rotated, none, rotated, rotated, rotated]);
+  expect(kindsOf({ no_rope_layers: [1, 1, 1, 1, 1] })).toBeUndefined();
+  expect(kindsOf({ use_sliding_window: true, sliding_window: 8 })?.[3]).toEqual({ rotary: "none", window: 8 });
+});
+
+test("Gemma 3 is read in its old and its new form", () => {
+  const read = parseModelConfig(gemma3);
+  expect(read).toMatchObject({
+    norms: "around",
+    activation: "gelu_tanh",
+    tiedEmbeddings: true,
+    rotaryBase: 1_000_000,
+    localRotaryBase: 10_000,
+    embeddingScale: Math.sqrt(640),
   });
-  expect(scaled).toMatchObject({ contextLength: 4096, rotaryScaling: { originalContextLength: 8192 } });
+  expect(read.attentionScale).toBeUndefined();
+  const local = { rotary: "local", window: 512 };
+  expect(read.layerKinds).toEqual([local, local, local, local, local, {}, local]);
+  const { rope_theta: _base, rope_local_base_freq: _local, sliding_window_pattern: _pattern, ...rest } = gemma3;
+  const now = {
+    ...rest,
+    layer_types: read.layerKinds!.map(({ window }) => (window ? "sliding_attention" : "full_attention")),
+    rope_parameters: {
+      full_attention: { rope_type: "default", rope_theta: 1000000 },
+      sliding_attention: { rope_type: "default", rope_theta: 10000 },
+    },
+  };
+  expect(parseModelConfig(now)).toEqual(read);
+});
+
+test("the context of LongRoPE is the original one, with its short divisors", () => {
+  expect(parseModelConfig(phi4)).toMatchObject({
+    contextLength: 4096,
+    rotarySize: 96,
+    rotaryScaling: {
+      divisors: phi4.rope_scaling.short_factor,
+      attentionFactor: Math.sqrt(1 + Math.log(32) / Math.log(4096)),
+    },
+  });
+  expect(parseModelConfig({ ...phi4, rope_scaling: { ...phi4.rope_scaling, type: "su" } })).toEqual(
+    parseModelConfig(phi4),
+  );
 });
 
 test("a written configuration is read unchanged", () => {
@@ -287,15 +431,27 @@ test("a written configuration is read unchanged", () => {
   const shapes = [
     ...presets.values(),
     ...[llama, qwen2, qwen3, mistral, ...biased].map((json) => parseModelConfig(json)),
+    ...[smollm3, granite, olmo2, phi4, gemma3].map((json) => parseModelConfig(json)),
+    ...[
+      { ...mistral, sliding_window: 4096 },
+      { ...qwen2, use_sliding_window: true, sliding_window: 4096 },
+      { ...smollm3, use_sliding_window: true, sliding_window: 8 },
+    ].map((json) => parseModelConfig(json)),
   ];
   for (const shape of shapes) expect(parseModelConfig(modelConfigJson(shape))).toEqual(shape);
 });
 
 test("any value in any field gives a configuration or a HeddleError", () => {
-  const fields = fc.constantFrom(...Object.keys({ ...llama, ...qwen2, ...qwen3, rope_parameters: 0, layer_types: 0 }));
+  const fields = fc.constantFrom(
+    ...Object.keys({ ...llama, ...qwen2, ...qwen3, ...smollm3, ...granite, ...phi4, ...gemma3 }),
+    "rope_parameters",
+    "layer_types",
+    "no_rope_layers",
+    "no_rope_layer_interval",
+  );
   fc.assert(
     fc.property(
-      fc.constantFrom<JsonObject>(llama, qwen2, qwen3, mistral),
+      fc.constantFrom<JsonObject>(llama, qwen2, qwen3, mistral, smollm3, granite, olmo2, phi4, gemma3),
       fields,
       fc.jsonValue(),
       (base, field, value) => {

@@ -1,49 +1,47 @@
-import type { ModelConfig, RotaryScaling } from "../model/config.js";
+import type { ModelConfig, ModelFamily } from "../model/config.js";
 import type { ConfigFields } from "./config-fields.js";
 import { configFields, formatValue } from "./config-fields.js";
+import { layerFields, readLayerKinds } from "./config-layers.js";
+import { maxContext, readRotary, rotaryJson } from "./config-rotary.js";
+import { families } from "./families.js";
 import type { JsonObject } from "@heddle/exact-json";
-
-const families = {
-  LlamaForCausalLM: "llama",
-  MistralForCausalLM: "mistral",
-  Qwen2ForCausalLM: "qwen2",
-  Qwen3ForCausalLM: "qwen3",
-} as const;
-type Architecture = keyof typeof families;
 
 const maxWidth = 2 ** 17;
 const maxVocabulary = 2 ** 22;
-const maxContext = 2 ** 24;
 
 /**
- * Reads the `config.json` of a Hugging Face directory. Defaults of absent fields are those of `transformers`. Rotary
- * settings are read in their old form (`rope_theta`, `rope_scaling`) and their new one (`rope_parameters`). The context of a
- * model with sliding windows is the window.
+ * Reads the `config.json` of a Hugging Face directory. Defaults of absent fields are those of `transformers`. The context of a model
+ * with LongRoPE is the original one.
  *
  * @throws HeddleError naming the field: `invalid` for a wrong value, `unsupported` for a computation that the engine does not
  *   have (other activations, further biases, quantised weights…).
  */
 export function parseModelConfig(json: JsonObject): ModelConfig {
   const fields = configFields(json, "config.json");
-  const architecture = readArchitecture(fields);
-  const family = families[architecture];
-  refuseUnsupportedComputation(fields);
-  const attentionBias = readBias(fields, "attention_bias", family, ["llama", "qwen3"]);
-  const feedForwardBias = readBias(fields, "mlp_bias", family, ["llama"]);
+  const family = readFamily(fields);
+  const { shape, defaults = {} } = families[family];
+  refuseUnsupportedComputation(fields, family);
+  const attentionBias = readBias(fields, "attention_bias", family);
+  const feedForwardBias = readBias(fields, "mlp_bias", family);
   const hiddenSize = fields.count("hidden_size", maxWidth);
   const heads = fields.count("num_attention_heads", 4096);
-  const keyValueHeads = fields.count("num_key_value_heads", heads, defaultKeyValueHeads(family, heads));
+  const keyValueDefault = defaults.keyValueHeads === "heads" ? heads : defaults.keyValueHeads;
+  const keyValueHeads = fields.count("num_key_value_heads", heads, keyValueDefault);
   if (heads % keyValueHeads) {
     throw fields.invalid(
       "num_key_value_heads",
       `is ${keyValueHeads}, which does not divide the ${heads} attention heads`,
     );
   }
-  const headSize = fields.count("head_dim", maxWidth, family === "qwen3" ? 128 : hiddenSize / heads);
+  const headSize = fields.count("head_dim", maxWidth, defaults.headSize ?? hiddenSize / heads);
   if (headSize % 2) throw fields.unsupported("head_dim", `is ${headSize}; rotary positions need an even one`);
   const layers = fields.count("num_hidden_layers", 1024);
   const contextLength = fields.count("max_position_embeddings", maxContext);
-  const longest = unwindowedLength(fields, family, { layers, contextLength });
+  const rotary = readRotary(fields, family, { contextLength, headSize });
+  const longest =
+    rotary.rotaryScaling?.type === "longrope"
+      ? Math.min(contextLength, rotary.rotaryScaling.originalContextLength)
+      : contextLength;
   return {
     family,
     vocabularySize: fields.count("vocab_size", maxVocabulary),
@@ -54,21 +52,49 @@ export function parseModelConfig(json: JsonObject): ModelConfig {
     headSize,
     feedForwardSize: fields.count("intermediate_size", 2 ** 20),
     contextLength: longest,
-    normEpsilon: fields.positive("rms_norm_eps", 1e-6),
-    ...readRotary(fields, contextLength),
-    tiedEmbeddings: fields.flag("tie_word_embeddings", false),
-    queryKeyNorm: family === "qwen3",
-    attentionBias: family === "qwen2" || attentionBias,
+    normEpsilon: fields.positive("rms_norm_eps", defaults.normEpsilon ?? 1e-6),
+    ...rotary,
+    tiedEmbeddings: fields.flag("tie_word_embeddings", defaults.tiedEmbeddings ?? false),
+    queryKeyNorm: false,
+    attentionBias,
     ...(attentionBias && { outputBias: true }),
     ...(feedForwardBias && { feedForwardBias: true }),
+    ...readLayerKinds(fields, family, { layers, contextLength: longest }),
+    ...readFactors(fields, family, { hiddenSize, headSize }),
+    ...shape,
   };
+}
+
+/** Reads the factors of embeddings, scores, blocks and logits that are not as in Llama. */
+function readFactors(
+  fields: ConfigFields,
+  family: ModelFamily,
+  { hiddenSize, headSize }: { hiddenSize: number; headSize: number },
+): Partial<ModelConfig> {
+  const { factors } = families[family];
+  if (factors === undefined) return {};
+  const usual: Partial<ModelConfig> = { attentionScale: 1 / Math.sqrt(headSize) };
+  const read: Partial<ModelConfig> =
+    factors === "multipliers"
+      ? {
+          embeddingScale: fields.positive("embedding_multiplier", 1),
+          attentionScale: fields.positive("attention_multiplier", 1),
+          residualScale: fields.positive("residual_multiplier", 1),
+          logitScale: 1 / fields.positive("logits_scaling", 1),
+        }
+      : {
+          embeddingScale: Math.sqrt(hiddenSize),
+          attentionScale: fields.positive("query_pre_attn_scalar", 256) ** -0.5,
+        };
+  const other = Object.entries(read).filter(([name, value]) => value !== (usual[name as keyof ModelConfig] ?? 1));
+  return Object.fromEntries(other);
 }
 
 /** Returns the `config.json` of a model in a form that old and new versions of `transformers` and vLLM read. */
 export function modelConfigJson(config: ModelConfig): JsonObject {
-  const architecture = (Object.keys(families) as Architecture[]).find((name) => families[name] === config.family);
+  const { rotaryScaling: scaling } = config;
   return {
-    architectures: [architecture],
+    architectures: [families[config.family].architecture],
     model_type: config.family,
     vocab_size: config.vocabularySize,
     hidden_size: config.hiddenSize,
@@ -77,69 +103,83 @@ export function modelConfigJson(config: ModelConfig): JsonObject {
     num_key_value_heads: config.keyValueHeads,
     head_dim: config.headSize,
     intermediate_size: config.feedForwardSize,
-    hidden_act: "silu",
-    max_position_embeddings: config.contextLength,
+    [config.activation ? "hidden_activation" : "hidden_act"]: config.activation ? "gelu_pytorch_tanh" : "silu",
+    max_position_embeddings: scaling?.type === "longrope" ? scaling.extendedContextLength : config.contextLength,
     rms_norm_eps: config.normEpsilon,
     rope_theta: config.rotaryBase,
-    rope_scaling: rotaryJson(config.rotaryScaling),
+    rope_scaling: rotaryJson(scaling),
+    ...(scaling?.type === "longrope" && { original_max_position_embeddings: scaling.originalContextLength }),
+    ...(config.rotarySize !== undefined && { partial_rotary_factor: config.rotarySize / config.headSize }),
+    ...(config.localRotaryBase !== undefined && { rope_local_base_freq: config.localRotaryBase }),
     tie_word_embeddings: config.tiedEmbeddings,
     attention_dropout: 0,
-    ...extraFields(config),
+    ...biasFields(config),
+    ...layerFields(config),
+    ...factorFields(config),
   };
 }
 
-/** Fields that not every family has. */
-function extraFields({ family, outputBias = false, feedForwardBias = false }: ModelConfig): JsonObject {
-  const fields: Record<ModelConfig["family"], JsonObject> = {
-    llama: { attention_bias: outputBias, mlp_bias: feedForwardBias },
-    mistral: { sliding_window: null },
-    qwen2: { use_sliding_window: false },
-    qwen3: { attention_bias: outputBias, use_sliding_window: false },
-  };
-  return fields[family];
+function biasFields({ family, outputBias = false, feedForwardBias = false }: ModelConfig): JsonObject {
+  const values = { attention_bias: outputBias, mlp_bias: feedForwardBias };
+  return Object.fromEntries((families[family].biases ?? []).map((name) => [name, values[name]]));
 }
 
-function defaultKeyValueHeads(family: ModelConfig["family"], heads: number): number | undefined {
-  if (family === "mistral") return 8;
-  return family === "llama" ? heads : undefined;
+function factorFields(config: ModelConfig): JsonObject {
+  const { factors } = families[config.family];
+  if (factors === undefined) return {};
+  const attentionScale = config.attentionScale ?? 1 / Math.sqrt(config.headSize);
+  if (factors === "gemma") return { query_pre_attn_scalar: 1 / attentionScale ** 2 };
+  return {
+    embedding_multiplier: config.embeddingScale ?? 1,
+    attention_multiplier: attentionScale,
+    residual_multiplier: config.residualScale ?? 1,
+    logits_scaling: 1 / (config.logitScale ?? 1),
+  };
 }
 
 /** Reads a flag for biases, which only some families have. */
-function readBias(
-  fields: ConfigFields,
-  name: string,
-  family: ModelConfig["family"],
-  of: ModelConfig["family"][],
-): boolean {
+function readBias(fields: ConfigFields, name: "attention_bias" | "mlp_bias", family: ModelFamily): boolean {
   const isSet = fields.flag(name, false);
-  if (isSet && !of.includes(family)) {
-    throw fields.unsupported(name, `is true; the engine has such biases of ${of.join(" and ")} only`);
+  if (isSet && !families[family].biases?.includes(name)) {
+    const having = Object.entries(families).filter(([, { biases }]) => biases?.includes(name));
+    const of = having.map(([each]) => each).join(", ");
+    throw fields.unsupported(name, `is true; the engine has such biases of ${of} only`);
   }
   return isSet;
 }
 
-function readArchitecture(fields: ConfigFields): Architecture {
+/** The class that computes a model decides, since a fine-tuned one may have a type of its own. */
+function readFamily(fields: ConfigFields): ModelFamily {
+  const known = Object.entries(families) as [ModelFamily, (typeof families)[ModelFamily]][];
   const named = fields.value("architectures");
   const first: unknown = Array.isArray(named) ? named[0] : named;
-  const known = Object.keys(families) as Architecture[];
   if (first !== undefined) {
-    const found = known.find((name) => name === first);
-    if (found) return found;
-    throw fields.unsupported("architectures", `is ${formatValue(named)}; the engine computes ${known.join(", ")}`);
+    const found = known.find(([, { architecture }]) => architecture === first);
+    if (found) return found[0];
+    const all = known.map(([, { architecture }]) => architecture).join(", ");
+    throw fields.unsupported("architectures", `is ${formatValue(named)}; the engine computes ${all}`);
   }
   const type = fields.text("model_type");
-  const found = known.find((name) => families[name] === type);
-  if (found) return found;
-  throw fields.unsupported(
-    "model_type",
-    `is ${formatValue(type)}; the engine computes ${Object.values(families).join(", ")}`,
-  );
+  const found = known.find(([family]) => family === type);
+  if (found) return found[0];
+  const all = known.map(([family]) => family).join(", ");
+  throw fields.unsupported("model_type", `is ${formatValue(type)}; the engine computes ${all}`);
 }
 
-function refuseUnsupportedComputation(fields: ConfigFields): void {
-  const activation = fields.text("hidden_act") ?? "silu";
-  if (activation !== "silu" && activation !== "swish") {
-    throw fields.unsupported("hidden_act", `is ${formatValue(activation)}; the engine computes silu`);
+function refuseUnsupportedComputation(fields: ConfigFields, family: ModelFamily): void {
+  const isGelu = families[family].shape?.activation === "gelu_tanh";
+  const [name, computed] = isGelu
+    ? (["hidden_activation", ["gelu_pytorch_tanh"]] as const)
+    : (["hidden_act", ["silu", "swish"]] as const);
+  const activation = fields.text(name) ?? computed[0];
+  if (!computed.some((each) => each === activation)) {
+    throw fields.unsupported(name, `is ${formatValue(activation)}; the engine computes ${computed[0]}`);
+  }
+  for (const cap of ["attn_logit_softcapping", "final_logit_softcapping"]) {
+    if (fields.value(cap) !== undefined) throw fields.unsupported(cap, "is set; the engine caps no logits");
+  }
+  if (fields.flag("use_bidirectional_attention", false)) {
+    throw fields.unsupported("use_bidirectional_attention", "is true; the engine computes models that read forward");
   }
   if (fields.value("quantization_config") !== undefined) {
     throw fields.unsupported("quantization_config", "is set; the engine reads F32, F16 and BF16 weights only");
@@ -147,120 +187,4 @@ function refuseUnsupportedComputation(fields: ConfigFields): void {
   for (const name of ["num_experts", "num_local_experts", "n_routed_experts"]) {
     if (fields.value(name)) throw fields.unsupported(name, "is set; the engine has no mixture of experts");
   }
-}
-
-/**
- * The longest text in which every layer attends to all that is before: the width of a window that some layers have, or the
- * whole context. Within it, a model computes the same with a window and without.
- */
-function unwindowedLength(
-  fields: ConfigFields,
-  family: ModelConfig["family"],
-  { layers, contextLength }: { layers: number; contextLength: number },
-): number {
-  if (!hasWindows(fields, family, layers)) return contextLength;
-  // An absent field means the window of the first models of Mistral.
-  const isAbsent = family === "mistral" && !fields.names().includes("sliding_window");
-  return Math.min(contextLength, fields.count("sliding_window", maxContext, isAbsent ? 4096 : undefined));
-}
-
-function hasWindows(fields: ConfigFields, family: ModelConfig["family"], layers: number): boolean {
-  const window = fields.value("sliding_window");
-  // `null` means none.
-  if (family === "mistral") return window !== undefined || !fields.names().includes("sliding_window");
-  const types = fields.value("layer_types");
-  if (!Array.isArray(types)) {
-    const inUse = fields.flag("use_sliding_window", false) && window !== undefined;
-    return inUse && layers > fields.count("max_window_layers", 2 ** 20, 28);
-  }
-  const other: unknown = types.find((type) => type !== "full_attention" && type !== "sliding_attention");
-  if (other !== undefined) {
-    const known = "full_attention and sliding_attention";
-    throw fields.unsupported("layer_types", `has ${formatValue(other)}; the engine computes ${known}`);
-  }
-  return types.includes("sliding_attention");
-}
-
-function readRotary(fields: ConfigFields, contextLength: number): Pick<ModelConfig, "rotaryBase" | "rotaryScaling"> {
-  const sections = [fields.object("rope_scaling"), fields.object("rope_parameters")].filter(
-    (each) => each !== undefined,
-  );
-  for (const section of [fields, ...sections]) {
-    if (section.positive("partial_rotary_factor", 1) !== 1) {
-      throw section.unsupported("partial_rotary_factor", "is not 1; the engine rotates whole heads");
-    }
-  }
-  const bases = [fields, ...sections].filter((section) => section.value("rope_theta") !== undefined);
-  const [rotaryBase = 10_000, ...others] = bases.map((section) => section.positive("rope_theta"));
-  if (others.some((other) => other !== rotaryBase)) throw fields.invalid("rope_theta", "is given twice and differs");
-  const scalings = sections.map((section) => readScaling(section, contextLength));
-  if (scalings.length === 2 && JSON.stringify(scalings[0]) !== JSON.stringify(scalings[1])) {
-    throw fields.invalid("rope_scaling", "and rope_parameters differ");
-  }
-  const [rotaryScaling] = scalings;
-  if (rotaryScaling?.type === "yarn" && rotaryBase <= 1) throw fields.invalid("rope_theta", "is not above 1");
-  return { rotaryBase, ...(rotaryScaling && { rotaryScaling }) };
-}
-
-function readScaling(fields: ConfigFields, contextLength: number): RotaryScaling | undefined {
-  const type = fields.text("rope_type") ?? fields.text("type") ?? "default";
-  switch (type) {
-    case "default":
-      return undefined;
-    case "linear":
-      return { type, factor: fields.positive("factor") };
-    case "llama3":
-      return {
-        type,
-        factor: fields.positive("factor"),
-        lowFrequencyFactor: fields.positive("low_freq_factor"),
-        highFrequencyFactor: fields.positive("high_freq_factor"),
-        originalContextLength: fields.count("original_max_position_embeddings", maxContext, contextLength),
-      };
-    case "yarn":
-      return { type, ...readYarn(fields, contextLength) };
-    default:
-      throw fields.unsupported(
-        "rope_type",
-        `is ${formatValue(type)}; the engine computes default, linear, llama3 and yarn`,
-      );
-  }
-}
-
-function readYarn(fields: ConfigFields, contextLength: number): Omit<Extract<RotaryScaling, { type: "yarn" }>, "type"> {
-  const factor = fields.positive("factor");
-  const scale = (weight: number) => (factor <= 1 ? 1 : 0.1 * weight * Math.log(factor) + 1);
-  const hasScales = fields.value("mscale") !== undefined && fields.value("mscale_all_dim") !== undefined;
-  const byDefault = hasScales ? scale(fields.positive("mscale")) / scale(fields.positive("mscale_all_dim")) : scale(1);
-  return {
-    factor,
-    originalContextLength: fields.count("original_max_position_embeddings", maxContext, contextLength),
-    betaFast: fields.positive("beta_fast", 32),
-    betaSlow: fields.positive("beta_slow", 1),
-    attentionFactor: fields.positive("attention_factor", byDefault),
-    truncate: fields.flag("truncate", true),
-  };
-}
-
-function rotaryJson(scaling: RotaryScaling | undefined): JsonObject | null {
-  if (!scaling) return null;
-  if (scaling.type === "linear") return { rope_type: "linear", factor: scaling.factor };
-  if (scaling.type === "yarn") {
-    return {
-      rope_type: "yarn",
-      factor: scaling.factor,
-      original_max_position_embeddings: scaling.originalContextLength,
-      beta_fast: scaling.betaFast,
-      beta_slow: scaling.betaSlow,
-      attention_factor: scaling.attentionFactor,
-      truncate: scaling.truncate,
-    };
-  }
-  return {
-    rope_type: "llama3",
-    factor: scaling.factor,
-    low_freq_factor: scaling.lowFrequencyFactor,
-    high_freq_factor: scaling.highFrequencyFactor,
-    original_max_position_embeddings: scaling.originalContextLength,
-  };
 }

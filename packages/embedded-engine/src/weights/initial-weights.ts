@@ -1,6 +1,7 @@
 import type { LoraConfig } from "@heddle/training";
 import { withLoc } from "@heddle/errors";
 import { checkLoraConfig } from "../model/lora-config.js";
+import { requireWholeModules } from "./projection-rows.js";
 import type { ModelConfig } from "../model/config.js";
 import type { ParameterSet } from "../model/parameters.js";
 import { adapterParameters, modelParameters, parameterSet } from "../model/parameters.js";
@@ -39,7 +40,10 @@ export function initialWeights(config: ModelConfig, seed: number): ParameterSet 
  * @throws HeddleError `invalid` for an invalid adapter configuration.
  */
 export function initialAdapter(config: ModelConfig, adapter: LoraConfig, seed: number): ParameterSet {
-  withLoc(["adapter"], () => checkLoraConfig(adapter));
+  withLoc(["adapter"], () => {
+    checkLoraConfig(adapter);
+    requireWholeModules(config, adapter);
+  });
   const set = parameterSet(adapterParameters(config, adapter));
   const random = seededRandom(seed);
   for (const { name, shape } of set.parameters) {

@@ -36,7 +36,7 @@ export const auxiliaryFiles = [
 const carriedFields = ["bos_token_id", "eos_token_id", "pad_token_id", "initializer_range"];
 
 /**
- * Reads the shape of the model in a Hugging Face directory (Llama, Mistral, Qwen2 and Qwen3).
+ * Reads the shape of the model in a Hugging Face directory of one of `families`.
  *
  * @throws HeddleError naming file and field: `not_found`, `invalid` or `unsupported`.
  */
@@ -58,7 +58,7 @@ export async function loadModel(directory: string): Promise<ModelWeights> {
     const weights = parameterSet(modelParameters(config));
     for (const location of locations) {
       const parameter = weights.views.get(location.parameter)!;
-      const fillsParameter = !location.projection && location.offset === undefined;
+      const fillsParameter = !location.projection && location.offset === undefined && location.plus === undefined;
       const values = await tensors.read(location.tensor, fillsParameter ? parameter : undefined);
       if (!allFinite(values)) throw tensors.error(location.tensor, "has numbers that are not finite");
       if (!fillsParameter) storeTensor(location, values, parameter);

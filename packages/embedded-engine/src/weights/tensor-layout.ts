@@ -1,4 +1,7 @@
 import type { ModelConfig } from "../model/config.js";
+import { queryKeyNormWidths } from "../model/parameters.js";
+import type { NormParameter } from "./families.js";
+import { families, normNames } from "./families.js";
 
 /** Position of a tensor of a Hugging Face file in the parameters. */
 export interface TensorLocation {
@@ -15,6 +18,8 @@ export interface TensorLocation {
   projection?: { column: number; columns: number };
   /** Present for a vector that is a part of the parameter: its first element. */
   offset?: number;
+  /** Present for a norm that is stored as its difference from this. */
+  plus?: number;
 }
 
 /** Returns all tensors of a model file in the order in which they are written. */
@@ -22,15 +27,25 @@ export function tensorLocations(config: ModelConfig): TensorLocation[] {
   const { vocabularySize, hiddenSize, feedForwardSize, headSize } = config;
   const queries = config.heads * headSize;
   const keys = config.keyValueHeads * headSize;
-  const attention = columnRanges([
-    ["q_proj", queries],
-    ["k_proj", keys],
-    ["v_proj", keys],
-  ]);
-  const gateUp = columnRanges([
-    ["gate_proj", feedForwardSize],
-    ["up_proj", feedForwardSize],
-  ]);
+  const { isFused, normOffset } = families[config.family];
+  const attention = columnRanges(
+    isFused
+      ? [["qkv_proj", queries + 2 * keys]]
+      : [
+          ["q_proj", queries],
+          ["k_proj", keys],
+          ["v_proj", keys],
+        ],
+  );
+  const gateUp = columnRanges(
+    isFused
+      ? [["gate_up_proj", 2 * feedForwardSize]]
+      : [
+          ["gate_proj", feedForwardSize],
+          ["up_proj", feedForwardSize],
+        ],
+  );
+  const plus = normOffset && { plus: normOffset };
   const locations: TensorLocation[] = [
     { tensor: "model.embed_tokens.weight", shape: [vocabularySize, hiddenSize], parameter: "embedding" },
   ];
@@ -46,26 +61,35 @@ export function tensorLocations(config: ModelConfig): TensorLocation[] {
         parameter: `${to}${parameter}`,
         projection: { column: range.column, columns: range.columns },
       });
-    vector("input_layernorm.weight", hiddenSize, "attention_norm");
+    const normed = (tensor: string, size: number, parameter: string) =>
+      locations.push({ tensor: `${from}${tensor}.weight`, shape: [size], parameter: `${to}${parameter}`, ...plus });
+    const blockNorm = (parameter: NormParameter) => {
+      const name = normNames(config.family)[parameter];
+      if (name !== undefined) normed(name, hiddenSize, parameter);
+    };
+    blockNorm("attention_norm");
     for (const range of attention) matrix(`self_attn.${range.name}`, hiddenSize, range, "qkv");
     if (config.attentionBias) {
       for (const { name, width, column } of attention) vector(`self_attn.${name}.bias`, width, "qkv_bias", column);
     }
     if (config.queryKeyNorm) {
-      vector("self_attn.q_norm.weight", headSize, "query_norm");
-      vector("self_attn.k_norm.weight", headSize, "key_norm");
+      const [query, key] = queryKeyNormWidths(config);
+      normed("self_attn.q_norm", query, "query_norm");
+      normed("self_attn.k_norm", key, "key_norm");
     }
     matrix("self_attn.o_proj", queries, allColumns(hiddenSize), "attention_output");
     if (config.outputBias) vector("self_attn.o_proj.bias", hiddenSize, "attention_output_bias");
-    vector("post_attention_layernorm.weight", hiddenSize, "feed_forward_norm");
+    blockNorm("attention_after_norm");
+    blockNorm("feed_forward_norm");
     for (const range of gateUp) matrix(`mlp.${range.name}`, hiddenSize, range, "gate_up");
     matrix("mlp.down_proj", feedForwardSize, allColumns(hiddenSize), "down");
     if (config.feedForwardBias) {
       for (const { name, width, column } of gateUp) vector(`mlp.${name}.bias`, width, "gate_up_bias", column);
       vector("mlp.down_proj.bias", hiddenSize, "down_bias");
     }
+    blockNorm("feed_forward_after_norm");
   }
-  locations.push({ tensor: "model.norm.weight", shape: [hiddenSize], parameter: "final_norm" });
+  locations.push({ tensor: "model.norm.weight", shape: [hiddenSize], parameter: "final_norm", ...plus });
   if (!config.tiedEmbeddings) {
     locations.push({ tensor: "lm_head.weight", shape: [vocabularySize, hiddenSize], parameter: "head" });
   }
@@ -74,7 +98,8 @@ export function tensorLocations(config: ModelConfig): TensorLocation[] {
 
 /** Copies a tensor of a file, [outputs, inputs], into its parameter. */
 export function storeTensor(location: TensorLocation, values: Float32Array, parameter: Float32Array): void {
-  const { projection, offset = 0, shape } = location;
+  const { projection, offset = 0, plus, shape } = location;
+  if (plus !== undefined) return parameter.set(values.map((value) => value + plus));
   if (!projection) return parameter.set(values, offset);
   const [outputs = 0, inputs = 0] = shape;
   copyTransposed(values, { rows: outputs, columns: inputs, stride: inputs, offset: 0 }, parameter, {
@@ -83,9 +108,10 @@ export function storeTensor(location: TensorLocation, values: Float32Array, para
   });
 }
 
-/** Reverses `storeTensor`. Returns a view if the file has the same order, else a new array. */
+/** Reverses `storeTensor`. Returns a view if the file has the same order and numbers, else a new array. */
 export function tensorValues(location: TensorLocation, parameter: Float32Array): Float32Array {
-  const { projection, offset = 0, shape } = location;
+  const { projection, offset = 0, plus, shape } = location;
+  if (plus !== undefined) return parameter.map((value) => value - plus);
   const size = shape.reduce((product, length) => product * length, 1);
   if (!projection) return parameter.subarray(offset, offset + size);
   const [outputs = 0, inputs = 0] = shape;

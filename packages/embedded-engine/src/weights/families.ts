@@ -1,0 +1,110 @@
+import type { ModelConfig, ModelFamily } from "../model/config.js";
+
+/** How a family differs from Llama, in `config.json` and in its files. */
+export interface FamilyRecord {
+  /** Value of `architectures`. */
+  architecture: string;
+  /** What all models of the family have. */
+  shape?: Partial<ModelConfig>;
+  /** Values of absent fields, as in `transformers`. */
+  defaults?: {
+    keyValueHeads?: number | "heads";
+    headSize?: number;
+    tiedEmbeddings?: true;
+    rotaryBase?: number;
+    normEpsilon?: number;
+  };
+  /** Fields of `config.json` for biases that models of the family may have. */
+  biases?: readonly ("attention_bias" | "mlp_bias")[];
+  /**
+   * Which layers have windows: all, if there is a width (`all`), those that `layer_types` names or that follow `max_window_layers`
+   * (`some`), or all but one of so many (a number). Absent: none.
+   */
+  windows?: "all" | "some" | number;
+  /** Whether layers are without positions, which `no_rope_layers` and `no_rope_layer_interval` name. */
+  hasLayersWithoutPositions?: true;
+  /**
+   * Which factors of embeddings, scores, blocks and logits there are: those of fields (`multipliers`), or those of Gemma, whose
+   * embeddings are multiplied by the root of their width.
+   */
+  factors?: "multipliers" | "gemma";
+  /** Whether a part of each head may be rotated, and positions be those of LongRoPE. */
+  rotatesParts?: true;
+  /** Names of the norms of a layer in the files. */
+  norms?: Partial<Record<NormParameter, string>>;
+  /** Whether a file has queries, keys and values, and gates and ups, as one tensor each. */
+  isFused?: true;
+  /** What is added to the norms of a file. */
+  normOffset?: 1;
+}
+
+export type NormParameter = "attention_norm" | "attention_after_norm" | "feed_forward_norm" | "feed_forward_after_norm";
+
+/** Names of Llama. */
+const llamaNorms = { attention_norm: "input_layernorm", feed_forward_norm: "post_attention_layernorm" } as const;
+
+export const families: Readonly<Record<ModelFamily, FamilyRecord>> = {
+  llama: {
+    architecture: "LlamaForCausalLM",
+    defaults: { keyValueHeads: "heads" },
+    biases: ["attention_bias", "mlp_bias"],
+  },
+  mistral: { architecture: "MistralForCausalLM", defaults: { keyValueHeads: 8 }, windows: "all" },
+  qwen2: { architecture: "Qwen2ForCausalLM", shape: { attentionBias: true }, windows: "some" },
+  qwen3: {
+    architecture: "Qwen3ForCausalLM",
+    shape: { queryKeyNorm: true },
+    defaults: { headSize: 128 },
+    biases: ["attention_bias"],
+    windows: "some",
+  },
+  smollm3: {
+    architecture: "SmolLM3ForCausalLM",
+    defaults: { keyValueHeads: 4, tiedEmbeddings: true, rotaryBase: 2_000_000 },
+    biases: ["attention_bias", "mlp_bias"],
+    windows: "some",
+    hasLayersWithoutPositions: true,
+  },
+  granite: {
+    architecture: "GraniteForCausalLM",
+    defaults: { keyValueHeads: "heads" },
+    biases: ["attention_bias", "mlp_bias"],
+    factors: "multipliers",
+  },
+  olmo2: {
+    architecture: "Olmo2ForCausalLM",
+    shape: { norms: "after", queryKeyNorm: true, wideQueryKeyNorm: true },
+    defaults: { keyValueHeads: "heads", normEpsilon: 1e-5 },
+    biases: ["attention_bias"],
+    norms: {
+      attention_after_norm: "post_attention_layernorm",
+      feed_forward_after_norm: "post_feedforward_layernorm",
+    },
+  },
+  phi3: {
+    architecture: "Phi3ForCausalLM",
+    defaults: { keyValueHeads: "heads", normEpsilon: 1e-5 },
+    windows: "all",
+    rotatesParts: true,
+    isFused: true,
+  },
+  gemma3_text: {
+    architecture: "Gemma3ForCausalLM",
+    shape: { norms: "around", queryKeyNorm: true, activation: "gelu_tanh" },
+    defaults: { keyValueHeads: 4, headSize: 256, tiedEmbeddings: true, rotaryBase: 1_000_000 },
+    biases: ["attention_bias"],
+    windows: 6,
+    factors: "gemma",
+    norms: {
+      attention_norm: "input_layernorm",
+      attention_after_norm: "post_attention_layernorm",
+      feed_forward_norm: "pre_feedforward_layernorm",
+      feed_forward_after_norm: "post_feedforward_layernorm",
+    },
+    normOffset: 1,
+  },
+};
+
+export function normNames(family: ModelFamily): Partial<Record<NormParameter, string>> {
+  return families[family].norms ?? llamaNorms;
+}

@@ -6,8 +6,8 @@ import { rotated } from "../graph/rotated.js";
 /** Inputs of a decode or prefill graph that the layers of a kind share. */
 export interface KindInputs {
   mask: TensorName;
-  rotateQuery(query: TensorName): TensorName;
-  rotateKey(key: TensorName): TensorName;
+  rotateQuery: (query: TensorName) => TensorName;
+  rotateKey: (key: TensorName) => TensorName;
 }
 
 const names = ["mask", "cos", "sin", "query_cos", "query_sin"] as const;
@@ -36,7 +36,7 @@ export function declareKindInputs(
     const [queryCos, querySin] = [angles("query_cos"), angles("query_sin")];
     return {
       mask,
-      rotateQuery(query) {
+      rotateQuery: (query) => {
         const turned = rotated(graph, config, "query", [query, positions, queryCos, querySin]);
         return rotatesWholeHeads(config) ? turned : graph.op("Mul", [turned, graph.scalar(scoreScale(config))]);
       },

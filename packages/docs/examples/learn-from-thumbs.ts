@@ -64,6 +64,8 @@ for (let round = 1; round <= rounds; round++) {
   curve.push(await answerAndReact());
   const bar = "█".repeat(Math.round(20 * (curve.at(-1) ?? 0))).padEnd(20, "·");
   console.log(`round ${String(round).padStart(2)} of ${rounds}  ${bar}  ${Math.round(100 * (curve.at(-1) ?? 0))} % 👍`);
+  // Answers that are all liked, or none, have nothing to compare.
+  if (curve.at(-1) === 1 || curve.at(-1) === 0) continue;
   const { job } = await training.createPreferenceTrainingJobFromCalls({
     model_id: model.id,
     calls: newest,

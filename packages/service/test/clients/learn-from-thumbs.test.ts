@@ -5,12 +5,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { drawCurve, expectPicture, takesPictures } from "../guides/end-picture.js";
 import { openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 
 const run = promisify(execFile);
 const program = fileURLToPath(new URL("../../../docs/examples/learn-from-thumbs.ts", import.meta.url));
-const rounds = 5;
+const rounds = takesPictures ? 10 : 5;
 
 let service: TestService;
 let directory: string;
@@ -36,5 +37,8 @@ test("the program of the guide makes more answers liked, and draws that", { time
   const shares = [...stdout.matchAll(/(\d+) % 👍/gu)].map(([, share]) => Number(share));
   expect(shares).toHaveLength(rounds);
   expect(Math.max(...shares.slice(2))).toBeGreaterThan(shares[0] ?? Infinity);
-  expect(readFileSync(join(directory, "thumbs.svg"), "utf8")).toContain("<polyline");
+  const curve = readFileSync(join(directory, "thumbs.svg"), "utf8");
+  expect(curve).toContain("<polyline");
+  const label = "The share of answers with a thumb up rises from round to round";
+  expectPicture({ guide: "learn-from-thumbs", label, svg: drawCurve(curve, label) });
 });

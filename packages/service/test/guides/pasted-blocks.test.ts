@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
+import { drawCurve, drawTerminal, expectPicture, takesPictures } from "./end-picture.js";
 
 // The guides of training train; on a crowded machine that takes its time.
-vi.setConfig({ testTimeout: 240_000 });
+vi.setConfig({ testTimeout: takesPictures ? 900_000 : 240_000 });
 
 const docs = join(import.meta.dirname, "../../../docs");
 const runner = join(import.meta.dirname, "run-blocks.mjs");
@@ -52,11 +53,16 @@ interface Ran {
   failure: string | null;
 }
 
+/** What the pictures of guides show: a curve that the program wrote to a file, or else what it printed. */
+const pictures: Record<string, { label: string; file?: string }> = {
+  "evaluate-a-model.md": { label: "A table of rows, right or wrong in each of two runs" },
+  "trace-to-training.md": { label: "Rounds with bars: the mean rating rises" },
+  "train-with-examples.md": { label: "The loss falls from batch to batch", file: "loss.svg" },
+  "train-with-rewards.md": { label: "The mean reward rises from step to step", file: "rewards.svg" },
+};
+
 /** Runs blocks in order, in a directory in which the packages that they import are found. */
-async function run(blocks: readonly Block[]): Promise<Ran[]> {
-  mkdirSync(join(docs, "dist"), { recursive: true });
-  const directory = mkdtempSync(join(docs, "dist/pasted-"));
-  onTestFinished(() => rmSync(directory, { recursive: true }));
+async function run(blocks: readonly Block[], directory: string): Promise<Ran[]> {
   const files = blocks.map(({ language, code }, index) => {
     const file = join(directory, `block-${index + 1}.${language}`);
     writeFileSync(file, code.replaceAll("http://127.0.0.1:4680", env["HEDDLE_URL"]!));
@@ -76,10 +82,10 @@ const ends: Record<string, RegExp[]> = {
     /1 rows got worse by scores\.exact_match/,
   ],
   "trace-to-training.md": [
-    /^round {2}1 of 1 {2}[█·]{20} {2}mean rating [01]\.\d\d\n.*\/console\/local\/trace-to-training\/calls\n$/,
+    /^round {1,2}1 of \d+ {2}[█·]{20} {2}mean rating [01]\.\d\d\n[^]*\/console\/local\/trace-to-training\/calls\n$/,
     /training_ended/,
   ],
-  "train-with-rewards.md": [/^step {2}1 of 1 {2}[█·]{20} {2}mean reward [01]\.\d\d\n/, /training_ended/],
+  "train-with-rewards.md": [/^step {1,2}1 of \d+ {2}[█·]{20} {2}mean reward [01]\.\d\d\n/, /training_ended/],
   "annotation-queues.md": [/3 0/, /3\+4\?/],
   "read-back.md": [/timeout/, /^1 \[\]/],
   "exports.md": [/inputs\.question/],
@@ -88,10 +94,21 @@ const ends: Record<string, RegExp[]> = {
 
 test.each(guides)("the blocks of %s run in its order, and end as it says", async (guide) => {
   const blocks = blocksOf(guide);
-  const ran = await run(blocks);
+  mkdirSync(join(docs, "dist"), { recursive: true });
+  const directory = mkdtempSync(join(docs, "dist/pasted-"));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const ran = await run(blocks, directory);
   expect(ran.map(({ failure }) => failure)).toEqual(blocks.map(() => null));
   for (const end of ends[guide] ?? [])
     expect(ran.map(({ printed }) => printed)).toContainEqual(expect.stringMatching(end));
+  const picture = pictures[guide];
+  if (picture === undefined) return;
+  const { label, file } = picture;
+  const svg =
+    file === undefined
+      ? drawTerminal(ran[0]?.printed.replace(/^http.*\n/m, "") ?? "", label)
+      : drawCurve(readFileSync(join(directory, file), "utf8"), label);
+  expectPicture({ guide: guide.replace(/\.md$/, ""), label, svg });
 });
 
 test("guides have no made-up ids and no blanks to fill in", () => {

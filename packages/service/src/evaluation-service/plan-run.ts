@@ -1,14 +1,13 @@
 import { HeddleError, mapErrors } from "@heddle/errors";
 import { arrayItems, memberOf, stringMember, stringValue } from "@heddle/exact-json";
 import type { JsonText } from "@heddle/exact-json";
-import { formatRef, parseRef, projectIdOf } from "@heddle/trace-model";
+import { parseRef, projectIdOf } from "@heddle/trace-model";
 import type { StoredObject, TraceStore } from "@heddle/trace-store";
-import { splitProject } from "../access/project-id.js";
 import type { Computing } from "../computing/computing.js";
 import type { Config } from "../config/config.js";
 import type { LlmModel } from "../runnable-objects/llm-model.js";
 import { loadModel } from "../runnable-objects/load-model.js";
-import { referencedObject } from "../objects/referenced-object.js";
+import { referencedObject, versionRef } from "../objects/referenced-object.js";
 import { isRanking, loadCallScorer, loadScorer } from "../runnable-objects/load-scorer.js";
 import type { Ranking, Scorer } from "../scorers/scorer.js";
 import type { RunServices } from "./run-services.js";
@@ -183,12 +182,6 @@ async function runnableModel(
     object_id: version.object_id,
     model: await loadModel(services, version, computing),
   };
-}
-
-/** The ref of the version by its content digest. */
-function versionRef({ project_id, object_id, digest, kind }: StoredObject): string {
-  const { entity = "", project = "" } = splitProject(project_id) ?? {};
-  return formatRef({ kind, entity, project, name: object_id, digest, edges: [] });
 }
 
 function scorerRefsOf(evaluation: JsonText): string[] {

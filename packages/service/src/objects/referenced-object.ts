@@ -1,6 +1,7 @@
 import { HeddleError } from "@heddle/errors";
-import { parseRef, projectIdOf } from "@heddle/trace-model";
+import { formatRef, parseRef, projectIdOf } from "@heddle/trace-model";
 import type { StoredObject, TraceStore } from "@heddle/trace-store";
+import { splitProject } from "../access/project-id.js";
 
 /**
  * Reads the version of an object or op that a ref names. Throws `invalid` for a text that is not such a ref, or one of another
@@ -23,4 +24,10 @@ export async function referencedObject(
   }
   const { kind, name, digest } = parsed;
   return await store.objects.read({ project_id: projectId, object_id: name, digest }, { among: { kind } });
+}
+
+/** The ref of the version by its content digest. */
+export function versionRef({ project_id, object_id, digest, kind }: StoredObject): string {
+  const { entity = "", project = "" } = splitProject(project_id) ?? {};
+  return formatRef({ kind, entity, project, name: object_id, digest, edges: [] });
 }

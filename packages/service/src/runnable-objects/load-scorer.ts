@@ -47,6 +47,20 @@ export async function loadCallScorer(
   });
 }
 
+/** Makes a ranking of an object. Throws `invalid` for another scorer. */
+export async function loadRanking(
+  services: ModelBackends,
+  object: StoredObject,
+  computing?: Computing,
+): Promise<Ranking> {
+  const scorer = await loadCallScorer(services, object, computing);
+  if (isRanking(scorer)) return scorer;
+  throw new HeddleError(
+    "invalid",
+    `${object.object_id} scores one answer at a time: a ranking compares those of a group`,
+  );
+}
+
 export function isRanking(scorer: Scorer | Ranking): scorer is Ranking {
   return "rank" in scorer;
 }

@@ -10,7 +10,7 @@ const defaultRubric =
 export const groupRanking = scorerClass({
   name: "GroupRankingScorer",
   description:
-    "Asks a model to rank the answers of a group relative to each other: one request for the whole group, in which what the calls have in common is shown once. It is applied by `/calls/score` alone.",
+    "Asks a model to rank the answers of a group relative to each other: one request for the whole group, in which what the calls have in common is shown once. It is applied by `/calls/score` and by the setting `ranking` of training jobs alone.",
   reads: ["the messages and outputs of a group of calls"],
   parameters: {
     model: judgeModel,

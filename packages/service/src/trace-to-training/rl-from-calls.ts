@@ -101,11 +101,11 @@ export async function previewRlFromCalls(
 }
 
 async function selectGroups(
-  services: Pick<FromCallsServices, "control" | "store">,
+  services: Pick<FromCallsServices, "control" | "store" | "providers" | "completions">,
   { caller, model, request, signal, mayBeEmpty }: Omit<RlFromCalls, "idempotencyKey"> & { mayBeEmpty?: boolean },
 ): Promise<{ config: Awaited<ReturnType<typeof readRlConfig>>; selection: Selection; groups: SelectedCall[][] }> {
   const { calls, reward, group_by, experimental_config = {} } = request;
-  const config = await readRlConfig(services, caller, experimental_config);
+  const config = await readRlConfig(services, { caller, projectId: model.project_id }, experimental_config);
   const withoutLogprobs = experimental_config.allow_training_without_logprobs === true;
   const groupAt = groupReader(group_by);
   const selection = await selectCalls(

@@ -4,6 +4,9 @@ import { HeddleError, mapErrors } from "@heddle/errors";
 import { newId } from "@heddle/trace-model";
 import { preferenceConfig, rlConfig, sftConfig } from "@heddle/training";
 import { resolveArtifact } from "../artifacts/artifact-uri.js";
+import { referencedObject, versionRef } from "../objects/referenced-object.js";
+import { loadRanking } from "../runnable-objects/load-scorer.js";
+import type { ModelBackends } from "../runnable-objects/model-backends.js";
 import { trainingKinds, trainingPool } from "./train.js";
 import type { JobQueue } from "../jobs/runner.js";
 import type { StoredTrajectories } from "./store-trajectories.js";
@@ -44,12 +47,14 @@ export interface SftRequest extends FileRequest {
 
 /** Checks `experimental_config`, and resolves what it names. Throws `unprocessable`, and `not_found` for an artifact. */
 export async function readRlConfig(
-  services: { control: ControlPlane },
-  caller: Caller,
-  config: Settings,
+  services: { control: ControlPlane } & ModelBackends,
+  { caller, projectId }: { caller: Caller; projectId: string },
+  settings: Settings,
 ): Promise<{ config: Settings; warnings: string[] }> {
-  const { unknownSettings } = atMember("experimental_config", () => rlConfig(config));
-  const { kl_ref_adapter_path: path } = config;
+  const { unknownSettings } = atMember("experimental_config", () => rlConfig(settings));
+  const ranking = await rankingOf(services, projectId, settings);
+  const config = { ...settings, ...(ranking !== undefined && { ranking }) };
+  const { kl_ref_adapter_path: path } = config as Settings;
   if (typeof path !== "string") return { config, warnings: unknownSettings.map(unknownSetting) };
   const version = await atMember(["experimental_config", "kl_ref_adapter_path"], async () => {
     const found = await resolveArtifact(services, caller, path);
@@ -58,6 +63,20 @@ export async function readRlConfig(
     return found;
   });
   return { config: { ...config, kl_ref_adapter_path: version.id }, warnings: unknownSettings.map(unknownSetting) };
+}
+
+/** The ref of the version that `ranking` names, by its content. */
+async function rankingOf(
+  services: ModelBackends,
+  projectId: string,
+  { ranking: ref }: Settings,
+): Promise<string | undefined> {
+  if (typeof ref !== "string") return undefined;
+  return await atMember(["experimental_config", "ranking"], async () => {
+    const object = await referencedObject(services, projectId, ref);
+    await loadRanking(services, object);
+    return versionRef(object);
+  });
 }
 
 /** Adds an RL job whose trajectories are stored, or returns the job that an equal request has added. */

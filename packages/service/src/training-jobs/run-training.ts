@@ -11,6 +11,7 @@ import type { TrainedWeights } from "./finish-training.js";
 import { jobDirectory, makeJobDirectory } from "./job-directory.js";
 import type { JobDirectory } from "./job-directory.js";
 import { keepRollouts } from "./keep-rollouts.js";
+import { rankGroups } from "./rank-groups.js";
 import { StallWatch } from "./stall-watch.js";
 import { referenceWeights, startingWeights } from "./starting-weights.js";
 import { readStoredGroups } from "./stored-trajectories.js";
@@ -48,6 +49,7 @@ async function trainOnTrajectories(run: Run): Promise<void> {
   const { services, job, model } = run;
   const stored = await readStoredGroups(services.blobs, job.data_blob ?? "");
   const { groups } = stored;
+  await rankGroups(groups, { ...run, onProgress: () => run.watch.progress() });
   const metrics = splitMetrics({ trajectory_groups: groups, split: "train" });
   await runRlJob({
     ...(await commonInput(run, metrics)),

@@ -51,7 +51,8 @@ export function trainingJobHandlers(services: Services): TrainingHandlers<Caller
       }
       const readHeader = async ({ model_id, experimental_config = {} }: RlRequestHeader) => {
         const model = await loadTrainingModel(control, caller, model_id);
-        target = { model, config: await readRlConfig(services, caller, experimental_config) };
+        const owner = { caller, projectId: model.project_id };
+        target = { model, config: await readRlConfig(services, owner, experimental_config) };
       };
       const trajectories = await storeTrajectories(services, sent(), readHeader);
       if (target === undefined) throw new TypeError("the body was stored without its header");

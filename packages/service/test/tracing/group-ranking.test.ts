@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
-import { newModel } from "../training/jobs.js";
+import { createRl, eventsOf, newModel } from "../training/jobs.js";
+import { choice, trajectory } from "../training/trajectories.js";
 import { json, startUpstream, writeProviders } from "../upstream.js";
 
 interface Shown {
@@ -195,4 +196,80 @@ test("parameters that cannot be used are refused by name, and evaluations refuse
   await expect(
     service.tracing().evaluateModel({ project_id: project, evaluation_ref: evaluation, model_ref: ref }),
   ).rejects.toMatchObject({ status: 400, message: expect.stringContaining("ranks the calls of a group") });
+});
+
+/** An RL job on these answers; those of a list are a group. */
+async function rankedJob(answers: string[][], settings: object, judged = project) {
+  const training = service.training();
+  const model = await newModel(training, judged);
+  const groups = answers.map((texts, at) => ({
+    trajectories: texts.map((text) => trajectory(5, choice(text), `question ${at}?`)),
+  }));
+  return await createRl(training, {
+    model_id: model.id,
+    trajectory_groups: groups,
+    experimental_config: settings,
+  });
+}
+
+test("an RL job trains on the ranks of the trajectories that were submitted, and keeps their own rewards", async () => {
+  const { id } = await rankedJob([["yes", "no"], ["alone"], ["a", "abc"]], { ranking: await ranking() });
+  const events = await eventsOf(service, id);
+  expect(events.at(-1)).toMatchObject({ type: "training_ended" });
+  const rollouts = [];
+  for await (const each of service.training().listTrainingJobRollouts({ training_job_id: id })) rollouts.push(each);
+  expect(rollouts.map(({ reward, advantage }) => [Number(reward.toFixed(2)), Math.sign(advantage)])).toEqual([
+    [1, 1],
+    [0.67, -1],
+    [5, 0],
+    [0.33, -1],
+    [1, 1],
+  ]);
+  expect(rollouts.map(({ metrics }) => metrics?.["independent_reward"])).toEqual([5, 5, undefined, 5, 5]);
+  // What a model is shown is the conversation, the same as of recorded calls.
+  expect(upstream.received).toHaveLength(2);
+  const shown = upstream.received.map(({ body }) => questionOf(body));
+  expect(shown.map(({ context }) => context)).toContainEqual([{ role: "user", content: "question 0?" }]);
+  const answers = shown.flatMap((one) => one.answers.map(({ messages }) => messages[0]?.content));
+  expect(new Set(answers)).toEqual(new Set(["yes", "no", "a", "abc"]));
+});
+
+test("a job whose judge returns no ranking ends with the group and the reason, after three questions", async () => {
+  judge = () => "All of them are fine.";
+  const { id } = await rankedJob([["yes", "no"]], { ranking: await ranking() });
+  const events = await eventsOf(service, id);
+  expect(events.at(-1)).toMatchObject({
+    type: "training_failed",
+    data: {
+      error_message: expect.stringMatching(/^trajectory_groups\.0 cannot be ranked: .*the model was asked for JSON/),
+    },
+  });
+  expect(upstream.received).toHaveLength(3);
+});
+
+test("a group of more than 32 trajectories ends a job that ranks", async () => {
+  const answers = Array.from({ length: 33 }, (_, at) => `answer ${at}`);
+  const { id } = await rankedJob([answers], { ranking: await ranking() });
+  const events = await eventsOf(service, id);
+  expect(JSON.stringify(events.at(-1))).toContain("it has 33 trajectories; at most 32 can be compared");
+});
+
+test("a job refuses a ranking that is none, does not exist, or is of another project", async () => {
+  const own = await ranking();
+  const obj = { project_id: project, object_id: "same", val: {}, builtin_object_class: "ExactMatchScorer" };
+  const { digest } = await service.tracing().objCreate({ obj });
+  const loc = ["body", "experimental_config", "ranking"];
+  const refused = async (ref: unknown, judged?: string) =>
+    await rankedJob([["yes", "no"]], { ranking: ref }, judged).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+  expect(await refused(`weave:///${project}/object/same:${digest}`)).toMatchObject({
+    status: 422,
+    body: { detail: [{ loc, msg: expect.stringContaining("scores one answer at a time") }] },
+  });
+  expect(await refused(own, newProject())).toMatchObject({ status: 422, body: { detail: [{ loc }] } });
+  expect(await refused(own.replace(/:[^:]+$/, ":missing"))).toMatchObject({ status: 404 });
+  expect(await refused("best")).toMatchObject({ status: 422, body: { detail: [{ loc }] } });
+  expect(await refused(7)).toMatchObject({ status: 422 });
 });

@@ -65,6 +65,8 @@ export function rlConfig(value: unknown): RlConfig {
   // Accepted without effect: they control memory use and debugging of other engines.
   table.integer("logprob_calculation_chunk_size", { min: 1, max: 2 ** 31 });
   table.flag("plot_tensors");
+  // Whoever makes the job has replaced the rewards by it.
+  table.text("ranking");
 
   const coefficient = table.number("kl_penalty_coef", nonNegative) ?? 0;
   const source = table.choice("kl_penalty_source", ["current_learner", "sample"]) ?? "current_learner";

@@ -18,12 +18,13 @@ import type { Dialect } from "./dialect.js";
 import type { CheckpointDescription, RemoteState } from "../checkpoint-directory.js";
 import { adapterDigest, readCheckpointDirectory, requireDigest } from "../checkpoint-directory.js";
 import { openSession } from "./session.js";
+import { severalTrainers } from "./several-trainers.js";
 import { TinkerTrainer } from "./trainer.js";
 import { unloadModel } from "./unload-model.js";
 
 export interface TinkerSettings {
-  /** Address of the server, without `/api/v1`. */
-  url: string;
+  /** Address of the server, without `/api/v1`, or addresses of several that train the same models. */
+  url: string | readonly string[];
   /** Sent as `X-API-Key`. Absent: a dummy, which servers without accounts accept. */
   apiKey?: string;
   /** Models with `trainer`. */
@@ -42,10 +43,24 @@ interface TrainableModel {
   trained: TrainedModel;
 }
 
-/** Opens the trainers of a server that speaks the Tinker wire, such as SkyRL. Nothing is sent before the first call. */
+/**
+ * Opens the trainers of a server that speaks the Tinker wire, such as SkyRL, or of several. Nothing is sent before the first
+ * call.
+ */
 export function openTinkerTrainers(settings: TinkerSettings): TrainerProvider {
+  const urls = typeof settings.url === "string" ? [settings.url] : [...new Set(settings.url)];
+  const [only = "", second] = urls;
+  if (second === undefined) return openOne({ ...settings, url: only });
+  return severalTrainers(
+    urls.map((url) => ({ host: new URL(url).host, id: serverId(url), provider: openOne({ ...settings, url }) })),
+  );
+}
+
+const serverId = (url: string): string => digestOf(["server", new URL(url).origin]);
+
+function openOne(settings: TinkerSettings & { url: string }): TrainerProvider {
   const { apiKey = "tml-dummy", operationTimeoutMs = 1_800_000, pauseMs = 1000 } = settings;
-  const server = digestOf(["server", new URL(settings.url).origin]);
+  const server = serverId(settings.url);
   const url = new URL("api/v1/", settings.url.endsWith("/") ? settings.url : `${settings.url}/`).href;
   const http = openHttpClient({ url, headers: { "x-api-key": apiKey } });
   const api = tinkerApi({ http, operationTimeoutMs, pauseMs });

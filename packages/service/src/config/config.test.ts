@@ -112,7 +112,7 @@ test("a server for training or inference needs models, and models need their ser
   const models = '{"tiny":{"directory":"tiny","trainer":{"gradientScale":"sum"}}}';
   const trainer = { HEDDLE_TRAINER_URL: "http://gpu:8000" };
   expect(readConfig({ ...trainer, HEDDLE_REMOTE_MODELS: models }, "/etc").remoteEngine).toMatchObject({
-    trainerUrl: "http://gpu:8000",
+    trainerUrl: ["http://gpu:8000"],
     models: [{ name: "tiny", directory: "/etc/tiny", trainer: { model: "tiny" } }],
   });
   expect(() => readConfig(trainer)).toThrow(

@@ -115,7 +115,7 @@ function checkShards({ shards, replicaAddress, clickhouseUrl }: Values): void {
 function checkRemoteEngine({ models, trainerUrl, inferenceUrl }: Values["remoteEngine"]): void {
   const table = settings.remoteEngine;
   for (const [role, { name }, url] of [
-    ["trainer", table.trainerUrl, trainerUrl],
+    ["trainer", table.trainerUrl, trainerUrl?.[0]],
     ["inference", table.inferenceUrl, inferenceUrl?.[0]],
   ] as const) {
     const model = models.find((each) => each[role] !== undefined);

@@ -356,10 +356,10 @@ export const settings = {
   remoteEngine: {
     trainerUrl: {
       name: "HEDDLE_TRAINER_URL",
-      kind: serverUrl,
+      kind: httpUrls("http://gpu-1:8000,http://gpu-4:8000"),
       unset: "the embedded engine",
       meaning:
-        "http(s) URL of a training server that speaks the Tinker protocol, such as SkyRL; it trains the models of HEDDLE_REMOTE_MODELS",
+        "http(s) URL of a training server that speaks the Tinker protocol, such as SkyRL, or of several with the same models, separated by commas; they train the models of HEDDLE_REMOTE_MODELS",
     },
     trainerKey: {
       name: "HEDDLE_TRAINER_KEY",

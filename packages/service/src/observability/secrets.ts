@@ -16,7 +16,7 @@ export function secretsOf(config: Config): string[] {
     ...providers.map((provider) => provider.apiKey),
     remoteEngine.trainerKey,
     remoteEngine.inferenceKey,
-    ...passwordsIn(remoteEngine.trainerUrl),
+    ...(remoteEngine.trainerUrl ?? []).flatMap(passwordsIn),
     ...(remoteEngine.inferenceUrl ?? []).flatMap(passwordsIn),
     ...passwordsIn(observability.traces?.url),
     ...Object.entries(observability.traces?.headers ?? {}).map(([name, value]) =>

@@ -39,7 +39,7 @@ export interface EngineClientOptions {
 export async function startEngineHost(options: EngineHostOptions): Promise<EngineHost> {
   const directory = resolve(options.directory);
   const address = chooseAddress(directory, options.listen ?? "socket");
-  const memoryBytes = options.memoryBytes ?? Math.floor(availableMemory() / 2);
+  const memoryBytes = options.memoryBytes ?? Math.floor(availableMemory() / 2 / (options.hosts ?? 1));
   const supervisor = new Supervisor({ directory, memoryBytes }, address, options.log ?? (() => undefined));
   try {
     await supervisor.start();

@@ -6,6 +6,8 @@ export interface EngineHostOptions {
   listen?: "socket" | { port: number };
   /** Resident memory that the host may use; default: half of what the machine or its container has. */
   memoryBytes?: number;
+  /** How many hosts share the memory that is the default; default 1. */
+  hosts?: number;
   /** Gets one line for each thing that happens: started, restarted, stopped. */
   log?: (line: string) => void;
 }

@@ -45,6 +45,8 @@ export interface ListenOptions extends NodeOptions {
   port?: number;
   /** Default: this machine only. */
   host?: string;
+  /** Whether a process of `node:cluster` has the port alone; by default the others share it. */
+  exclusive?: boolean;
 }
 
 export interface Listening {
@@ -65,6 +67,7 @@ export async function listen(
   {
     port = 0,
     host = "127.0.0.1",
+    exclusive = false,
     maxConnections = 4096,
     headersMs = 10_000,
     connectionsSetting = "maxConnections",
@@ -126,7 +129,7 @@ export async function listen(
   });
   await new Promise<void>((resolve, reject) => {
     http.once("error", reject);
-    http.listen(port, host, () => {
+    http.listen({ port, host, exclusive }, () => {
       http.off("error", reject);
       resolve();
     });

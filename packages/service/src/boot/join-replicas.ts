@@ -1,5 +1,9 @@
+import cluster from "node:cluster";
 import { HeddleError } from "@heddle/errors";
 import type { HttpServer } from "@heddle/server-stub";
+import { listen } from "@heddle/server-stub/node";
+import type { Listening } from "@heddle/server-stub/node";
+import type { Config } from "../config/config.js";
 import { behindProxies } from "../http/behind-proxies.js";
 import { operatorLine } from "../operations/outages.js";
 import { Follower } from "../replicas/follower.js";
@@ -48,14 +52,19 @@ export async function joinReplicas(
   const hops = acceptHops(control, { direct: follower.server, forwarded: follower.forwarded });
   const { maxResponseBytes: maxBytes } = config.limits;
   const stores = shards && withScope(serveStores(control, shards, hops), { memory: base.memory, maxBytes });
+  const http: HttpServer = async (request) =>
+    await (stores !== undefined && isStoreCall(request) ? stores : hops)(request);
   const sockets = await openSockets(base, {
-    http: stores === undefined ? hops : async (request) => await (isStoreCall(request) ? stores : hops)(request),
+    http: stores === undefined ? hops : http,
     grpc: wholeMessages(follower.server),
   });
-  const url = urlOf(address, sockets.port);
+  const own = cluster.isWorker ? await listenToReplicas(http, config) : sockets;
+  const url = urlOf(address, own.port);
   const membership = await Membership.begin(control.leases, { holder: holderOf(config), address: url }, config.leaseMs);
   const ending = new AbortController();
   const opened = new Closing();
+  /** What this replica has while it has the lease. */
+  const leased = new Closing();
   const isAtWork = (server: HttpServer) => follower.isWriter(behindProxies(server, config.trustedProxies));
   /** What works at every replica; without shards the one that has the lease opens it. */
   const shared = shards && (await openShared(base, opened, shards, installationOptions));
@@ -78,20 +87,20 @@ export async function joinReplicas(
       },
     });
     if (lease === undefined) return undefined;
-    opened.add(() => lease.release());
+    leased.add(() => lease.release());
     const leasedAt = performance.now();
     follower.opens();
     if (shards !== undefined && shared !== undefined) {
       const { prices } = installationOptions;
-      const { store } = await openTraces(base, lease, opened, { prices, blobs: shared.blobs });
-      opened.add(async () => await shards.first.leave(leaveMs));
+      const { store } = await openTraces(base, lease, leased, { prices, blobs: shared.blobs });
+      leased.add(async () => await shards.first.leave(leaveMs));
       shards.first.isHere(store, leasedAt);
       const sources = { store, engine: undefined, jobs: control.jobs, workingMemory: base.memory };
       base.observability.metrics?.watch(sources);
       isAtWork(shared.work.server);
-      await shared.work.begin(lease);
+      await shared.work.begin(lease, leased);
     } else {
-      const started = await openInstallation(base, lease, opened, installationOptions);
+      const started = await openInstallation(base, lease, leased, installationOptions);
       installation = started;
       isAtWork(started.server);
       await started.begin();
@@ -108,10 +117,21 @@ export async function joinReplicas(
   const keeping = shards && keepShards(base, shards, { address: url, membership, prices: installationOptions.prices });
   closing.add(async () => {
     ending.abort();
-    await keeping?.stop();
-    await working.catch(() => undefined);
-    await installation?.drain();
-    await sockets.close(isWriter ? cutMs : passMs);
+    const drained = async () => {
+      await working.catch(() => undefined);
+      await installation?.drain();
+    };
+    // Where the stores are not those of its own requests alone, the others go on before the last of them has its response.
+    const handOver = async () => {
+      await working.catch(() => undefined);
+      if (shared === undefined) await drained();
+      else await shared.work.endJobs();
+      await leased.close();
+    };
+    await Promise.all([keeping?.stop(), shared && drained(), handOver()]);
+    await Promise.all(
+      [sockets, ...(own === sockets ? [] : [own])].map((each) => each.close(isWriter ? cutMs : passMs)),
+    );
     await opened.close();
     shards?.close();
     await membership.end();
@@ -126,6 +146,15 @@ async function openShared(base: Base, opened: Closing, shards: Shards, options: 
   const onDeleted = async (projectId: string) => await shards.forgetProject(projectId);
   const work = await openWork(base, opened, { store: shardedStore(shards), blobs }, { ...options, onDeleted });
   return { work, blobs };
+}
+
+/** Workers of one machine share the port of requests: each has another one by which the others reach it. */
+async function listenToReplicas(server: HttpServer, { bodyMemoryBytes, limits }: Config): Promise<Listening> {
+  return await listen(server, {
+    exclusive: true,
+    maxBodyBytesInFlight: bodyMemoryBytes,
+    stallMs: limits.responseStallMs,
+  });
 }
 
 async function untilReplaced(lease: WriterLease | undefined): Promise<string> {

@@ -18,6 +18,7 @@ import type { LossLog } from "../operations/losses/loss-log.js";
 import { checkControlPlaneExists } from "../operations/losses/missing-control-plane.js";
 import type { Closing } from "./closing.js";
 import { version } from "./version.js";
+import { workerShard } from "./worker-settings.js";
 
 /** What every process of an installation has, whether it works on the traces or not. */
 export interface Base {
@@ -56,7 +57,11 @@ export async function openBase(
   closing.add(() => control.close());
   await control.shards.configure(config.shards.map(({ name }) => name)).catch((error: unknown) => {
     if (!(error instanceof HeddleError) || error.code !== "conflict") throw error;
-    throw new ConfigError(`HEDDLE_SHARDS: ${error.message}. Projects may be in it: name it again.`);
+    const { message } = error;
+    if (config.replicaAddress === undefined && new RegExp(`\\b${workerShard("\\d+")}\\b`).test(message)) {
+      throw new ConfigError(`HEDDLE_WORKERS: ${message}. Projects may be in it: set it to 2 or more again.`);
+    }
+    throw new ConfigError(`HEDDLE_SHARDS: ${message}. Projects may be in it: name it again.`);
   });
   return { config, apiKey, log, observability, losses, control, memory: openWorkingMemory(config.limits) };
 }

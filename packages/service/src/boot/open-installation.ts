@@ -39,8 +39,10 @@ export interface Installation {
 
 /** What works on the stores, and the server of both interfaces. */
 export interface Work extends Omit<Installation, "begin"> {
-  /** Begins what goes on without requests, and in one process only. */
-  begin(lease: WriterLease): Promise<void>;
+  /** Begins what goes on without requests, and in one process only, until `leased` is closed. */
+  begin(lease: WriterLease, leased: Closing): Promise<void>;
+  /** Ends what `begin` has begun of jobs; others go on with them. */
+  endJobs(): Promise<void>;
 }
 
 export interface InstallationOptions {
@@ -73,7 +75,7 @@ export async function openInstallation(
   const { store, engine } = await openTraces(base, lease, closing, { prices: options.prices, blobs });
   const work = await openWork(base, closing, { store, blobs }, options);
   base.observability.metrics?.watch({ store, engine, jobs: base.control.jobs, workingMemory: base.memory });
-  return { ...work, begin: async () => await work.begin(lease) };
+  return { ...work, begin: async () => await work.begin(lease, closing) };
 }
 
 /** Opens what works on the stores, whether or not this process has the lease of the traces. */
@@ -128,25 +130,27 @@ export async function openWork(
   return {
     server: withScope(app.server, { memory, maxBytes: config.limits.maxResponseBytes, observers }),
 
-    async begin(lease) {
+    endJobs: async () => await jobs.stop(),
+
+    async begin(lease, leased) {
       await clearLeftovers(services);
       jobs.start(jobKinds(services, onUnexpected));
       const purge = purgeLeftovers(services, onUnexpected);
-      closing.add(() => purge.stop());
+      leased.add(() => purge.stop());
       projectDeletion.resume();
-      closing.add(() => projectDeletion.stop());
+      leased.add(() => projectDeletion.stop());
       const webhooks = new WebhookSender(services, onFailure);
       webhooks.start();
-      closing.add(() => webhooks.stop());
+      leased.add(() => webhooks.stop());
       const mayWrite = () => lease.mayWrite();
       const events = new StoreEvents({ ...services, mayWrite }, onFailure);
       events.start();
-      closing.add(() => events.stop());
+      leased.add(() => events.stop());
       const thresholds = new ThresholdChecks(services, onFailure);
       thresholds.start();
-      closing.add(() => thresholds.stop());
+      leased.add(() => thresholds.stop());
       const collection = scheduleBlobCollection(services, { mayWrite, onError: onUnexpected });
-      closing.add(() => collection.stop());
+      leased.add(() => collection.stop());
     },
 
     async drain() {

@@ -1,5 +1,4 @@
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
 import { openBlobStore } from "@heddle/blob-store";
 import type { BlobStore } from "@heddle/blob-store";
 import { startEngineHost } from "@heddle/embedded-clickhouse";
@@ -8,6 +7,7 @@ import { openTraceStore } from "@heddle/trace-store";
 import type { Price, TraceStore, TraceStoreOptions } from "@heddle/trace-store";
 import type { Config } from "../config/config.js";
 import { engineShares } from "../limits/shares.js";
+import { engineDirectory } from "../operations/data-directory.js";
 import { findLosses } from "../operations/losses/find-losses.js";
 import { keepInventory } from "../operations/losses/part-inventory.js";
 import type { Closing } from "./closing.js";
@@ -81,7 +81,7 @@ async function startHost(config: Config, log: (line: string) => void): Promise<E
   // The start of the host is not logged, later events are.
   let started = false;
   const host = await startEngineHost({
-    directory: join(config.dataDir, "clickhouse"),
+    directory: engineDirectory(config.dataDir),
     memoryBytes: config.engineMemoryBytes,
     log: (line) => started && log(line),
   });

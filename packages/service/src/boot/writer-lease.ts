@@ -89,8 +89,9 @@ export async function followWriterLease(
   return lease && writerLease(lease, lapses);
 }
 
-/** This process, in words for people. */
-export const holderOf = ({ dataDir }: Config): string => `${hostname()} (process ${process.pid}, ${dataDir})`;
+/** This process, or another one of this machine, in words for people. */
+export const holderOf = ({ dataDir }: Pick<Config, "dataDir">, pid = process.pid): string =>
+  `${hostname()} (process ${pid}, ${dataDir})`;
 
 function writerLease(lease: Lease, lapses: Lapses): WriterLease {
   return {

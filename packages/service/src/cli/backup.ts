@@ -5,7 +5,7 @@ import { backupTables } from "@heddle/trace-store";
 import Database from "libsql";
 import { writeChecksums } from "../operations/backup/checksums.js";
 import { copyFiles, moveDirectory, syncTree } from "../operations/backup/copy-files.js";
-import { engineBackups, reachEngine } from "../operations/backup/engine-access.js";
+import { engineBackups, engineCount, reachEngine, tracesIn } from "../operations/backup/engine-access.js";
 import { writeManifest } from "../operations/backup/manifest.js";
 import type { Part } from "../operations/backup/manifest.js";
 import { controlPlaneFile, printExternalParts, filesDirectory, mustBeEmpty } from "../operations/backup/locations.js";
@@ -39,7 +39,9 @@ async function backup(to: string, config: Config, print: (line: string) => void)
   const parts: Part[] = [];
 
   if (config.clickhouseUrl === undefined) {
-    const tables = await backupTraces(config, join(to, "traces"));
+    let tables = 0;
+    for (let position = 1; position <= engineCount(config); position++)
+      tables += await backupTraces(config, to, position);
     print(`traces: ${tables} tables`);
     if (tables > 0) parts.push("traces");
   }
@@ -64,14 +66,14 @@ async function backup(to: string, config: Config, print: (line: string) => void)
   print(`done: ${to}`);
 }
 
-async function backupTraces(config: Config, to: string): Promise<number> {
-  const engine = await reachEngine(config);
-  removeAbandoned(engineBackups(config));
+async function backupTraces(config: Config, to: string, position: number): Promise<number> {
+  const engine = await reachEngine(config, { position });
+  removeAbandoned(engineBackups(config, position));
   const name = `heddle-${process.pid}-${Date.now()}`;
-  const backupPath = join(engineBackups(config), name);
+  const backupPath = join(engineBackups(config, position), name);
   try {
     const tables = await backupTables(engine.run, name);
-    if (tables > 0) await moveDirectory(backupPath, to);
+    if (tables > 0) await moveDirectory(backupPath, tracesIn(to, position));
     return tables;
   } finally {
     rmSync(backupPath, { recursive: true, force: true });

@@ -2,14 +2,14 @@ import { parseArgs } from "node:util";
 import { mainShard, openControlPlane } from "@heddle/control-plane";
 import { shardLeaseName, writerLeaseName } from "../boot/writer-lease.js";
 import { ConfigError } from "../config/config-error.js";
-import { readConfig } from "../config/config.js";
+import { controlPlaneUrl, readConfig } from "../config/config.js";
 import { listMembers } from "../replicas/members.js";
 import { UsageError } from "./command.js";
 import type { Command } from "./command.js";
 
 const usage = `heddle members [--json]
 
-Lists the replicas that share HEDDLE_DATABASE_URL: where each is reached, whether it responds, and which tracing
+Lists the replicas that share HEDDLE_DATABASE_URL, or the workers of HEDDLE_WORKERS: where each is reached, whether it responds, and which tracing
 databases it works on: main is that of HEDDLE_CLICKHOUSE_URL, the others have their names of HEDDLE_SHARDS. A replica that has ended without a word is listed for up to two minutes.`;
 
 /** A replica counts on every two seconds. */
@@ -19,11 +19,13 @@ export const command: Command = {
   usage: () => usage,
   async run(args, { print }) {
     const isJson = readOptions(args);
-    const { databaseUrl } = readConfig();
-    if (databaseUrl === undefined) {
-      throw new ConfigError("heddle members needs HEDDLE_DATABASE_URL: what is in a data directory has one service.");
+    const config = readConfig();
+    if (config.databaseUrl === undefined && config.workers === 1) {
+      throw new ConfigError(
+        "heddle members needs HEDDLE_DATABASE_URL or HEDDLE_WORKERS: what is in a data directory has one service.",
+      );
     }
-    const control = await openControlPlane({ url: databaseUrl });
+    const control = await openControlPlane({ url: controlPlaneUrl(config) });
     try {
       const [members, worked] = await Promise.all([
         listMembers(control.leases, watchMs),

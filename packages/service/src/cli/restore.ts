@@ -4,7 +4,7 @@ import { pathExists } from "@heddle/durable-files";
 import { restoreTables } from "@heddle/trace-store";
 import { verifyChecksums } from "../operations/backup/checksums.js";
 import { copyFiles, syncTree } from "../operations/backup/copy-files.js";
-import { engineBackups, reachEngine } from "../operations/backup/engine-access.js";
+import { engineBackups, reachEngine, tracesIn } from "../operations/backup/engine-access.js";
 import { readManifest } from "../operations/backup/manifest.js";
 import { controlPlaneFile, printExternalParts, filesDirectory, mustBeEmpty } from "../operations/backup/locations.js";
 import { ConfigError } from "../config/config-error.js";
@@ -44,7 +44,11 @@ async function restore(from: string, config: Config, print: (line: string) => vo
   await syncTree(config.dataDir);
 
   if (parts.includes("traces") && config.clickhouseUrl === undefined) {
-    print(`traces: ${await restoreTraces(config, join(from, "traces"))} tables`);
+    let tables = 0;
+    for (let position = 1; pathExists(tracesIn(from, position)); position++) {
+      tables += await restoreTraces(config, tracesIn(from, position), position);
+    }
+    print(`traces: ${tables} tables`);
   }
   const files = filesDirectory(config);
   if (parts.includes("files") && files !== undefined) {
@@ -63,9 +67,9 @@ async function restore(from: string, config: Config, print: (line: string) => vo
   print(`done: start the service with HEDDLE_DATA_DIR=${config.dataDir}`);
 }
 
-async function restoreTraces(config: Config, from: string): Promise<number> {
-  const engine = await reachEngine(config, { restoring: true });
-  const copy = join(engineBackups(config), "restore");
+async function restoreTraces(config: Config, from: string, position: number): Promise<number> {
+  const engine = await reachEngine(config, { restoring: true, position });
+  const copy = join(engineBackups(config, position), "restore");
   try {
     cpSync(from, copy, { recursive: true, mode: constants.COPYFILE_FICLONE });
     return await restoreTables(engine.run, "restore", readdirSync(from).toSorted());

@@ -1,3 +1,4 @@
+import cluster from "node:cluster";
 import { consoleDirectory } from "@heddle/console";
 import { docsDirectory } from "@heddle/docs";
 import { banner, shownKey } from "../boot/banner.js";
@@ -6,6 +7,8 @@ import { isSettingName, readConfig } from "../config/config.js";
 import type { Config } from "../config/config.js";
 import { startService } from "../boot/start.js";
 import type { Running } from "../boot/start.js";
+import { startWorkers } from "../boot/serve-workers.js";
+import type { WorkerMessage } from "../boot/worker-process.js";
 import { packagesDirectory } from "../http/served-packages.js";
 import { UsageError } from "./command.js";
 import type { Command, ServeOptions } from "./command.js";
@@ -28,7 +31,9 @@ ${settingsTable(Math.min(process.stdout.columns || 100, 100))}
 Files on S3 use AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION and AWS_ENDPOINT_URL.`,
   async run(args, context) {
     if (args[0] !== undefined) throw new UsageError(unexpected(args[0]), synopsis);
-    await serve(readConfig(), 0, context.serve);
+    const config = readConfig();
+    if (cluster.isWorker) await work(config, context.serve);
+    else await serve(config, 0, context.serve);
   },
 };
 
@@ -51,12 +56,7 @@ async function consoleLink(running: Running, config: Config): Promise<string | u
  * when another service has taken over.
  */
 async function serve(config: Config, started: number, options: ServeOptions = {}): Promise<void> {
-  const running = await startService(config, {
-    docsDir: docsDirectory,
-    consoleDir: consoleDirectory,
-    packagesDir: packagesDirectory,
-    ...options,
-  });
+  const running = await (config.workers > 1 ? startWorkers(config) : start(config, options));
   const { log } = running;
   const readyMs = performance.now() - started;
   if (config.observability.log.format === "json") {
@@ -87,6 +87,34 @@ async function serve(config: Config, started: number, options: ServeOptions = {}
       }),
     );
   }
+  await untilStopped(running);
+}
+
+/** The same for one of the processes of HEDDLE_WORKERS: the first one tells its users of it. */
+async function work(config: Config, options: ServeOptions): Promise<void> {
+  const tell = async (message: WorkerMessage) =>
+    await new Promise<void>((resolve) => process.send?.(message, undefined, {}, () => resolve()));
+  const running = await start(config, options).catch(async (error: unknown) => {
+    if (!(error instanceof ConfigError)) throw error;
+    await tell({ failed: error.message });
+    throw error;
+  });
+  const { url, metricsUrl, otlpGrpcUrl, notTrained } = running;
+  await tell({ ready: { url, metricsUrl, otlpGrpcUrl, notTrained } });
+  await untilStopped(running);
+}
+
+async function start(config: Config, options: ServeOptions): Promise<Running> {
+  return await startService(config, {
+    docsDir: docsDirectory,
+    consoleDir: consoleDirectory,
+    packagesDir: packagesDirectory,
+    ...options,
+  });
+}
+
+async function untilStopped(running: Running): Promise<void> {
+  const { log } = running;
   const stopSignal = new Promise<void>((resolve) => {
     // Not `once`: pnpm passes a Ctrl-C on to a service that has it from the terminal already. Left to Node, the second
     // one would end the process in the middle of the stop that the first began.

@@ -4,7 +4,7 @@ import type { ControlPlane } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import { moveToShard } from "../boot/move-to-shard.js";
 import { ConfigError } from "../config/config-error.js";
-import { readConfig } from "../config/config.js";
+import { controlPlaneUrl, readConfig } from "../config/config.js";
 import { UsageError } from "./command.js";
 import type { Command } from "./command.js";
 
@@ -30,12 +30,12 @@ export const command: Command = {
   async run(args, { print }) {
     const asked = readOptions(args);
     const config = readConfig();
-    if (config.databaseUrl === undefined) {
+    if (config.databaseUrl === undefined && config.workers === 1) {
       throw new ConfigError(
-        "heddle shards needs HEDDLE_DATABASE_URL: what is in a data directory has one tracing database.",
+        "heddle shards needs HEDDLE_DATABASE_URL or HEDDLE_WORKERS: what is in a data directory has one tracing database.",
       );
     }
-    const control = await openControlPlane({ url: config.databaseUrl });
+    const control = await openControlPlane({ url: controlPlaneUrl(config) });
     try {
       if (asked.verb === "list") await list(control, asked.isJson, print);
       else if (asked.verb === "add") {

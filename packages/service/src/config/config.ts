@@ -65,6 +65,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
   checkRemoteEngine(values.remoteEngine);
   if (values.replicaAddress !== undefined) checkReplica(values, env);
   checkShards(values);
+  if (values.workers > 1) checkWorkers(values);
   const { publicUrls = [] } = values;
   return {
     ...values,
@@ -109,6 +110,14 @@ function checkShards({ shards, replicaAddress, clickhouseUrl }: Values): void {
       `${settings.shards.name}: ${twin.name} is the database of ${settings.clickhouseUrl.name}, "${defaultDatabase}". Give it another one.`,
     );
   }
+}
+
+/** Workers share what is on this machine; what several machines share is for replicas. */
+function checkWorkers({ replicaAddress }: Values): void {
+  if (replicaAddress === undefined) return;
+  throw new ConfigError(
+    `${settings.workers.name} and ${settings.replicaAddress.name} exclude each other: start a replica for each core.`,
+  );
 }
 
 /** Where the models that have `trainer` are trained, and those that have `inference` sampled from. */

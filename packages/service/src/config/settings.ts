@@ -78,6 +78,13 @@ export const settings = {
     meaning:
       "further tracing databases of replicas besides that of HEDDLE_CLICKHOUSE_URL, as NAME=URL separated by commas, the path of a URL being the name of the database; each has one replica that writes it, and a project is in one of them",
   },
+  workers: {
+    name: "HEDDLE_WORKERS",
+    kind: wholeNumber(1, 64),
+    default: "1",
+    meaning:
+      "processes of this machine that work on requests at the same port, each on a tracing database of its own: as many as it has cores to spare. It can be raised and lowered later, to 2 at least",
+  },
   dataDir: {
     name: "HEDDLE_DATA_DIR",
     kind: path,

@@ -11,6 +11,10 @@ export interface DataDirectory {
   release(): void;
 }
 
+/** Where the embedded engines are; all besides the first are of services with HEDDLE_WORKERS. */
+export const engineDirectory = (dataDir: string, position = 1): string =>
+  join(dataDir, position === 1 ? "clickhouse" : `clickhouse-${position}`);
+
 /** Name of the file that exists while `heddle restore` fills the directory, and after one that did not finish. */
 export const restoreMark = "restoring";
 

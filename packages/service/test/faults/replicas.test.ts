@@ -3,6 +3,7 @@ import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { finished, heddle, ownerKey } from "./heddle-process.js";
 import { batchOf } from "./batch-of.js";
+import { ReplicaLoad } from "./replica-load.js";
 import { controlPlanes, openReplicas, replicaNames } from "./replica-set.js";
 import type { ReplicaName, ReplicaSet } from "./replica-set.js";
 
@@ -117,7 +118,7 @@ describe.each(controlPlanes)(
 
     test("one that ends in order hands over: no write fails that is sent once more after a 503", async () => {
       const before = writer();
-      const load = new Load("ordered", () => names.filter((name) => name !== before).map(urlOf));
+      const load = new ReplicaLoad(["ordered"], () => names.filter((name) => name !== before).map(urlOf));
       await delay(300);
       expect((await set.replicas[before].end("SIGTERM")).code).toBe(0);
       await expect.poll(() => load.acknowledgedNow()).toBeGreaterThan(20);
@@ -126,15 +127,15 @@ describe.each(controlPlanes)(
       const after = writer();
       expect(after).not.toBe(before);
       for (const name of names.filter((each) => each !== before)) {
-        expect(await idsOf(urlOf(name), "ordered")).toEqual(expect.arrayContaining(load.acknowledged));
+        expect(await idsOf(urlOf(name), "ordered")).toEqual(expect.arrayContaining(load.acknowledged("ordered")));
       }
       await set.replicas[before].start();
-      expect(await idsOf(urlOf(before), "ordered")).toEqual(expect.arrayContaining(load.acknowledged));
+      expect(await idsOf(urlOf(before), "ordered")).toEqual(expect.arrayContaining(load.acknowledged("ordered")));
     });
 
     test("one that is killed is replaced, and nothing that was acknowledged is lost or there twice", async () => {
       const before = writer();
-      const load = new Load("killed", () => names.filter((name) => name !== before).map(urlOf));
+      const load = new ReplicaLoad(["killed"], () => names.filter((name) => name !== before).map(urlOf));
       await delay(300);
       await set.replicas[before].end("SIGKILL");
       await expect.poll(() => load.acknowledgedNow(), { timeout: 30_000 }).toBeGreaterThan(20);
@@ -142,7 +143,7 @@ describe.each(controlPlanes)(
       expect(load.failures).toEqual([]);
       for (const name of names.filter((each) => each !== before)) {
         const ids = await idsOf(urlOf(name), "killed");
-        expect(ids).toEqual(expect.arrayContaining(load.acknowledged));
+        expect(ids).toEqual(expect.arrayContaining(load.acknowledged("killed")));
         expect(new Set(ids).size).toBe(ids.length);
       }
       await set.replicas[before].start();
@@ -194,46 +195,4 @@ async function idsOf(url: string, project: string): Promise<string[]> {
     .split("\n")
     .flatMap((line) => (line === "" ? [] : [(JSON.parse(line) as { id: string }).id]))
     .toSorted();
-}
-
-/** As the header of a 503 of a replica says. */
-const retryAfterMs = 1000;
-
-/** Clients that write without end, each to the next replica, and send once more what got a 503, when it says. */
-class Load {
-  readonly acknowledged: string[] = [];
-  /** What got neither time a 200. */
-  readonly failures: string[] = [];
-  #isEnding = false;
-  #countedFrom = 0;
-  readonly #clients: Promise<void>[];
-
-  constructor(project: string, urls: () => string[]) {
-    this.#clients = [0, 1, 2, 3].map(async (client) => {
-      for (let i = 0; !this.#isEnding; i++) {
-        const id = `${project}-${client}-${i}`;
-        const all = urls();
-        const statuses: (number | string)[] = [];
-        for (let attempt = 0; attempt < 2 && statuses.at(-1) !== 200; attempt++) {
-          if (attempt > 0) await delay(retryAfterMs);
-          const url = all[(client + i + attempt) % all.length]!;
-          statuses.push(await write(url, project, id).catch((error: unknown) => String(error)));
-        }
-        if (statuses.at(-1) === 200) this.acknowledged.push(id);
-        else this.failures.push(`${id}: ${statuses.join(", ")}`);
-        await delay(5);
-      }
-    });
-  }
-
-  /** Since the first call of this. */
-  acknowledgedNow(): number {
-    this.#countedFrom ||= this.acknowledged.length;
-    return this.acknowledged.length - this.#countedFrom;
-  }
-
-  async end(): Promise<void> {
-    this.#isEnding = true;
-    await Promise.all(this.#clients);
-  }
 }

@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { finished, heddle, ownerKey } from "./heddle-process.js";
 import { batchOf } from "./batch-of.js";
+import { ReplicaLoad } from "./replica-load.js";
 import { controlPlanes, openReplicas, replicaNames } from "./replica-set.js";
 import type { ReplicaName, ReplicaSet } from "./replica-set.js";
 
@@ -121,6 +122,33 @@ describe.each(controlPlanes)("shards with a control plane on %s", { timeout: 180
         expect(response.status).toBe(401);
       }
     }
+  });
+
+  test("three restarts in turn, under load: no write fails that is sent once more after a 503", async () => {
+    const up = new Set(names);
+    const load = new ReplicaLoad(projects, () => [...up].map((name) => set.urlOf(name)));
+    for (const name of names) {
+      await expect.poll(owners, polling).toHaveLength(3);
+      for (const project of projects) load.longestPause(project);
+      up.delete(name);
+      expect((await set.replicas[name].end("SIGTERM")).code).toBe(0);
+      await delay(1500);
+      const pauses = projects.map((project) => load.longestPause(project));
+      console.log(`${name} ended in order: the longest pause of each database in ms: ${pauses.join(", ")}`);
+      await set.replicas[name].start();
+      up.add(name);
+    }
+    await load.end();
+    expect(load.failures).toEqual([]);
+    for (const project of projects) {
+      expect(load.acknowledged(project).length).toBeGreaterThan(10);
+      for (const name of names) {
+        const ids = await idsOf(set.urlOf(name), project);
+        expect(ids).toEqual(expect.arrayContaining(load.acknowledged(project)));
+        expect(new Set(ids).size).toBe(ids.length);
+      }
+    }
+    await expect.poll(owners, polling).toHaveLength(3);
   });
 
   test("when the owner of one shard is killed, the others see nothing, and it is worked on again after its lease", async () => {

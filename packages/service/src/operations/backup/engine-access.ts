@@ -7,7 +7,7 @@ import { startEngineHost } from "@heddle/embedded-clickhouse";
 import type { RunStatement } from "@heddle/trace-store";
 import { ConfigError } from "../../config/config-error.js";
 import type { Config } from "../../config/config.js";
-import { openDataDirectory } from "../data-directory.js";
+import { engineDirectory, openDataDirectory } from "../data-directory.js";
 import { firstLine } from "../outages.js";
 
 /** The embedded engine of a data directory, whether a service runs on it or not. */
@@ -18,17 +18,38 @@ export interface EngineAccess {
 }
 
 /** The directory in which the engine writes and reads backups. */
-export const engineBackups = ({ dataDir }: Config): string => join(dataDir, "clickhouse", "backups");
+export const engineBackups = ({ dataDir }: Config, position = 1): string =>
+  join(engineDirectory(dataDir, position), "backups");
+
+/** How many engines a data directory has. */
+export function engineCount({ dataDir }: Config): number {
+  let count = 1;
+  while (pathExists(engineDirectory(dataDir, count + 1))) count++;
+  return count;
+}
+
+/** Where a backup has what was in each of them. */
+export const tracesIn = (backup: string, position: number): string =>
+  join(backup, position === 1 ? "traces" : `traces-${position}`);
+
+interface ReachOptions {
+  restoring?: boolean;
+  /** Which of the engines; default the first. */
+  position?: number;
+}
 
 /** Talks to the engine host of the running service over its socket; starts one when no service runs. */
-export async function reachEngine(config: Config, options: { restoring?: boolean } = {}): Promise<EngineAccess> {
-  const directory = join(config.dataDir, "clickhouse");
+export async function reachEngine(
+  config: Config,
+  { position = 1, ...options }: ReachOptions = {},
+): Promise<EngineAccess> {
+  const directory = engineDirectory(config.dataDir, position);
   const held = holdUnlessRunning(config.dataDir, options);
   if (held === undefined) {
     const socket = join(directory, "engine.sock");
     if (!pathExists(socket)) {
       throw new ConfigError(
-        `the path of ${config.dataDir} is too long for the engine's socket. Stop the service and try again.`,
+        `the engine of ${directory} has no socket here, as with HEDDLE_WORKERS or a long path. Stop the service and try again.`,
       );
     }
     return { run: (sql) => post(socket, sql), close: async () => {} };

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { pathExists } from "@heddle/durable-files";
 import { controlPlaneFile, filesDirectory } from "../backup/locations.js";
 import { ConfigError } from "../../config/config-error.js";
+import { engineDirectory } from "../data-directory.js";
 import type { Config } from "../../config/config.js";
 
 /**
@@ -13,7 +14,7 @@ export function checkControlPlaneExists(config: Config): void {
   const file = controlPlaneFile(config);
   if (file === undefined || (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0) return;
   const files = filesDirectory(config);
-  const kept = [join(config.dataDir, "clickhouse"), ...(files === undefined ? [] : [join(files, "sha256")])];
+  const kept = [engineDirectory(config.dataDir), ...(files === undefined ? [] : [join(files, "sha256")])];
   const found = kept.find((path) => pathExists(path) && readdirSync(path).length > 0);
   if (found === undefined) return;
   throw new ConfigError(

@@ -4,7 +4,7 @@ import { isStorable } from "../database/names.js";
 import { filterStates, itemConditions } from "./items.js";
 import type { ItemFilter } from "./items.js";
 import { claimItem } from "./progress.js";
-import { requireQueue } from "./queues.js";
+import { queueSubject, requireQueue } from "./queues.js";
 import { itemColumns, itemOf } from "./records.js";
 import type { AnnotationQueueItem, Moments } from "./records.js";
 import { Parameters } from "../database/parameters.js";
@@ -57,7 +57,7 @@ export async function claimNext(
     const free = lapsed ?? (mayBe("unstarted") ? await unstartedItem(statements, request) : undefined);
     if (free === undefined) return undefined;
     return { item: await claimItem(statements, itemOf(free), { annotator, until: end, now }), claimed_until: end };
-  });
+  }, queueSubject(queue_id));
 }
 
 async function validClaim(

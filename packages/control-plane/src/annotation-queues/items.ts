@@ -3,7 +3,7 @@ import type { Database, SqlValue, Statements } from "../database/database.js";
 import { textOf } from "../database/database.js";
 import { isStorable } from "../database/names.js";
 import { originalText, storedText } from "../database/stored-text.js";
-import { requireQueue } from "./queues.js";
+import { queueSubject, requireQueue } from "./queues.js";
 import { itemColumns, itemOf } from "./records.js";
 import type { AnnotationQueueItem, QueuedCall } from "./records.js";
 import { batches, Parameters } from "../database/parameters.js";
@@ -92,7 +92,7 @@ export async function addItems(database: Database, request: NewItems, now: bigin
       [project_id, queue_id, BigInt(added)],
     );
     return { added, duplicates: items.length - added };
-  });
+  }, queueSubject(queue_id));
 }
 
 /**

@@ -6,6 +6,7 @@ import { itemColumns, itemOf } from "./records.js";
 import type { AnnotationQueueItem } from "./records.js";
 import { isChange, isFinal, toProgressState, toState } from "./states.js";
 import type { AnnotationState, ProgressState } from "./states.js";
+import { queueSubject } from "./queues.js";
 
 export interface ProgressUpdate {
   project_id: string;
@@ -49,7 +50,7 @@ export async function updateProgress(
       to,
       now,
     ]);
-  });
+  }, queueSubject(queue_id));
 }
 
 /** The item in progress for an annotator until a time: afterwards it can be claimed by others. */

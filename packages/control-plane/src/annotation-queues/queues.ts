@@ -87,6 +87,9 @@ export async function getQueue(statements: Statements, projectId: string, queueI
 }
 
 /** Throws as {@link getQueue} does. */
+/** Of transactions that are about one queue: claims in others do not wait for them. */
+export const queueSubject = (queueId: string): string => `annotation queue ${queueId}`;
+
 export async function requireQueue(statements: Statements, projectId: string, queueId: string): Promise<void> {
   await liveRow(statements, projectId, queueId, "deleted_at");
 }
@@ -148,7 +151,7 @@ async function changeQueue(
     const sql = `UPDATE annotation_queues SET ${assignments} WHERE ${isLiveQueue} RETURNING ${queueColumns}`;
     const [row] = await statements.rows(sql, [projectId, queueId, ...values]);
     return queueOf(row ?? {});
-  });
+  }, queueSubject(queueId));
 }
 
 export async function isLive(database: Database, projectId: string, queueId: string): Promise<boolean> {

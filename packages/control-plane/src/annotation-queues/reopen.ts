@@ -4,6 +4,7 @@ import { findItem } from "./items.js";
 import { claimItem, progressOf } from "./progress.js";
 import type { AnnotationQueueItem, Moments } from "./records.js";
 import { isFinal } from "./states.js";
+import { queueSubject } from "./queues.js";
 
 export interface ReopenRequest {
   project_id: string;
@@ -49,5 +50,5 @@ export async function reopenItem(
     }
     const until = steady + request.lease_us;
     return { item: await claimItem(statements, item, { annotator, until, now }), claimed_until: until };
-  });
+  }, queueSubject(queue_id));
 }

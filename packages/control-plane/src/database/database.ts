@@ -5,9 +5,11 @@
 export interface Database extends Statements {
   /**
    * Runs `work` on one connection between BEGIN and COMMIT; when it throws, nothing of it stays. Transactions that
-   * write do not overlap. `work` must use the statements it is given: those of the database would wait for its end.
+   * write do not overlap, unless both say which rows they are about, and it is not the same `subject`: no other transaction
+   * with another subject may change those. `work` must use the statements it is given: those of the database would wait for
+   * its end.
    */
-  transaction<T>(work: (statements: Statements) => Promise<T>): Promise<T>;
+  transaction<T>(work: (statements: Statements) => Promise<T>, subject?: string): Promise<T>;
   close(): Promise<void>;
 }
 

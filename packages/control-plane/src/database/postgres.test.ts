@@ -33,6 +33,36 @@ if (postgresUrl !== undefined) {
   trackingRunCases("Postgres", async () => await databases.make());
 
   describe("a Postgres server", () => {
+    test("transactions about one subject wait for each other, those about another do not, and one about everything waits for all", async () => {
+      const database = openPostgres(await databases.make());
+      const ended: string[] = [];
+      let end = () => {};
+      const began = new Promise<void>((resolve) => {
+        const blocked = new Promise<void>((release) => (end = release));
+        void database.transaction(async () => {
+          resolve();
+          await blocked;
+          ended.push("first");
+        }, "a");
+      });
+      await began;
+      const others = [
+        database.transaction(async () => void ended.push("same"), "a"),
+        database.transaction(async () => void ended.push("other"), "b"),
+      ];
+      await others[1];
+      expect(ended).toEqual(["other"]);
+      const whole = database.transaction(async () => void ended.push("everything"));
+      const waiting = "SELECT count(*) AS waiting FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
+      await expect.poll(async () => (await database.rows(waiting))[0]?.["waiting"]).toBeGreaterThanOrEqual(2n);
+      expect(ended).toEqual(["other"]);
+      end();
+      await Promise.all([...others, whole]);
+      expect(ended.toSorted()).toEqual(["everything", "first", "other", "same"]);
+      expect(ended.indexOf("first")).toBe(1);
+      await database.close();
+    });
+
     test("a database that Postgres does not know is refused, and the cause names the address without the password", async () => {
       const url = new URL(server);
       url.pathname = "/no_such_database";

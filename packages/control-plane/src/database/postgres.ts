@@ -9,8 +9,10 @@ for (const type of [types.builtins.INT2, types.builtins.INT4, types.builtins.INT
   integers.setTypeParser(type, BigInt);
 }
 
-/** The advisory lock that a transaction holds: any number, the same in every process. */
+/** The advisory lock that every transaction holds, one with a subject together with others: the same in every process. */
 const transactionLock = 4_680_001n;
+/** With the hash of a subject, the lock of that subject. Subjects with one hash wait for each other needlessly. */
+const subjectLock = 4680n;
 
 /**
  * The Postgres driver: a pool of connections. A server that does not respond is `busy`, one that rejects the service
@@ -44,13 +46,17 @@ export function openPostgres(url: string): Database {
 
   return {
     ...on(pool),
-    async transaction(work) {
+    async transaction(work, subject) {
       const client = await pool.connect().catch(failed);
       const statements = on(client);
       let usable = false;
       try {
         await statements.run("BEGIN");
-        await statements.run("SELECT pg_advisory_xact_lock($1)", [transactionLock]);
+        if (subject === undefined) await statements.run("SELECT pg_advisory_xact_lock($1)", [transactionLock]);
+        else {
+          const sql = "SELECT pg_advisory_xact_lock_shared($1), pg_advisory_xact_lock($2::int, hashtext($3))";
+          await statements.run(sql, [transactionLock, subjectLock, subject]);
+        }
         const result = await work(statements);
         await statements.run("COMMIT");
         usable = true;

@@ -10,6 +10,18 @@ const maxHistoryRows = 1_000_000;
 /** Of one transaction, and of one read: as long as it lasts, no other statement of the process runs. */
 const slice = { rows: 500, length: 262_144 };
 
+/** Of transactions that are about one run: those of others do not wait for them. */
+export const runSubject = ({ project_id, name }: { project_id: string; name: string }): string =>
+  `run ${project_id}/${name}`;
+
+interface NewRows {
+  subject: string;
+  start: number;
+  rows: readonly string[];
+  now: bigint;
+  signal?: AbortSignal;
+}
+
 /**
  * Stores rows in one transaction after the other, so that others get their turn; those before an error stay. `idOf` finds
  * the run, and throws where it is not there any more.
@@ -17,7 +29,7 @@ const slice = { rows: 500, length: 262_144 };
 export async function writeHistory(
   database: Database,
   idOf: (statements: Statements) => Promise<string>,
-  { start, rows, now, signal }: { start: number; rows: readonly string[]; now: bigint; signal?: AbortSignal },
+  { subject, start, rows, now, signal }: NewRows,
 ): Promise<void> {
   if (start + rows.length > maxHistoryRows) {
     throw new HeddleError("too_large", `a run has at most ${maxHistoryRows} rows of history`);
@@ -32,7 +44,7 @@ export async function writeHistory(
           (SELECT COALESCE(MAX(position) + 1, 0) FROM tracking_run_history WHERE run_id = $1) WHERE id = $1`,
         [id, now],
       );
-    });
+    }, subject);
     if (to >= rows.length) return;
     from = to;
     await mainThread.giveWay();

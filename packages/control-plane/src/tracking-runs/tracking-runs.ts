@@ -5,7 +5,7 @@ import { integerOf, textOf } from "../database/database.js";
 import { checkName, isStorable, isTooLong } from "../database/names.js";
 import type { ReserveRows } from "../database/reserve.js";
 import { originalText, storedText } from "../database/stored-text.js";
-import { deleteHistory, historySlices, readHistory, writeHistory } from "./history.js";
+import { deleteHistory, historySlices, readHistory, runSubject, writeHistory } from "./history.js";
 import type { HistoryRow } from "./history.js";
 
 /** What a client says of a run. JSON text where it is an object. */
@@ -97,7 +97,7 @@ export function openTrackingRuns(database: Database, now: () => bigint): Trackin
           [randomUUID(), project_id, name, merged, at, storedText(created_by)],
         );
         return { run: runOf(row ?? {}), created: found === undefined };
-      });
+      }, runSubject({ project_id, name }));
     },
     async get(projectId, name, reserve) {
       await reserveFields(projectId, name, reserve);
@@ -108,13 +108,16 @@ export function openTrackingRuns(database: Database, now: () => bigint): Trackin
       const known = await findId(database, projectId, name);
       if (known === undefined) return false;
       await deleteHistory(database, known);
-      return await database.transaction(async (statements) => {
-        const id = await findId(statements, projectId, name);
-        if (id === undefined) return false;
-        await statements.run("DELETE FROM tracking_run_history WHERE run_id = $1", [id]);
-        await statements.run("DELETE FROM tracking_runs WHERE id = $1", [id]);
-        return true;
-      });
+      return await database.transaction(
+        async (statements) => {
+          const id = await findId(statements, projectId, name);
+          if (id === undefined) return false;
+          await statements.run("DELETE FROM tracking_run_history WHERE run_id = $1", [id]);
+          await statements.run("DELETE FROM tracking_runs WHERE id = $1", [id]);
+          return true;
+        },
+        runSubject({ project_id: projectId, name }),
+      );
     },
     async writeHistory({ project_id, name }, start, rows, signal) {
       const idOf = async (statements: Statements): Promise<string> => {
@@ -122,7 +125,13 @@ export function openTrackingRuns(database: Database, now: () => bigint): Trackin
         if (id === undefined) throw new HeddleError("not_found", `no run ${name} in ${project_id}`);
         return id;
       };
-      await writeHistory(database, idOf, { start, rows, now: now(), ...(signal && { signal }) });
+      await writeHistory(database, idOf, {
+        subject: runSubject({ project_id, name }),
+        start,
+        rows,
+        now: now(),
+        ...(signal && { signal }),
+      });
     },
     async readHistory({ project_id, name, ...page }, reserve) {
       const id = await findId(database, project_id, name);

@@ -117,6 +117,7 @@ export async function joinReplicas(
   const keeping = shards && keepShards(base, shards, { address: url, membership, prices: installationOptions.prices });
   closing.add(async () => {
     ending.abort();
+    shards?.beginEnd();
     const drained = async () => {
       await working.catch(() => undefined);
       await installation?.drain();

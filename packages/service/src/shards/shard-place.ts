@@ -84,6 +84,11 @@ export class ShardPlace {
     await this.#changes.wait(ms);
   }
 
+  /** Lets those who wait for a change look again. */
+  wake(): void {
+    this.#changes.changed();
+  }
+
   #change(place: Place): void {
     this.#place = place;
     this.#changes.changed();

@@ -28,11 +28,18 @@ export class ShardStore {
   readonly #agent = new http.Agent({ keepAlive: true });
   /** Calls that another replica has responded to. */
   forwarded = 0;
+  #isEnding = false;
 
   constructor(place: ShardPlace, control: Pick<ControlPlane, "urlSignatures">, deleted: DeletedProjects) {
     this.#deleted = deleted;
     this.place = place;
     this.#control = control;
+  }
+
+  /** This replica ends, and does not learn any more who has a shard that it leaves: calls for it are refused at once. */
+  beginEnd(): void {
+    this.#isEnding = true;
+    this.place.wake();
   }
 
   close(): void {
@@ -94,6 +101,7 @@ export class ShardStore {
     for (;;) {
       const { now } = this.place;
       if (now !== undefined) yield { after: afterFailure };
+      else if (this.#isEnding) return;
       const leftMs = deadline - performance.now();
       if (leftMs <= 0) return;
       signal?.throwIfAborted();

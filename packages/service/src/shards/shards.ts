@@ -39,6 +39,10 @@ export class Shards {
     await Promise.all(Array.from(this.stores.values(), async (store) => await store.call(forgetProject, [projectId])));
   }
 
+  beginEnd(): void {
+    for (const store of this.stores.values()) store.beginEnd();
+  }
+
   close(): void {
     for (const store of this.stores.values()) store.close();
   }

@@ -4,11 +4,11 @@ import { ownerKey } from "./heddle-process.js";
 
 /** As the header of a 503 of a replica says. */
 const retryAfterMs = 1000;
-const clients = 4;
+const clientsOfEach = 3;
 const headers = { authorization: `Bearer ${ownerKey}`, "content-type": "application/json" };
 
 /**
- * Clients that write without end, each to the next replica and the next project, and send once more what got a 503, when it
+ * Clients that write without end, each in one project and to the next replica, and send once more what got a 503, when it
  * says.
  */
 export class ReplicaLoad {
@@ -26,9 +26,9 @@ export class ReplicaLoad {
       this.#acknowledged.set(project, []);
       this.#pauses.set(project, { last: performance.now(), longest: 0 });
     }
-    this.#clients = Array.from({ length: clients }, async (_, client) => {
+    this.#clients = Array.from({ length: clientsOfEach * projects.length }, async (_, client) => {
+      const project = projects[client % projects.length]!;
       for (let i = 0; !this.#isEnding; i++) {
-        const project = projects[(client + i) % projects.length]!;
         const id = `${project}-${client}-${i}`;
         const statuses: (number | string)[] = [];
         for (let attempt = 0; attempt < 2 && statuses.at(-1) !== 200; attempt++) {

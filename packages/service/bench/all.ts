@@ -37,6 +37,11 @@ const benches: Bench[] = [
     subject: "ingest over HTTP, compared with the bare insert",
     args: [...given("--rounds"), ...given("--size")],
   },
+  {
+    file: "service/bench/workers.ts",
+    subject: "ingest of one process and of two, with the CPU of each span",
+    args: [...given("--rounds"), ...given("--size")],
+  },
   { file: "trace-store/bench/ingest.ts", subject: "ingest of the store without the service" },
   {
     file: "trace-store/bench/reads.ts",

@@ -19,6 +19,7 @@ import type { BrokenParts } from "./engine/broken-parts.js";
 import { shareEngine } from "./engine/engine-shares.js";
 import type { EngineShares, SlotPool } from "./engine/engine-shares.js";
 import { connectEngine } from "./engine/engine.js";
+import { checkOneNode } from "./engine/one-node.js";
 import type { Engine, EngineConnection } from "./engine/engine.js";
 import { observeStatements } from "./engine/observed-engine.js";
 import type { ObservedStatement } from "./engine/observed-engine.js";
@@ -192,6 +193,7 @@ const deduplicated = new Set<string>(tableFacts.flatMap(([table, facts]) => (fac
 
 async function open(options: TraceStoreOptions): Promise<TraceStore> {
   const placement = { database: options.database ?? defaultDatabase, cluster: options.cluster };
+  if (options.cluster === undefined) await checkOneNode(options.client);
   const bootstrap = connectEngine(options.client, "default");
   let isNew: boolean;
   try {

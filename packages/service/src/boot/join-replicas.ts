@@ -118,6 +118,8 @@ export async function joinReplicas(
   closing.add(async () => {
     ending.abort();
     shards?.beginEnd();
+    // The others then take what this one leaves, as their share.
+    await membership.end();
     const drained = async () => {
       await working.catch(() => undefined);
       await installation?.drain();
@@ -135,7 +137,6 @@ export async function joinReplicas(
     );
     await opened.close();
     shards?.close();
-    await membership.end();
   });
   await Promise.race([followed, working]);
   return { sockets, replaced: working.then(untilReplaced, reasonOf) };

@@ -2,6 +2,8 @@ import { randomUUID } from "node:crypto";
 import type { Lease, Leases, ListedLease } from "@heddle/control-plane";
 
 const prefix = "replica ";
+/** In the duration of a lease. */
+const looks = 40;
 /** A replica that ended without a word is forgotten when it has not counted on for so long. */
 const forgetMs = 60_000;
 
@@ -24,7 +26,7 @@ export class Membership {
     this.#leases = leases;
     this.#lease = lease;
     this.#durationMs = durationMs;
-    this.#timer = setInterval(() => void this.#look().catch(() => undefined), durationMs / 12);
+    this.#timer = setInterval(() => void this.#look().catch(() => undefined), durationMs / looks);
     this.#timer.unref();
   }
 

@@ -119,7 +119,7 @@ export async function joinReplicas(
     ending.abort();
     shards?.beginEnd();
     // The others then take what this one leaves, as their share.
-    await membership.end();
+    const left = membership.end();
     const drained = async () => {
       await working.catch(() => undefined);
       await installation?.drain();
@@ -137,6 +137,7 @@ export async function joinReplicas(
     );
     await opened.close();
     shards?.close();
+    await left;
   });
   await Promise.race([followed, working]);
   return { sockets, replaced: working.then(untilReplaced, reasonOf) };

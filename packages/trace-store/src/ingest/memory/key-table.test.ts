@@ -61,6 +61,16 @@ test("what is absent is proven new only after the horizon, which rises when memo
   expect(known.startedAt("k999")).toBe(2999n);
 });
 
+test("calls that started before the horizon are remembered until memory is full, and then go first", () => {
+  const known = new KnownCalls(10_000, 1000n);
+  known.add("old", 5n);
+  expect([known.startedAt("old"), known.horizon]).toEqual([5n, 1000n]);
+  for (let index = 0; index < 1000; index++) known.add(`k${index}`, BigInt(2000 + index));
+  expect(known.startedAt("old")).toBeUndefined();
+  expect(known.provesNew(5n)).toBe(false);
+  expect(known.horizon).toBeGreaterThanOrEqual(1000n);
+});
+
 test("calls that all started in one microsecond fill memory but do not break it", () => {
   const known = new KnownCalls(10, 0n);
   for (let index = 0; index < 100; index++) known.add(`k${index}`, 5n);

@@ -1,8 +1,9 @@
 import { KeyTable } from "./key-table.js";
 
 /**
- * Every stored complete call that started at or after the horizon: key → started_at. Present means stored, whatever
- * time a part carries. Absent proves a call new only when it started after the horizon.
+ * Every stored complete call that started at or after the horizon, and those before it that were stored since the start:
+ * key → started_at. Present means stored, whatever time a part carries. Absent proves a call new only when it started after
+ * the horizon.
  *
  * Bounded by bytes: when it is full the calls that started first are forgotten and the horizon rises past them.
  */
@@ -40,11 +41,6 @@ export class KnownCalls {
   }
 
   add(key: string, startedAt: bigint): void {
-    if (startedAt < this.#horizon) {
-      // It may replace one that started later.
-      this.#table.delete(key);
-      return;
-    }
     this.#table.set(key, startedAt);
     if (this.#table.size > this.#capacity) this.forgetOldest();
   }

@@ -16,12 +16,14 @@ export interface EngineResources {
   adapterRank: number;
 }
 
-/** Adapter on every projection, the usual shape for models of some billion weights. */
-const defaultAdapter: LoraConfig = { rank: 8, alpha: 16, targets: [...loraTargets] };
+/** Adapter on every projection, the usual shape for models of some billion weights; of a mixture of experts on those of attention. */
+function defaultAdapter({ experts }: ModelConfig): LoraConfig {
+  return { rank: 8, alpha: 16, targets: experts ? ["q", "k", "v", "o"] : [...loraTargets] };
+}
 
 /** Returns the adapter that is trained if none is requested; undefined where all weights can be trained. */
 export function adapterIfNone(config: ModelConfig, { trainerBytes }: EngineResources): LoraConfig | undefined {
-  return fits(() => requireTrainingMemory(config, undefined, trainerBytes)) ? undefined : defaultAdapter;
+  return fits(() => requireTrainingMemory(config, undefined, trainerBytes)) ? undefined : defaultAdapter(config);
 }
 
 /**
@@ -49,14 +51,15 @@ function trainingOf(
   { trainerBytes, threads, trainers, adapterRank }: EngineResources,
 ): TrainingCapabilities | undefined {
   const tokens = (adapter?: LoraConfig) => maxSequenceTokens(config, adapter, { memoryBytes: trainerBytes, threads });
-  const withAllWeights = tokens();
-  const withAdapter = tokens({ ...defaultAdapter, rank: adapterRank }) || tokens(defaultAdapter);
+  const byDefault = defaultAdapter(config);
+  const withAllWeights = config.experts ? 0 : tokens();
+  const withAdapter = tokens({ ...byDefault, rank: adapterRank }) || tokens(byDefault);
   if (withAllWeights === 0 && withAdapter === 0) return undefined;
   return {
     objectives: ["cross_entropy", "policy"],
     fullFineTuning: withAllWeights > 0,
     lora: {
-      default: defaultAdapter,
+      default: byDefault,
       maxRank,
       selectableTargets: true,
       maxSequenceTokens: withAdapter,

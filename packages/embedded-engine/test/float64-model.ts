@@ -109,6 +109,7 @@ function feedForward(model: Float64Model, layer: number, stream: Vector[]): Vect
   const at = `layers.${layer}.`;
   return stream.map((x) => {
     const y = config.norms === "after" ? x : norm(model, x, `${at}feed_forward_norm`);
+    if (config.experts) return added(model, mixture(model, at, y), x, `${at}feed_forward_after_norm`);
     const both = biased(model, product(model, y, numbers(model, `${at}gate_up`), 2 * config.feedForwardSize), {
       name: config.feedForwardBias && `${at}gate_up_bias`,
     });
@@ -127,6 +128,30 @@ function feedForward(model: Float64Model, layer: number, stream: Vector[]): Vect
     });
     return added(model, adapted(model, layer, "down", active, out), x, `${at}feed_forward_after_norm`);
   });
+}
+
+/** The sum of the likeliest experts of a token, by their probabilities. */
+function mixture(model: Float64Model, at: string, y: Vector): Vector {
+  const { tape, config } = model;
+  const { count, perToken, sharesSumToOne } = config.experts!;
+  const width = config.feedForwardSize;
+  const powers = product(model, y, numbers(model, `${at}router`), count).map((logit) => tape.exp(logit));
+  const order = powers
+    .map((_, expert) => expert)
+    .toSorted((a, b) => tape.values[powers[b]!]! - tape.values[powers[a]!]!);
+  const best = order.slice(0, perToken);
+  const total = tape.power(tape.sum(sharesSumToOne ? best.map((expert) => powers[expert]!) : powers), -1);
+  const results = best.map((expert) => {
+    const part = (name: string, size: number) => numbers(model, at + name).slice(expert * size, (expert + 1) * size);
+    const both = product(model, y, part("gate_up", y.length * 2 * width), 2 * width);
+    const active = both.slice(0, width).map((gate, i) => {
+      const sigmoid = tape.power(tape.scale(tape.exp(tape.scale(gate, -1)), 1, 1), -1);
+      return tape.multiply(tape.multiply(gate, sigmoid), both[width + i]!);
+    });
+    const share = tape.multiply(powers[expert]!, total);
+    return product(model, active, part("down", width * y.length), y.length).map((value) => tape.multiply(value, share));
+  });
+  return y.map((_, i) => tape.sum(results.map((result) => result[i]!)));
 }
 
 /** The residual stream `x` with the result of a block. */

@@ -69,6 +69,13 @@ export const smallModels = {
     keyValueHeads: 2,
     layerKinds: [{ window: 5 }, { rotary: "none" }],
   },
+  qwen3_moe: {
+    ...llama,
+    family: "qwen3_moe",
+    headSize: 6,
+    queryKeyNorm: true,
+    experts: { count: 4, perToken: 2, sharesSumToOne: true },
+  },
   olmo2: { ...llama, family: "olmo2", norms: "after", queryKeyNorm: true, wideQueryKeyNorm: true },
   "phi3, with a part of each head rotated": {
     ...llama,

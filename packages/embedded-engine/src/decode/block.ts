@@ -2,6 +2,7 @@ import type { LoraConfig, LoraTarget } from "@heddle/training";
 import type { ModelConfig } from "../model/config.js";
 import type { ParameterSet } from "../model/parameters.js";
 import { activated } from "../graph/activation.js";
+import { expertsForward } from "../graph/experts.js";
 import { adapterParameters, modelParameters, projectionShape } from "../model/parameters.js";
 import type { Graph, TensorName } from "../graph/onnx.js";
 
@@ -104,6 +105,12 @@ export function buildBlocks(graph: Graph, { config, adapter, constants }: GraphV
       const output = project(attended, `${at}.attention_output`, config.outputBias);
       const adapted = addAdapter(output, attended, layer, "o");
       const middle = addBlock(x, adapted, `${at}.attention_after_norm`, reading(`${at}.feed_forward_norm`));
+      const next = layer + 1 < config.layers ? reading(`layers.${layer + 1}.attention_norm`) : "final_norm";
+      if (config.experts) {
+        const parts = { router: weight(`${at}.router`), gateUp: weight(`${at}.gate_up`), down: weight(`${at}.down`) };
+        const sum = expertsForward(graph, config, parts, middle.h);
+        return addBlock(middle.x, sum, `${at}.feed_forward_after_norm`, next);
+      }
       const both = project(middle.h, `${at}.gate_up`, config.feedForwardBias);
       const widths = graph.integers(config.feedForwardSize, config.feedForwardSize);
       const split = graph.ops("Split", [both, widths], { axis: 1 }, ["gate", "up"]);
@@ -112,7 +119,6 @@ export function buildBlocks(graph: Graph, { config, adapter, constants }: GraphV
       const active = graph.op("Mul", [activated(graph, config, gate), up]);
       const product = project(active, `${at}.down`, config.feedForwardBias);
       const down = addAdapter(product, active, layer, "down");
-      const next = layer + 1 < config.layers ? reading(`layers.${layer + 1}.attention_norm`) : "final_norm";
       return addBlock(middle.x, down, `${at}.feed_forward_after_norm`, next);
     },
     logits: (h) =>

@@ -1,6 +1,7 @@
 import type { ModelConfig } from "../model/config.js";
 import type { LayerContext } from "./layer-context.js";
 import { activated, activatedWithSlope } from "./activation.js";
+import { expertsBackward, expertsForward } from "./experts.js";
 import { addedGradient, addToStream, readAgain, readGradient, readsNormed, readStream } from "./block-norm.js";
 import type { Dimension, TensorName } from "./onnx.js";
 import { multiply } from "./operators.js";
@@ -11,12 +12,16 @@ import { project, projectBackward } from "./projection.js";
 export interface FeedForwardValues {
   /** Of the norm of what the block reads, if it has one. */
   feedForwardScale?: TensorName;
-  gate: TensorName;
-  up: TensorName;
+  /** Absent of a mixture of experts, which is computed again backward. */
+  gate?: TensorName;
+  up?: TensorName;
 }
+
+const expertWeights = { router: "router", gateUp: "gate_up", down: "down" };
 
 export function feedForwardValues(context: LayerContext, middle: TensorName): FeedForwardValues {
   const { y, scale } = readStream(context, "feed_forward", middle);
+  if (context.config.experts) return { ...(scale && { feedForwardScale: scale }) };
   const { gate, up } = project(context, gateUp(context.config), y);
   return { ...(scale && { feedForwardScale: scale }), gate, up };
 }
@@ -25,9 +30,13 @@ export function feedForwardValues(context: LayerContext, middle: TensorName): Fe
 export function feedForwardOutput(
   context: LayerContext,
   middle: TensorName,
-  { gate, up }: FeedForwardValues,
+  { feedForwardScale: scale, gate = "", up = "" }: FeedForwardValues,
 ): TensorName {
   const { graph, config } = context;
+  if (config.experts) {
+    const read = readAgain(context, "feed_forward", middle, scale);
+    return addToStream(context, "feed_forward", middle, expertsForward(graph, config, expertWeights, read));
+  }
   const active = multiply(graph, activated(graph, config, gate), up);
   const { down } = project(context, downward(config), active);
   return addToStream(context, "feed_forward", middle, down);
@@ -37,10 +46,18 @@ export function feedForwardOutput(
 export function feedForwardBackward(
   context: LayerContext,
   middle: TensorName,
-  { feedForwardScale: scale, gate, up }: FeedForwardValues,
+  { feedForwardScale: scale, gate = "", up = "" }: FeedForwardValues,
   doutput: TensorName,
 ): TensorName {
   const { graph, config } = context;
+  if (config.experts) {
+    const x = readAgain(context, "feed_forward", middle, scale);
+    const dexperts = addedGradient(context, "feed_forward", doutput, () =>
+      expertsForward(graph, config, expertWeights, x),
+    );
+    const dread = expertsBackward(graph, config, expertWeights, { x, doutput: dexperts });
+    return readGradient(context, "feed_forward", { x: middle, scale, dstream: doutput, dread });
+  }
   const { active, slope } = activatedWithSlope(graph, config, gate);
   const product = multiply(graph, active, up);
   const ddown = addedGradient(context, "feed_forward", doutput, () => project(context, downward(config), product).down);
@@ -55,8 +72,10 @@ export function feedForwardBackward(
 export function feedForwardDimensions(config: ModelConfig): Record<string, Dimension[]> {
   return {
     ...(readsNormed(config) && { feedForwardScale: ["tokens", 1] }),
-    gate: ["tokens", config.feedForwardSize],
-    up: ["tokens", config.feedForwardSize],
+    ...(!config.experts && {
+      gate: ["tokens", config.feedForwardSize],
+      up: ["tokens", config.feedForwardSize],
+    }),
   };
 }
 

@@ -4,11 +4,21 @@ export type ModelFamily =
   | "mistral"
   | "qwen2"
   | "qwen3"
+  | "qwen3_moe"
   | "smollm3"
   | "granite"
   | "olmo2"
   | "phi3"
   | "gemma3_text";
+
+/** A mixture of experts in place of the feed-forward block of every layer. */
+export interface Experts {
+  count: number;
+  /** Number of experts that compute a token. */
+  perToken: number;
+  /** Whether the weights of the experts of a token are divided by their sum. */
+  sharesSumToOne: boolean;
+}
 
 /** In what a layer differs from the others of its model. Nothing of it is in the weights. */
 export interface LayerKind {
@@ -71,7 +81,7 @@ export interface ModelConfig {
   keyValueHeads: number;
   /** Width of a head; even. Not always `hiddenSize / heads`. */
   headSize: number;
-  /** Width of the gate and of the up projection. */
+  /** Width of the gate and of the up projection, of one expert if there are several. */
   feedForwardSize: number;
   /** Maximum number of tokens of prompt and completion together. */
   contextLength: number;
@@ -101,6 +111,7 @@ export interface ModelConfig {
   norms?: "after" | "around";
   /** Whether the norms of queries and keys are over all heads together (OLMo 2). With `queryKeyNorm`. */
   wideQueryKeyNorm?: boolean;
+  experts?: Experts;
   /** Function of the gate. Absent: SiLU. */
   activation?: "gelu_tanh";
   /** Factor of the scores of attention. Absent: `1 / sqrt(headSize)`. */

@@ -98,10 +98,14 @@ export function samplingMemory(config: ModelConfig): MemoryRequirement {
  * Checks the memory for training before any weights are read.
  *
  * @throws HeddleError `too_large` with the required and available memory and what would fit; `invalid` for an invalid
- *   adapter configuration.
+ *   adapter configuration; `unsupported` for all weights of a mixture of experts.
  */
 export function requireTrainingMemory(config: ModelConfig, adapter: LoraConfig | undefined, memoryBytes: number): void {
   if (adapter) withLoc(["adapter"], () => checkLoraConfig(adapter));
+  if (!adapter && config.experts) {
+    const message = "all weights of a mixture of experts cannot be trained; an adapter on its attention can";
+    throw new HeddleError("unsupported", message, { loc: ["adapter"] });
+  }
   const required = trainingMemory(config, adapter);
   if (required.total <= memoryBytes) return;
   const smaller: LoraConfig = { rank: 8, alpha: 16, targets: ["q", "k", "v", "o", "gate", "up", "down"] };

@@ -25,6 +25,8 @@ export interface ParameterSet {
 export function modelParameters(config: ModelConfig): ModelParameter[] {
   const { vocabularySize, hiddenSize, heads, keyValueHeads, headSize, feedForwardSize } = config;
   const queries = heads * headSize;
+  const { experts } = config;
+  const each = experts ? [experts.count] : [];
   const qkv = queries + 2 * keyValueHeads * headSize;
   const shapes: [string, number[]][] = [["embedding", [vocabularySize, hiddenSize]]];
   for (let layer = 0; layer < config.layers; layer++) {
@@ -40,9 +42,10 @@ export function modelParameters(config: ModelConfig): ModelParameter[] {
     if (config.outputBias) shapes.push([`${at}attention_output_bias`, [hiddenSize]]);
     if (config.norms) shapes.push([`${at}attention_after_norm`, [hiddenSize]]);
     if (config.norms !== "after") shapes.push([`${at}feed_forward_norm`, [hiddenSize]]);
-    shapes.push([`${at}gate_up`, [hiddenSize, 2 * feedForwardSize]]);
+    if (experts) shapes.push([`${at}router`, [hiddenSize, experts.count]]);
+    shapes.push([`${at}gate_up`, [...each, hiddenSize, 2 * feedForwardSize]]);
     if (config.feedForwardBias) shapes.push([`${at}gate_up_bias`, [2 * feedForwardSize]]);
-    shapes.push([`${at}down`, [feedForwardSize, hiddenSize]]);
+    shapes.push([`${at}down`, [...each, feedForwardSize, hiddenSize]]);
     if (config.feedForwardBias) shapes.push([`${at}down_bias`, [hiddenSize]]);
     if (config.norms) shapes.push([`${at}feed_forward_after_norm`, [hiddenSize]]);
   }

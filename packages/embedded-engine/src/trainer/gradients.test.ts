@@ -88,10 +88,22 @@ const families: Record<string, ModelConfig> = {
   },
 };
 Object.assign(models, families);
+const experts: ModelConfig = { ...grouped, family: "qwen3_moe", queryKeyNorm: true, headSize: 6 };
+const attention = ["q", "k", "v", "o"] as const;
 const adapters: Record<string, [ModelConfig, LoraConfig]> = Object.fromEntries([
   ...loraTargets.map((target) => [target, [grouped, { rank: 2, alpha: 3, targets: [target] }]] as const),
   ...Object.entries(families).map(
     ([name, config]) => [name, [config, { rank: 2, alpha: 3, targets: [...loraTargets] }]] as const,
+  ),
+  ...[true, false].map(
+    (sharesSumToOne) =>
+      [
+        `experts, shares that sum to one: ${sharesSumToOne}`,
+        [
+          { ...experts, experts: { count: 4, perToken: 2, sharesSumToOne } },
+          { rank: 2, alpha: 3, targets: [...attention] },
+        ],
+      ] as [string, [ModelConfig, LoraConfig]],
   ),
   ["all", [models["qwen3, norm of queries and keys"]!, { rank: 3, alpha: 6, targets: [...loraTargets] }]],
 ]);

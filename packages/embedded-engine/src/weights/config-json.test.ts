@@ -92,6 +92,16 @@ const mistral = {
   tie_word_embeddings: false,
   vocab_size: 131072,
 };
+const qwen3Moe = {
+  ...qwen3,
+  architectures: ["Qwen3MoeForCausalLM"],
+  decoder_sparse_step: 1,
+  mlp_only_layers: [],
+  moe_intermediate_size: 768,
+  norm_topk_prob: true,
+  num_experts: 128,
+  num_experts_per_tok: 8,
+};
 const smollm3 = {
   architectures: ["SmolLM3ForCausalLM"],
   hidden_act: "silu",
@@ -296,11 +306,11 @@ test("the old and the new form of rotary settings are equivalent", async () => {
 const refused: [base: JsonObject, change: JsonObject, code: string, field: string, message: RegExp][] = [
   [llama, { architectures: ["GemmaForCausalLM"] }, "unsupported", "architectures", /LlamaForCausalLM, Mistral/],
   [mistral, { sliding_window: 0 }, "invalid", "sliding_window", /integer/],
-  [mistral, { attention_bias: true }, "unsupported", "attention_bias", /of llama, qwen3, smollm3/],
+  [mistral, { attention_bias: true }, "unsupported", "attention_bias", /of llama, qwen3, qwen3_moe, smollm3/],
   [llama, { architectures: undefined, model_type: "gemma" }, "unsupported", "model_type", /"gemma"/],
   [llama, { architectures: undefined }, "unsupported", "model_type", /nothing/],
   [llama, { hidden_act: "gelu" }, "unsupported", "hidden_act", /"gelu"/],
-  [qwen2, { attention_bias: true }, "unsupported", "attention_bias", /of llama, qwen3, smollm3/],
+  [qwen2, { attention_bias: true }, "unsupported", "attention_bias", /of llama, qwen3, qwen3_moe, smollm3/],
   [qwen3, { mlp_bias: true }, "unsupported", "mlp_bias", /of llama, smollm3, granite only/],
   [llama, { partial_rotary_factor: 0.5 }, "unsupported", "partial_rotary_factor", /whole heads/],
   [llama, { rope_parameters: { partial_rotary_factor: 0.5 } }, "unsupported", "partial_rotary_factor", /whole heads/],
@@ -311,6 +321,12 @@ const refused: [base: JsonObject, change: JsonObject, code: string, field: strin
   [qwen3, { layer_types: Array(28).fill("sliding_attention") }, "invalid", "sliding_window", /missing/],
   [smollm3, { no_rope_layers: [1, 0] }, "invalid", "no_rope_layers", /each of 5 layers/],
   [smollm3, { no_rope_layers: "all" }, "invalid", "no_rope_layers", /each of 5 layers/],
+  [qwen3Moe, { num_experts: undefined }, "invalid", "num_experts", /missing/],
+  [qwen3Moe, { num_local_experts: 64 }, "invalid", "num_local_experts", /64; num_experts is 128/],
+  [qwen3Moe, { num_experts_per_tok: 129 }, "invalid", "num_experts_per_tok", /from 1 to 128/],
+  [qwen3Moe, { mlp_only_layers: [3] }, "unsupported", "mlp_only_layers", /experts in every layer/],
+  [qwen3Moe, { decoder_sparse_step: 2 }, "unsupported", "decoder_sparse_step", /experts in every layer/],
+  [qwen3Moe, { moe_intermediate_size: undefined }, "invalid", "moe_intermediate_size", /missing/],
   [granite, { logits_scaling: 0 }, "invalid", "logits_scaling", /above zero/],
   [gemma3, { final_logit_softcapping: 30 }, "unsupported", "final_logit_softcapping", /caps no logits/],
   [gemma3, { use_bidirectional_attention: true }, "unsupported", "use_bidirectional_attention", /read forward/],
@@ -431,7 +447,7 @@ test("a written configuration is read unchanged", () => {
   const shapes = [
     ...presets.values(),
     ...[llama, qwen2, qwen3, mistral, ...biased].map((json) => parseModelConfig(json)),
-    ...[smollm3, granite, olmo2, phi4, gemma3].map((json) => parseModelConfig(json)),
+    ...[qwen3Moe, smollm3, granite, olmo2, phi4, gemma3].map((json) => parseModelConfig(json)),
     ...[
       { ...mistral, sliding_window: 4096 },
       { ...qwen2, use_sliding_window: true, sliding_window: 4096 },
@@ -443,7 +459,7 @@ test("a written configuration is read unchanged", () => {
 
 test("any value in any field gives a configuration or a HeddleError", () => {
   const fields = fc.constantFrom(
-    ...Object.keys({ ...llama, ...qwen2, ...qwen3, ...smollm3, ...granite, ...phi4, ...gemma3 }),
+    ...Object.keys({ ...llama, ...qwen2, ...qwen3, ...qwen3Moe, ...smollm3, ...granite, ...phi4, ...gemma3 }),
     "rope_parameters",
     "layer_types",
     "no_rope_layers",
@@ -451,7 +467,7 @@ test("any value in any field gives a configuration or a HeddleError", () => {
   );
   fc.assert(
     fc.property(
-      fc.constantFrom<JsonObject>(llama, qwen2, qwen3, mistral, smollm3, granite, olmo2, phi4, gemma3),
+      fc.constantFrom<JsonObject>(llama, qwen2, qwen3, mistral, qwen3Moe, smollm3, granite, olmo2, phi4, gemma3),
       fields,
       fc.jsonValue(),
       (base, field, value) => {

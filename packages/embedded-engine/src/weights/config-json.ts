@@ -50,7 +50,7 @@ export function parseModelConfig(json: JsonObject): ModelConfig {
     heads,
     keyValueHeads,
     headSize,
-    feedForwardSize: fields.count("intermediate_size", 2 ** 20),
+    feedForwardSize: fields.count(families[family].hasExperts ? "moe_intermediate_size" : "intermediate_size", 2 ** 20),
     contextLength: longest,
     normEpsilon: fields.positive("rms_norm_eps", defaults.normEpsilon ?? 1e-6),
     ...rotary,
@@ -60,10 +60,30 @@ export function parseModelConfig(json: JsonObject): ModelConfig {
     ...(attentionBias && { outputBias: true }),
     ...(feedForwardBias && { feedForwardBias: true }),
     ...readLayerKinds(fields, family, { layers, contextLength: longest }),
+    ...readExperts(fields, family, layers),
     ...readFactors(fields, family, { hiddenSize, headSize }),
     ...shape,
   };
 }
+
+function readExperts(fields: ConfigFields, family: ModelFamily, layers: number): Pick<ModelConfig, "experts"> {
+  if (!families[family].hasExperts) return {};
+  // transformers has another name for it since version 5.
+  const [name, ...more] = expertCounts.filter((each) => fields.value(each) !== undefined);
+  const count = fields.count(name ?? "num_experts", 4096);
+  const other = more.find((each) => fields.value(each) !== count);
+  if (other !== undefined) throw fields.invalid(other, `is ${formatValue(fields.value(other))}; ${name} is ${count}`);
+  const perToken = fields.count("num_experts_per_tok", count);
+  const dense = fields.value("mlp_only_layers");
+  const hasDense = Array.isArray(dense) && dense.some((layer) => Number(layer) >= 0 && Number(layer) < layers);
+  if (hasDense || fields.count("decoder_sparse_step", 2 ** 20, 1) !== 1) {
+    const field = hasDense ? "mlp_only_layers" : "decoder_sparse_step";
+    throw fields.unsupported(field, `is ${formatValue(fields.value(field))}; the engine has experts in every layer`);
+  }
+  return { experts: { count, perToken, sharesSumToOne: fields.flag("norm_topk_prob", false) } };
+}
+
+const expertCounts = ["num_experts", "num_local_experts"];
 
 /** Reads the factors of embeddings, scores, blocks and logits that are not as in Llama. */
 function readFactors(
@@ -114,6 +134,7 @@ export function modelConfigJson(config: ModelConfig): JsonObject {
     tie_word_embeddings: config.tiedEmbeddings,
     attention_dropout: 0,
     ...biasFields(config),
+    ...expertFields(config),
     ...layerFields(config),
     ...factorFields(config),
   };
@@ -122,6 +143,18 @@ export function modelConfigJson(config: ModelConfig): JsonObject {
 function biasFields({ family, outputBias = false, feedForwardBias = false }: ModelConfig): JsonObject {
   const values = { attention_bias: outputBias, mlp_bias: feedForwardBias };
   return Object.fromEntries((families[family].biases ?? []).map((name) => [name, values[name]]));
+}
+
+function expertFields({ experts, feedForwardSize }: ModelConfig): JsonObject {
+  if (!experts) return {};
+  return {
+    moe_intermediate_size: feedForwardSize,
+    num_experts: experts.count,
+    num_experts_per_tok: experts.perToken,
+    norm_topk_prob: experts.sharesSumToOne,
+    decoder_sparse_step: 1,
+    mlp_only_layers: [],
+  };
 }
 
 function factorFields(config: ModelConfig): JsonObject {
@@ -184,7 +217,10 @@ function refuseUnsupportedComputation(fields: ConfigFields, family: ModelFamily)
   if (fields.value("quantization_config") !== undefined) {
     throw fields.unsupported("quantization_config", "is set; the engine reads F32, F16 and BF16 weights only");
   }
-  for (const name of ["num_experts", "num_local_experts", "n_routed_experts"]) {
-    if (fields.value(name)) throw fields.unsupported(name, "is set; the engine has no mixture of experts");
+  const known = families[family].hasExperts ? expertCounts : [];
+  for (const name of [...expertCounts, "n_routed_experts"]) {
+    if (fields.value(name) && !known.includes(name)) {
+      throw fields.unsupported(name, `is set; the engine has no mixture of experts of ${family}`);
+    }
   }
 }

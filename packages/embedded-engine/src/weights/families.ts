@@ -30,6 +30,8 @@ export interface FamilyRecord {
   factors?: "multipliers" | "gemma";
   /** Whether a part of each head may be rotated, and positions be those of LongRoPE. */
   rotatesParts?: true;
+  /** Whether experts replace the feed-forward block of every layer. */
+  hasExperts?: true;
   /** Names of the norms of a layer in the files. */
   norms?: Partial<Record<NormParameter, string>>;
   /** Whether a file has queries, keys and values, and gates and ups, as one tensor each. */
@@ -57,6 +59,13 @@ export const families: Readonly<Record<ModelFamily, FamilyRecord>> = {
     defaults: { headSize: 128 },
     biases: ["attention_bias"],
     windows: "some",
+  },
+  qwen3_moe: {
+    architecture: "Qwen3MoeForCausalLM",
+    shape: { queryKeyNorm: true },
+    biases: ["attention_bias"],
+    windows: "some",
+    hasExperts: true,
   },
   smollm3: {
     architecture: "SmolLM3ForCausalLM",

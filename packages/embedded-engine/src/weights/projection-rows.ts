@@ -31,7 +31,9 @@ const separate = fused.flatMap(([module, targets]) =>
 
 /** Returns the projections of a layer that adapters may change, in the order of `loraTargets`. */
 export function projectionRows(config: ModelConfig): ProjectionRows[] {
-  const modules = families[config.family].isFused ? fused : separate;
+  const all = families[config.family].isFused ? fused : separate;
+  // Experts are not adapted.
+  const modules = all.filter(([module]) => !config.experts || module.startsWith("self_attn."));
   const located = modules.flatMap(([module, targets]) => {
     const widths = targets.map((target) => projectionShape(config, target)[1]);
     const allRows = widths.reduce((sum, width) => sum + width, 0);
@@ -49,13 +51,19 @@ export function moduleNames(config: ModelConfig): string[] {
 }
 
 /**
- * Checks that an adapter has all projections of a matrix that the files of its base model have as one, or none: PEFT adapts such a
+ * Checks that an adapter has projections that are adapted, and all projections of a matrix that the files of its base model have as one, or none: PEFT adapts such a
  * matrix as a whole.
  *
  * @throws HeddleError `unsupported` with the field.
  */
 export function requireWholeModules(config: ModelConfig, { targets }: LoraConfig): void {
   const all = projectionRows(config);
+  const other = targets.find((target) => all.every((each) => each.target !== target));
+  if (other !== undefined) {
+    const names = all.map(({ target }) => target).join(", ");
+    const message = `the adapter's targets contain ${other}: of this model, ${names} are adapted, and no experts`;
+    throw new HeddleError("unsupported", message, { loc: ["targets"] });
+  }
   for (const module of new Set(all.map((each) => each.module))) {
     const together = all.filter((each) => each.module === module).map(({ target }) => target);
     const missing = together.find((target) => !targets.includes(target));

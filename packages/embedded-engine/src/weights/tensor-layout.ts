@@ -16,7 +16,7 @@ export interface TensorLocation {
    * `columns` columns.
    */
   projection?: { column: number; columns: number };
-  /** Present for a vector that is a part of the parameter: its first element. */
+  /** Present for a vector or a matrix that is a part of the parameter: its first element. */
   offset?: number;
   /** Present for a norm that is stored as its difference from this. */
   plus?: number;
@@ -54,12 +54,13 @@ export function tensorLocations(config: ModelConfig): TensorLocation[] {
     const to = `layers.${layer}.`;
     const vector = (tensor: string, size: number, parameter: string, offset?: number) =>
       locations.push({ tensor: `${from}${tensor}`, shape: [size], parameter: `${to}${parameter}`, offset });
-    const matrix = (tensor: string, inputs: number, range: ColumnRange, parameter: string) =>
+    const matrix = (tensor: string, inputs: number, range: ColumnRange, parameter: string, offset = 0) =>
       locations.push({
         tensor: `${from}${tensor}.weight`,
         shape: [range.width, inputs],
         parameter: `${to}${parameter}`,
         projection: { column: range.column, columns: range.columns },
+        ...(offset > 0 && { offset }),
       });
     const normed = (tensor: string, size: number, parameter: string) =>
       locations.push({ tensor: `${from}${tensor}.weight`, shape: [size], parameter: `${to}${parameter}`, ...plus });
@@ -81,8 +82,13 @@ export function tensorLocations(config: ModelConfig): TensorLocation[] {
     if (config.outputBias) vector("self_attn.o_proj.bias", hiddenSize, "attention_output_bias");
     blockNorm("attention_after_norm");
     blockNorm("feed_forward_norm");
-    for (const range of gateUp) matrix(`mlp.${range.name}`, hiddenSize, range, "gate_up");
-    matrix("mlp.down_proj", feedForwardSize, allColumns(hiddenSize), "down");
+    if (config.experts) matrix("mlp.gate", hiddenSize, allColumns(config.experts.count), "router");
+    for (let expert = 0; expert < (config.experts?.count ?? 1); expert++) {
+      const block = config.experts ? `mlp.experts.${expert}` : "mlp";
+      const at = expert * hiddenSize * feedForwardSize;
+      for (const range of gateUp) matrix(`${block}.${range.name}`, hiddenSize, range, "gate_up", 2 * at);
+      matrix(`${block}.down_proj`, feedForwardSize, allColumns(hiddenSize), "down", at);
+    }
     if (config.feedForwardBias) {
       for (const { name, width, column } of gateUp) vector(`mlp.${name}.bias`, width, "gate_up_bias", column);
       vector("mlp.down_proj.bias", hiddenSize, "down_bias");
@@ -104,7 +110,7 @@ export function storeTensor(location: TensorLocation, values: Float32Array, para
   const [outputs = 0, inputs = 0] = shape;
   copyTransposed(values, { rows: outputs, columns: inputs, stride: inputs, offset: 0 }, parameter, {
     stride: projection.columns,
-    offset: projection.column,
+    offset: offset + projection.column,
   });
 }
 
@@ -116,7 +122,7 @@ export function tensorValues(location: TensorLocation, parameter: Float32Array):
   if (!projection) return parameter.subarray(offset, offset + size);
   const [outputs = 0, inputs = 0] = shape;
   const values = new Float32Array(size);
-  const from = { rows: inputs, columns: outputs, stride: projection.columns, offset: projection.column };
+  const from = { rows: inputs, columns: outputs, stride: projection.columns, offset: offset + projection.column };
   copyTransposed(parameter, from, values, { stride: inputs, offset: 0 });
   return values;
 }

@@ -1,0 +1,134 @@
+import type { ModelConfig, Experts } from "../model/config.js";
+import { activated, activatedWithSlope } from "./activation.js";
+import type { Graph, TensorName } from "./onnx.js";
+import { add, batchedMatMul, matMul, multiply, reshape, splitColumns, subtract, sumOver } from "./operators.js";
+
+// A mixture of experts: a router chooses a few experts for every token, and the result is the sum of theirs, by its weights. A loop
+// goes over all experts, each of which computes the tokens that chose it. Experts are frozen: only what reads the stream before
+// them has gradients.
+
+/** Weights of the block, as graph values. */
+export interface ExpertWeights {
+  /** [hidden, experts] */
+  router: TensorName;
+  /** [experts, hidden, 2 width] */
+  gateUp: TensorName;
+  /** [experts, width, hidden] */
+  down: TensorName;
+}
+
+interface Routing {
+  /** Probability of each expert for each token: [tokens, experts]. */
+  probabilities: TensorName;
+  /** 1 where a token chose an expert, else 0. */
+  chosen: TensorName;
+  /** Sum of the probabilities of the experts that a token chose: [tokens, 1]. */
+  total: TensorName;
+  /** Weight of each expert for each token; 0 of those that it did not choose. */
+  shares: TensorName;
+}
+
+/** Computes the block for `x` [tokens, hidden]. */
+export function expertsForward(graph: Graph, config: ModelConfig, weights: ExpertWeights, x: TensorName): TensorName {
+  const { shares } = route(graph, expertsOf(config), weights, x);
+  const zeros = graph.op("ConstantOfShape", [graph.op("Shape", [x])]);
+  const { carried } = graph.loop(expertCount(graph, config), [zeros], (expert, [sum = ""]) => {
+    const own = tokensOf(graph, expert, shares);
+    const { gate, up, down } = expertGate(graph, config, weights, expert, own.rows(x));
+    const product = multiply(graph, activated(graph, config, gate), up);
+    return { carried: [own.addTo(sum, multiply(graph, matMul(graph, product, down), own.share))], collected: [] };
+  });
+  return carried[0] ?? "";
+}
+
+/** Returns the gradient of `x`, given that of the result. */
+export function expertsBackward(
+  graph: Graph,
+  config: ModelConfig,
+  weights: ExpertWeights,
+  { x, doutput }: { x: TensorName; doutput: TensorName },
+): TensorName {
+  const routing = route(graph, expertsOf(config), weights, x);
+  const zeros = graph.op("ConstantOfShape", [graph.op("Shape", [x])]);
+  const noShares = graph.op("ConstantOfShape", [graph.op("Shape", [x], { start: 0, end: 1 })]);
+  const { carried, collected } = graph.loop(expertCount(graph, config), [zeros], (expert, [dsum = ""]) => {
+    const own = tokensOf(graph, expert, routing.shares);
+    const { gate, up, gateUp, down } = expertGate(graph, config, weights, expert, own.rows(x));
+    const { active, slope } = activatedWithSlope(graph, config, gate);
+    const product = multiply(graph, active, up);
+    const down2 = own.rows(doutput);
+    const dshare = sumOver(graph, multiply(graph, down2, matMul(graph, product, down)), [1]);
+    const dproduct = batchedMatMul(graph, multiply(graph, down2, own.share), down, { transposeB: true });
+    const dup = multiply(graph, dproduct, active);
+    const dgate = multiply(graph, multiply(graph, dproduct, up), slope);
+    const dgateUp = graph.op("Concat", [dgate, dup], { axis: 1 });
+    const dx = batchedMatMul(graph, dgateUp, gateUp, { transposeB: true });
+    return { carried: [own.addTo(dsum, dx)], collected: [own.addTo(noShares, dshare)] };
+  });
+  const dshares = graph.op("Transpose", [collected[0] ?? ""], { perm: [1, 0] });
+  return add(graph, carried[0] ?? "", routerBackward(graph, expertsOf(config), weights, routing, dshares));
+}
+
+function route(graph: Graph, experts: Experts, { router }: ExpertWeights, x: TensorName): Routing {
+  const probabilities = graph.op("Softmax", [matMul(graph, x, router)], { axis: -1 });
+  const { indices } = graph.ops(
+    "TopK",
+    [probabilities, graph.integers(experts.perToken)],
+    { axis: -1, largest: 1, sorted: 1 },
+    ["values", "indices"],
+  );
+  const none = graph.op("ConstantOfShape", [graph.op("Shape", [probabilities])]);
+  const ones = graph.op("Expand", [graph.scalar(1), graph.op("Shape", [indices])]);
+  const chosen = graph.op("ScatterElements", [none, indices, ones], { axis: 1 });
+  const kept = multiply(graph, probabilities, chosen);
+  const total = sumOver(graph, kept, [1], { keep: true });
+  return { probabilities, chosen, total, shares: experts.sharesSumToOne ? graph.op("Div", [kept, total]) : kept };
+}
+
+/**
+ * With s = p m / sum(p m), where m chooses: dp = m (ds - sum(ds s)) / sum(p m), or m ds where shares are not divided. Then the
+ * gradient of the softmax: p (dp - sum(dp p)).
+ */
+function routerBackward(
+  graph: Graph,
+  experts: Experts,
+  { router }: ExpertWeights,
+  { probabilities, chosen, total, shares }: Routing,
+  dshares: TensorName,
+): TensorName {
+  const centred = (gradient: TensorName, by: TensorName) =>
+    subtract(graph, gradient, sumOver(graph, multiply(graph, gradient, by), [1], { keep: true }));
+  const divided = experts.sharesSumToOne ? graph.op("Div", [centred(dshares, shares), total]) : dshares;
+  const dlogits = multiply(graph, probabilities, centred(multiply(graph, divided, chosen), probabilities));
+  return batchedMatMul(graph, dlogits, router, { transposeB: true });
+}
+
+/** The tokens that chose an expert. */
+function tokensOf(graph: Graph, expert: TensorName, shares: TensorName) {
+  const share = graph.op("Gather", [shares, expert], { axis: 1 });
+  const indices = reshape(graph, graph.op("NonZero", [share]), graph.integers(-1));
+  const rows = (values: TensorName) => graph.op("Gather", [values, indices], { axis: 0 });
+  const places = graph.op("Unsqueeze", [indices, graph.integers(1)]);
+  return {
+    rows,
+    share: graph.op("Unsqueeze", [rows(share), graph.integers(1)]),
+    addTo: (sum: TensorName, values: TensorName) => graph.op("ScatterND", [sum, places, values], { reduction: "add" }),
+  };
+}
+
+function expertGate(graph: Graph, config: ModelConfig, weights: ExpertWeights, expert: TensorName, x: TensorName) {
+  const gateUp = graph.op("Gather", [weights.gateUp, expert], { axis: 0 });
+  const down = graph.op("Gather", [weights.down, expert], { axis: 0 });
+  const width = config.feedForwardSize;
+  const { gate, up } = splitColumns(graph, matMul(graph, x, gateUp), { gate: width, up: width });
+  return { gate, up, gateUp, down };
+}
+
+function expertCount(graph: Graph, config: ModelConfig): TensorName {
+  return graph.constant(BigInt64Array.of(BigInt(expertsOf(config).count)), [], "int64");
+}
+
+function expertsOf({ experts }: ModelConfig): Experts {
+  if (!experts) throw new TypeError("the model has no experts");
+  return experts;
+}

@@ -62,7 +62,7 @@ async function row(family: ModelFamily, { models, adapters }: Awaited<ReturnType
   const constraints = openConstraints(model.tokenizer, { vocabularySize: model.tokenizer.vocabularySize });
   const session = await constraints.compile({ type: "choice", choices: ["red", "blue"] });
   session.close();
-  constraints.close();
+  await constraints.close();
   const isCompared = models.has(family) ? "yes" : "no";
   const adapted = families[family].hasExperts ? "attention" : "all projections";
   return [

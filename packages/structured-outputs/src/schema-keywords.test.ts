@@ -46,6 +46,12 @@ const cases: [string, unknown, string[], string[]][] = [
   ],
   ["exclusive safe bounds", { type: "integer", exclusiveMinimum: safe - 2 }, [String(safe), String(safe - 1)], ["5"]],
   ["a format of another type", { type: "integer", format: "int32" }, ["12"], ["1.5"]],
+  [
+    "a UUID of one version",
+    { type: "string", format: "uuid4" },
+    ['"a3bb189e-8bf9-4888-9912-ace4e6543002"'],
+    ['"a3bb189e-8bf9-3888-9912-ace4e6543002"', '"a"'],
+  ],
   ["an unknown format", { type: "string", format: "color" }, ['"red"'], ["1"]],
   ["unknown keywords", { type: "string", "x-order": 1, unit: "cm", contentMediaType: "text/html" }, ['"a"'], ["1"]],
   [

@@ -13,11 +13,14 @@ test.each([
   ["lmiit", "limit"],
   ["sortby", "sort_by"],
   ["sortBy", "sort_by"],
+  ["lim", "limit"],
+  ["sort", "sort_by"],
+  ["op_names", "filter.op_names"],
 ])("%s means %s", (given, meant) => {
   expect(messageOf(given)).toBe(`Unknown key; did you mean ${meant}?`);
 });
 
-test.each(["ilmti", "x", "limit".repeat(100_000), "op_name"])("%.20s means nothing here", (given) => {
+test.each(["ilmti", "x", "li", "limit".repeat(100_000), "op_name"])("%.20s means nothing here", (given) => {
   expect(messageOf(given)).toBe("Unknown key");
 });
 

@@ -6,13 +6,27 @@ export function withSuggestions(details: readonly Detail[], plan: Plan | undefin
   return details.map((detail) => {
     const { loc, msg, type } = detail;
     if (type !== "extra_forbidden") return detail;
-    const given = misspellings(String(loc.at(-1)).slice(0, 64));
-    const meant = keysAt(plan, loc.slice(1, -1)).find((name) =>
-      misspellings(name).some((text) => given.includes(text)),
-    );
+    const meant = meantBy(String(loc.at(-1)).slice(0, 64), planAt(plan, loc.slice(1, -1)));
     return meant ? { ...detail, msg: `${msg}; did you mean ${meant}?` } : detail;
   });
 }
+
+/** A key with one wrong letter, else one that begins with what was given, else the same key in an object that belongs here. */
+function meantBy(key: string, at: Plan | undefined): string | undefined {
+  const properties = at?.properties;
+  const names = [...(properties?.keys() ?? [])];
+  const given = misspellings(key);
+  const [start = ""] = given;
+  return (
+    names.find((name) => misspellings(name).some((text) => given.includes(text))) ??
+    (start.length >= 3 ? names.find((name) => misspellings(name)[0]?.startsWith(start)) : undefined) ??
+    names
+      .map((name) => [name, key].join("."))
+      .find((_, place) => hasKey(properties?.get(names[place] ?? "")?.plan, key))
+  );
+}
+
+const hasKey = (plan: Plan | undefined, key: string) => plan?.properties?.has(key) === true;
 
 /**
  * The letters of a key, also without one of them: two keys that share such a text differ by one letter that is added, left
@@ -23,12 +37,10 @@ function misspellings(key: string): string[] {
   return [text, ...Array.from(text, (_, at) => text.slice(0, at) + text.slice(at + 1))];
 }
 
-/** The keys that an object of the body may have. */
-function keysAt(body: Plan | undefined, steps: Detail["loc"]): string[] {
-  const plan = steps.reduce<Plan | undefined>(
+function planAt(body: Plan | undefined, steps: Detail["loc"]): Plan | undefined {
+  return steps.reduce<Plan | undefined>(
     (at, step) =>
       typeof step === "number" ? (at?.prefix[step] ?? at?.items) : (at?.properties?.get(step)?.plan ?? at?.others),
     body,
   );
-  return [...(plan?.properties?.keys() ?? [])];
 }

@@ -49,6 +49,7 @@ function guided(request: ChatRequest): Constraint | undefined {
     regex: request.guided_regex,
     choice: request.guided_choice,
     grammar: request.guided_grammar,
+    json_object: request.guided_json_object,
     structural_tag: request.structural_tag,
     whitespace_pattern: request.guided_whitespace_pattern,
   };

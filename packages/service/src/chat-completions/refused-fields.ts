@@ -28,8 +28,16 @@ const excludedByBeams: Partial<Record<keyof GenerateRequest, number>> = {
   repetitionDetection: NaN,
 };
 
-/** Fields that others replaced. */
-const replacedFields: Partial<Record<Field, Field>> = { functions: "tools", function_call: "tool_choice" };
+/** Fields that others replaced, and what other servers call those of `structured_outputs`: a constraint is never ignored. */
+const replacedFields: Partial<Record<Field, string>> = {
+  functions: "tools",
+  function_call: "tool_choice",
+  regex: "structured_outputs.regex",
+  ebnf: "structured_outputs.grammar",
+  grammar: "structured_outputs.grammar",
+  json_schema: "structured_outputs.json",
+  format: "response_format or structured_outputs.json",
+};
 
 /** Throws `unsupported` with the names of all fields that cannot be honoured. */
 export function refuseFields(request: ChatRequest, { generate, constraint }: SamplingPlan, sampler: Sampler): void {
@@ -37,7 +45,8 @@ export function refuseFields(request: ChatRequest, { generate, constraint }: Sam
     field === "structuredOutput" ? String(constraint?.loc[0] ?? "structured_outputs") : wireField(field);
   for (const [field, replacement] of Object.entries(replacedFields)) {
     const value = request[field as Field];
-    if (value === undefined || (Array.isArray(value) && value.length === 0) || value === "none") continue;
+    if (value === undefined || (Array.isArray(value) && value.length === 0)) continue;
+    if (value === "" || (field === "function_call" && value === "none")) continue;
     throw refusal([field], `not supported; use ${replacement}`);
   }
   const unknown = unknownFields.filter((field) => Object.keys(request[field] ?? {}).length > 0);

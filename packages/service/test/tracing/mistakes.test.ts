@@ -47,6 +47,12 @@ test("an unknown key of a query is refused with the one that was meant", async (
     "body.sortby: Unknown key; did you mean sort_by?",
     "body.zebra: Unknown key",
   ]);
+  expect(await send("/threads/stream_query", { project: projectId, thread_ids: ["t"] })).toEqual([
+    422,
+    "body.project_id: Field required",
+    "body.project: Unknown key; did you mean project_id?",
+    "body.thread_ids: Unknown key; did you mean filter.thread_ids?",
+  ]);
   expect(await send("/feedback/purge", { project_id: projectId, qurey: { $expr: {} } })).toContain(
     "body.qurey: Unknown key; did you mean query?",
   );

@@ -363,6 +363,19 @@ describe("an output", () => {
     expect(await content({ functions: [], function_call: "none", guided_choice: ["text"] })).toBe("text");
   });
 
+  test("under a constraint that other servers have another name for is refused by name, never without it", async () => {
+    const fields = [{ regex: "a+" }, { ebnf: 'root ::= "a"' }, { grammar: 'root ::= "a"' }, { format: "json" }];
+    for (const field of [...fields, { json_schema: { type: "boolean" } }]) {
+      const [name = ""] = Object.keys(field);
+      await expect(content(field)).rejects.toMatchObject({
+        status: 400,
+        message: expect.stringMatching(new RegExp(`${name}: not supported; use .*structured_outputs\\.`)) as string,
+      });
+    }
+    const text = await content({ guided_json_object: true, temperature: 0, max_completion_tokens: 200 });
+    expect(text).toMatch(/^\{/);
+  });
+
   test("of tools that are required is calls of them", async () => {
     const tools = ["weather", "time"].map((name) => ({
       type: "function" as const,

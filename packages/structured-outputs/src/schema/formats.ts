@@ -11,6 +11,9 @@ const group = "[0-9A-Fa-f]{1,4}";
 const clock = "T(?:[0-9]{1,9}H(?:[0-9]{1,9}M)?(?:[0-9]{1,9}S)?|[0-9]{1,9}M(?:[0-9]{1,9}S)?|[0-9]{1,9}S)";
 const calendar = "(?:[0-9]{1,9}Y(?:[0-9]{1,9}M)?(?:[0-9]{1,9}D)?|[0-9]{1,9}M(?:[0-9]{1,9}D)?|[0-9]{1,9}D)";
 
+const uuid = (version: string) =>
+  `[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-${version}[0-9A-Fa-f]{3}-[89ab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}`;
+
 /**
  * Supported values of `format`, each with a regular expression for the whole string. Every match is valid; some valid
  * strings are never sampled (29 February, leap seconds, quoted or very long names, shortened IPv6 addresses).
@@ -26,6 +29,8 @@ export const formats: ReadonlyMap<string, string> = new Map([
   ["ipv6", `(?:${group}:){7}${group}`],
   ["uri", String.raw`[A-Za-z][A-Za-z0-9+.-]*://${hostname}(?::[0-9]{1,5})?(?:/${path})?(?:\?${path})?(?:#${path})?`],
   ["uuid", "[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}"],
+  // As Pydantic prints its types of one version.
+  ...["1", "3", "4", "5", "6", "7", "8"].map((version): [string, string] => [`uuid${version}`, uuid(version)]),
 ]);
 
 const labelOf = (inner: number): string => `[A-Za-z0-9](?:[A-Za-z0-9-]{0,${inner}}[A-Za-z0-9])?`;

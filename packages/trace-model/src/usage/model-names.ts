@@ -8,9 +8,12 @@ const providers = new Set(
   text-completion-openai anthropic claude
   google gemini vertex_ai vertex-ai vertexai vertex_ai_beta google-gla google-vertex google_genai
   google_vertexai google_ai_studio google-ai-studio models bedrock bedrock_converse amazon-bedrock
-  amazon_bedrock aws-bedrock converse invoke groq mistral cohere deepseek xai x-ai grok
+  amazon_bedrock aws-bedrock converse invoke groq mistral cohere cohere_chat deepseek xai x-ai grok
   perplexity moonshot cerebras together together_ai togetherai fireworks fireworks_ai fireworks-ai
-  dashscope alibaba openrouter litellm litellm_proxy vercel gateway heddle wandb`.split(/\s+/),
+  dashscope alibaba deepinfra sambanova databricks nvidia_nim nebius novita hyperbolic huggingface github
+  github_copilot watsonx snowflake minimax zai openrouter litellm litellm_proxy vercel gateway heddle wandb`.split(
+    /\s+/,
+  ),
 );
 
 /** Open models: their organisation is part of their name. */

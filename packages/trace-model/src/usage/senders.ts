@@ -100,7 +100,28 @@ export const usageSenders: Readonly<Record<string, Readonly<Record<string, Count
     cached_input_token_count: ["cache_read", "inside"],
     reasoning_token_count: "reasoning",
   },
-  "Text Generation Inference, Spring AI": { generated_tokens: "output", generation_tokens: "output" },
+  "Text Generation Inference, Spring AI": {
+    generated_tokens: "output",
+    generation_tokens: "output",
+    "details.generated_tokens": "output",
+  },
+  "Titan and Llama of Bedrock": { input_text_token_count: "input", generation_token_count: "output" },
+  "llama.cpp": {
+    tokens_evaluated: "input",
+    tokens_predicted: "output",
+    // Of `timings`: what the prompt added to the cache, and what was there before.
+    "timings.prompt_n": "input",
+    "timings.cache_n": ["cache_read", "apart"],
+    "timings.predicted_n": "output",
+  },
+  "OpenRouter's generations": {
+    native_tokens_prompt: "input",
+    native_tokens_completion: "output",
+    native_tokens_cached: ["cache_read", "inside"],
+    native_tokens_reasoning: "reasoning",
+    tokens_prompt: ["input", "otherwise"],
+    tokens_completion: ["output", "otherwise"],
+  },
   "Pydantic AI, OpenAI Agents, AI SDK": {
     cache_read_tokens: ["cache_read", "inside"],
     cache_write_tokens: ["cache_creation", "inside"],
@@ -110,6 +131,7 @@ export const usageSenders: Readonly<Record<string, Readonly<Record<string, Count
     thinking_tokens: "reasoning",
     reasoning_output_tokens: "reasoning",
   },
+  "Pydantic AI before 1.0": { request_tokens: "input", response_tokens: "output" },
   Langfuse: {
     input: "input",
     output: "output",
@@ -124,6 +146,10 @@ export const usageSenders: Readonly<Record<string, Readonly<Record<string, Count
     prompt_cached_tokens: ["cache_read", "inside"],
     prompt_cache_creation_tokens: ["cache_creation", "inside"],
     completion_reasoning_tokens: "reasoning",
+  },
+  Helicone: {
+    prompt_cache_read_tokens: ["cache_read", "inside"],
+    prompt_cache_write_tokens: ["cache_creation", "inside"],
   },
   "GenAI conventions of OpenTelemetry": {
     "cache_read.input_tokens": ["cache_read", "inside"],
@@ -143,7 +169,14 @@ export const usageSenders: Readonly<Record<string, Readonly<Record<string, Count
 };
 
 /** Names of an entry that lead to one more: what a library had around the counts. */
-export const usageWrappers = ["usage", "usage_metadata", "token_usage", "meta"];
+export const usageWrappers = [
+  "usage",
+  "usage_metadata",
+  "token_usage",
+  "accumulated_usage",
+  "meta",
+  "amazon-bedrock-invocationMetrics",
+];
 
 /** One meaning of parts in the details of wholes. */
 function named(wholes: readonly string[], parts: readonly string[], name: CountName): Record<string, CountName> {

@@ -82,7 +82,7 @@ export function exportHandlers({ config, control, store, blobs }: Services): Tra
       if (!isHead && !(await control.exportLinks.begin(token)))
         throw new HeddleError("not_found", "the link of this export is used up: make another one");
       const request = JSON.parse(found.request) as ExportRequest;
-      const name = (splitProject(found.project_id)?.project ?? "").replaceAll(/[^\w.-]+/g, "_");
+      const name = splitProject(found.project_id)?.project ?? "";
       if ("file" in request) {
         const file = await fileOf(found.project_id, request.file);
         const { stream, size } = await storedBlob(blobs, file);
@@ -98,6 +98,14 @@ export function exportHandlers({ config, control, store, blobs }: Services): Tra
 
 async function* nothing(): AsyncGenerator<Uint8Array, void, undefined> {}
 
-function attachment(name: string): Record<string, string> {
-  return { "content-disposition": `attachment; filename="${name.replaceAll(/[^\w.-]+/g, "_").slice(-100)}"` };
+/** Names in every script are in the second form (RFC 6266), which readers that know it prefer. */
+function attachment(given: string): Record<string, string> {
+  // The end says what kind of file it is. Nothing of a name is a folder, or changes how it is read on a screen.
+  const name = Array.from(given.toWellFormed().replaceAll(/[^\p{L}\p{M}\p{N}\p{S}_.-]+/gu, "_"))
+    .slice(-100)
+    .join("");
+  const ascii = name.replaceAll(/[^\w.-]+/g, "_");
+  const encoded = encodeURIComponent(name);
+  const more = ascii === name ? "" : `; filename*=UTF-8''${encoded}`;
+  return { "content-disposition": `attachment; filename="${ascii}"${more}` };
 }

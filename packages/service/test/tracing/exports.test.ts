@@ -110,6 +110,18 @@ test("recorded completions come as chats, other calls do not", async () => {
   );
 });
 
+test.each([
+  ["深度學習.png", "_.png", "%E6%B7%B1%E5%BA%A6%E5%AD%B8%E7%BF%92.png"],
+  ["cafe\u0301 1.txt", "cafe__1.txt", "cafe%CC%81_1.txt"],
+  ["a😀.bin", "a_.bin", "a%F0%9F%98%80.bin"],
+  ["a\u202etxt.exe", "a_txt.exe", undefined],
+])("a file named %s is downloaded under its name", async (name, ascii, encoded) => {
+  const { digest } = await service.tracing().fileCreate({ project_id: projectId, file: new File([name], name) });
+  const { headers } = await open((await link({ file: digest })).url);
+  const more = encoded === undefined ? "" : `; filename*=UTF-8''${encoded}`;
+  expect(headers.get("content-disposition")).toBe(`attachment; filename="${ascii}"${more}`);
+});
+
 test("a file comes with its bytes and its name", async () => {
   const file = new File([new Uint8Array([0, 255, 1])], 'a "b".png');
   const { digest } = await service.tracing().fileCreate({ project_id: projectId, file });

@@ -169,8 +169,8 @@ describe("order and pages", () => {
       ...turnParts(mixed, "a", "a1", { from: 0 }),
       ...turnParts(mixed, "b", "b1", { from: 1000, to: 2000 }),
     ]);
-    const sort_by = [{ field: "p50_turn_duration_ms", direction }];
-    expect(await names(mixed, { sort_by })).toEqual(["b", "a"]);
+    const byDuration = { sort_by: [{ field: "p50_turn_duration_ms", direction }] };
+    expect(await names(mixed, byDuration)).toEqual(["b", "a"]);
   });
 
   it("the last to be updated comes first unless an order is given", async () => {

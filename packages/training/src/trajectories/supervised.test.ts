@@ -126,6 +126,9 @@ describe("turns that say so are not trained", () => {
     ["train", flagged({ train: false }), {}, [`no${end}`]],
     ["trainable", flagged({}, { trainable: false }), {}, [`yes${end}`]],
     ["loss_mask", flagged({ loss_mask: 1 }, { loss_mask: false }), {}, [`yes${end}`]],
+    ["training, of Axolotl", flagged({ training: false }), {}, [`no${end}`]],
+    ["loss, of ms-swift", flagged({ loss: true }, { loss: false }), {}, [`yes${end}`]],
+    ["a row's loss is data", twoTurns, { loss: 0, training: "night" }, [`yes${end}`, `no${end}`]],
     ["a list for all messages", twoTurns, { loss_mask: [0, 1, 0, 0] }, [`yes${end}`]],
     ["the row, and one message that differs", flagged({ weight: 1 }), { train: false }, [`yes${end}`]],
     ["null says nothing", flagged({ weight: null, train: null }), { loss_mask: null }, [`yes${end}`, `no${end}`]],
@@ -147,6 +150,8 @@ describe("turns that say so are not trained", () => {
 
   test.each<[string, unknown[], object, string]>([
     ["a part of a turn", flagged({ weight: 0.5 }), {}, "row.messages.1.weight"],
+    ["parts of a turn", flagged({ train_detail: [{ train: false }] }), {}, "row.messages.1.train_detail"],
+    ["a weight of the loss", flagged({ loss: 0.5 }), {}, "row.messages.1.loss"],
     ["a flag in words", flagged({ train: "yes" }), {}, "row.messages.1.train"],
     ["flags that contradict each other", flagged({ weight: 1, trainable: false }), {}, "row.messages.1.trainable"],
     ["a turn of the user", [{ ...user("hello"), weight: 1 }, assistant("yes")], {}, "row.messages.0"],

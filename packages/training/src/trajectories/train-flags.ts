@@ -8,14 +8,23 @@ import { invalidAt, listAt } from "./field-checks.js";
  */
 
 const flagNames = ["weight", "train", "trainable", "loss_mask"] as const;
+/** Those of Axolotl and ms-swift are flags on messages alone: rows may have data of these names. */
+const messageFlagNames = [...flagNames, "training", "loss"] as const;
+/** Which parts of a message are trained, for Axolotl. */
+const detailNames = ["train_detail", "training_detail"] as const;
+const ofMessages: ReadonlySet<string> = new Set([...messageFlagNames, ...detailNames]);
 
 /**
  * Whether what carries the flags is trained; undefined when it has none. Throws `invalid` with the location of a flag that
  * is neither 0, 1, true, false nor null, and of one that contradicts another.
  */
-export function trainFlag(holder: Record<string, unknown>, loc: Loc): boolean | undefined {
+export function trainFlag(
+  holder: Record<string, unknown>,
+  loc: Loc,
+  names: readonly string[] = flagNames,
+): boolean | undefined {
   let found: boolean | undefined;
-  for (const name of flagNames) {
+  for (const name of names) {
     const value = holder[name];
     if (value === undefined || value === null) continue;
     const flag = flagOf(value, [...loc, name]);
@@ -23,6 +32,13 @@ export function trainFlag(holder: Record<string, unknown>, loc: Loc): boolean | 
     found = flag;
   }
   return found;
+}
+
+/** As {@link trainFlag}, of a message; also throws `invalid` for what says that parts of it are trained. */
+export function messageFlag(message: Record<string, unknown>, loc: Loc): boolean | undefined {
+  const detail = detailNames.find((name) => message[name] !== undefined && message[name] !== null);
+  if (detail !== undefined) throw invalidAt([...loc, detail], "turns cannot be trained in part");
+  return trainFlag(message, loc, messageFlagNames);
 }
 
 /**
@@ -40,7 +56,7 @@ export function trainFlags(
   const listed = Array.isArray(mask) ? maskOf(mask, messages.length, [...rowLoc, "loss_mask"]) : undefined;
   return messages.map((message, index) => {
     if (!isJsonObject(message)) return undefined;
-    const own = trainFlag(message, [...messagesLoc, index]);
+    const own = messageFlag(message, [...messagesLoc, index]);
     if (own === true && roleOf(message) !== "assistant") {
       throw invalidAt([...messagesLoc, index], "only messages of the assistant can be trained");
     }
@@ -51,8 +67,7 @@ export function trainFlags(
 /** The message as templates get it. */
 export function withoutFlags(message: unknown): unknown {
   if (!isJsonObject(message)) return message;
-  const names: readonly string[] = flagNames;
-  return Object.fromEntries(Object.entries(message).filter(([name]) => !names.includes(name)));
+  return Object.fromEntries(Object.entries(message).filter(([name]) => !ofMessages.has(name)));
 }
 
 function maskOf(mask: unknown, messages: number, loc: Loc): boolean[] {

@@ -2,7 +2,7 @@ import type { ChatTemplate } from "@heddle/chat-format";
 import type { Loc } from "@heddle/errors";
 import { contentText } from "@heddle/chat-format";
 import { listAt, invalidAt, objectAt } from "./field-checks.js";
-import { trainFlag, withoutFlags } from "./train-flags.js";
+import { messageFlag, trainFlag, withoutFlags } from "./train-flags.js";
 import type { History } from "./groups.js";
 import type { KnownTokens, SampledTokens } from "./sampled-tokens.js";
 import { readIds, readSampledTokens } from "./sampled-tokens.js";
@@ -61,7 +61,7 @@ export async function readTurns(
     if (choice) choices++;
     const turn: Turn = { loc: at, message: withoutFlags(message) as Record<string, unknown> };
     if (role !== "assistant") return turn;
-    if ((trainFlag(message, at) ?? trainFlag(element, at) ?? flags?.[index]) === false) {
+    if ((messageFlag(message, at) ?? trainFlag(element, at) ?? flags?.[index]) === false) {
       reasons.push({ code: "excluded", loc: at, message: "its flags say that it is not trained" });
       return turn;
     }

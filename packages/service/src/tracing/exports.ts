@@ -101,7 +101,7 @@ async function* nothing(): AsyncGenerator<Uint8Array, void, undefined> {}
 /** Names in every script are in the second form (RFC 6266), which readers that know it prefer. */
 function attachment(given: string): Record<string, string> {
   // The end says what kind of file it is. Nothing of a name is a folder, or changes how it is read on a screen.
-  const name = Array.from(given.toWellFormed().replaceAll(/[^\p{L}\p{M}\p{N}\p{S}_.-]+/gu, "_"))
+  const name = Array.from(given.replaceAll(/[^\p{L}\p{M}\p{N}\p{S}_.-]+/gu, "_"))
     .slice(-100)
     .join("");
   const ascii = name.replaceAll(/[^\w.-]+/g, "_");

@@ -86,10 +86,10 @@ export async function getQueue(statements: Statements, projectId: string, queueI
   return queueOf(await liveRow(statements, projectId, queueId, queueColumns));
 }
 
-/** Throws as {@link getQueue} does. */
 /** Of transactions that are about one queue: claims in others do not wait for them. */
 export const queueSubject = (queueId: string): string => `annotation queue ${queueId}`;
 
+/** Throws as {@link getQueue} does. */
 export async function requireQueue(statements: Statements, projectId: string, queueId: string): Promise<void> {
   await liveRow(statements, projectId, queueId, "deleted_at");
 }

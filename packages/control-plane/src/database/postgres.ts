@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { HeddleError } from "@heddle/errors";
 import { Client, Pool, TypeOverrides, types } from "pg";
 import type { ClientBase } from "pg";
@@ -54,8 +55,8 @@ export function openPostgres(url: string): Database {
         await statements.run("BEGIN");
         if (subject === undefined) await statements.run("SELECT pg_advisory_xact_lock($1)", [transactionLock]);
         else {
-          const sql = "SELECT pg_advisory_xact_lock_shared($1), pg_advisory_xact_lock($2::int, hashtext($3))";
-          await statements.run(sql, [transactionLock, subjectLock, subject]);
+          const sql = "SELECT pg_advisory_xact_lock_shared($1), pg_advisory_xact_lock($2::int, $3::int)";
+          await statements.run(sql, [transactionLock, subjectLock, hashOf(subject)]);
         }
         const result = await work(statements);
         await statements.run("COMMIT");
@@ -68,6 +69,11 @@ export function openPostgres(url: string): Database {
     },
     close: async () => await pool.end(),
   };
+}
+
+/** Of any text, also of one that Postgres cannot store. */
+function hashOf(subject: string): bigint {
+  return BigInt(createHash("sha256").update(subject).digest().readInt32BE(0));
 }
 
 /** A URL that the driver cannot read, or that names a certificate which is not there, would fail every connection. */

@@ -47,6 +47,21 @@ test("a model has the capabilities that fit its memory: sampling, an adapter, al
   expect(trainingWith(2e10)).toMatchObject({ fullFineTuning: true });
 });
 
+test("an adapter has the projections of one matrix together, and none of experts", () => {
+  const resources = { trainerBytes: 2e10, samplerBytes: 4e9, threads: 2, trainers: 1, adapterRank: 64 };
+  const loraOf = (config: ModelConfig) => withCapabilities([{ info, config }], resources).models[0]?.training;
+  expect(loraOf(half)?.lora?.targetGroups).toBeUndefined();
+  expect(loraOf({ ...half, family: "phi3" })?.lora?.targetGroups).toEqual([
+    ["q", "k", "v"],
+    ["o"],
+    ["gate", "up"],
+    ["down"],
+  ]);
+  const mixture = loraOf({ ...half, family: "qwen3_moe", experts: { count: 2, perToken: 1, sharesSumToOne: true } });
+  expect(mixture).toMatchObject({ fullFineTuning: false, lora: { default: { targets: ["q", "k", "v", "o"] } } });
+  expect(mixture?.lora?.targetGroups).toEqual([["q"], ["k"], ["v"], ["o"]]);
+});
+
 test("an adapter on half a billion weights is trained on more than 8,000 tokens within 7 GB", () => {
   const tokens = maxSequenceTokens(half, adapter, { memoryBytes: 7e9, threads: 2 });
   expect(tokens).toBeGreaterThan(8000);

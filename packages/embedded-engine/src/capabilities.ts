@@ -5,6 +5,7 @@ import { maxRank } from "./model/lora-config.js";
 import { requireSamplingMemory, requireTrainingMemory } from "./model/memory.js";
 import { maxSequenceTokens } from "./trainer/batch-limits.js";
 import type { BaseModel, BaseModelProblem } from "./weights/base-models.js";
+import { targetGroups } from "./weights/projection-rows.js";
 
 /** Memory of one trainer and of the sampling process, in bytes, and threads of one trainer. */
 export interface EngineResources {
@@ -52,6 +53,7 @@ function trainingOf(
 ): TrainingCapabilities | undefined {
   const tokens = (adapter?: LoraConfig) => maxSequenceTokens(config, adapter, { memoryBytes: trainerBytes, threads });
   const byDefault = defaultAdapter(config);
+  const groups = targetGroups(config);
   const withAllWeights = config.experts ? 0 : tokens();
   const withAdapter = tokens({ ...byDefault, rank: adapterRank }) || tokens(byDefault);
   if (withAllWeights === 0 && withAdapter === 0) return undefined;
@@ -62,6 +64,7 @@ function trainingOf(
       default: byDefault,
       maxRank,
       selectableTargets: true,
+      ...(groups.length < loraTargets.length && { targetGroups: groups }),
       maxSequenceTokens: withAdapter,
       sequenceTokens: tokens,
     },

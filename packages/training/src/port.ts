@@ -10,7 +10,7 @@
  * before penalties, masks and truncation. Every method rejects with an `HeddleError`.
  */
 import type { StructuredOutput } from "@heddle/structured-outputs";
-import type { LoraConfig } from "./lora-config.js";
+import type { LoraConfig, LoraTarget } from "./lora-config.js";
 
 /** A name that `capabilities` lists: `heddle/starter`, `random:<preset>`, `dir:<alias>`, or a configured remote model. */
 export type BaseModelName = string;
@@ -73,6 +73,8 @@ export interface LoraCapabilities {
   alpha?: number;
   /** Whether an adapter may have some of the targets only. If not, it has those of the default. */
   selectableTargets: boolean;
+  /** The targets that an adapter may have, in groups of which it has all or none. Absent: every target by itself. */
+  targetGroups?: LoraTarget[][];
 }
 
 export interface SamplingCapabilities {

@@ -45,6 +45,14 @@ export function projectionRows(config: ModelConfig): ProjectionRows[] {
   return loraTargets.flatMap((target) => located.filter((each) => each.target === target));
 }
 
+/** Returns the projections that adapters may change, those of one matrix together. */
+export function targetGroups(config: ModelConfig): LoraTarget[][] {
+  const all = projectionRows(config);
+  return [...new Set(all.map(({ module }) => module))].map((module) =>
+    all.filter((each) => each.module === module).map(({ target }) => target),
+  );
+}
+
 /** Returns the last parts of the names of the matrices that adapters may change: `q_proj`. */
 export function moduleNames(config: ModelConfig): string[] {
   return [...new Set(projectionRows(config).map(({ module }) => module.split(".")[1]!))];

@@ -42,10 +42,26 @@ export async function requestedAdapter(
   const others = targets.length !== defaultTargets.length || targets.some((each) => !defaultTargets.includes(each));
   if (others && !lora.selectableTargets)
     throw refuse(["target_modules"], `must be ${defaultTargets.map(moduleOf).join(", ")} for ${baseModel}`);
+  if (lora.targetGroups) checkGroups(targets, lora.targetGroups, baseModel);
   const adapter = { rank, alpha, targets: loraTargets.filter((each) => targets.includes(each)) };
   if (lora.sequenceTokens?.(adapter) === 0)
     throw refuse(["rank"], `is ${rank}: such an adapter of ${baseModel} needs more memory than a trainer has`);
   return adapter;
+}
+
+function checkGroups(targets: LoraConfig["targets"], groups: LoraConfig["targets"][], baseModel: string): void {
+  const namesOf = (named: LoraConfig["targets"]) => named.map(moduleOf).join(", ");
+  const other = targets.find((each) => !groups.flat().includes(each));
+  if (other !== undefined) {
+    const all = namesOf(groups.flat());
+    throw refuse(["target_modules"], `has ${moduleOf(other)}; adapters of ${baseModel} may have ${all}`);
+  }
+  for (const group of groups.filter((each) => each.some((target) => targets.includes(target)))) {
+    const missing = group.find((target) => !targets.includes(target));
+    if (missing === undefined) continue;
+    const message = `lacks ${moduleOf(missing)}; ${baseModel} has ${namesOf(group)} as one matrix, which is adapted as a whole`;
+    throw refuse(["target_modules"], message);
+  }
 }
 
 /** An adapter as the API shows it. */

@@ -75,6 +75,28 @@ describe("every turn of the assistant is trained, its end included", () => {
     expect((await trained(template, twoTurns, "last")).texts).toEqual([`${final}no<|im_end|>`]);
   });
 
+  test("calls of tools whose results a template refuses without them, as that of gpt-oss does", async () => {
+    const template = `{%- set called = namespace(name=none) %}{%- for m in messages %}
+{%- if m.role == "user" %}{{ "<|im_start|>user<|message|>" + m.content + "<|eot_id|>" }}
+{%- elif m.role == "tool" %}
+{%- if called.name is none %}{{ raise_exception("Message has tool role, but there was no previous assistant message with a tool call!") }}{%- endif %}
+{{- "<|im_start|>functions." + called.name + "<|message|>" + m.content|tojson + "<|eot_id|>" }}
+{%- elif m.tool_calls %}{%- set called.name = m.tool_calls[0].function.name %}
+{{- "<|im_start|>assistant to=functions." + called.name + "<|channel|>commentary json<|message|>" + m.tool_calls[0].function.arguments|tojson + "<|eot_id|>" }}
+{%- else %}{%- set called.name = none %}
+{{- "<|im_start|>assistant<|channel|>final<|message|>" + m.content + ("<|im_end|>" if loop.last else "<|eot_id|>") }}
+{%- endif %}{%- endfor %}{%- if add_generation_prompt %}{{ "<|im_start|>assistant" }}{%- endif %}`;
+    const call = (value: string) =>
+      assistant(null, { tool_calls: [{ function: { name: "f", arguments: JSON.stringify({ a: value }) } }] });
+    const result = { role: "tool", content: "3" };
+    const messages = [user("a"), call("b"), result, call("c"), result, assistant("no")];
+    const { texts, whole, model } = await trained(template, messages, "all", { tools: [{ name: "f" }] });
+    const turn = (value: string) => ` to=functions.f<|channel|>commentary json<|message|>{"a": "${value}"}<|eot_id|>`;
+    expect(texts).toEqual([turn("b"), turn("c"), "<|channel|>final<|message|>no<|im_end|>"]);
+    const rendered = await model.renderText({ messages, tools: [{ name: "f" }], addGenerationPrompt: false });
+    expect(whole).toBe(rendered);
+  });
+
   test("the token of the next turn, where the model ends its own by it, as of GLM", async () => {
     const template = `{%- for m in messages %}
 {%- if m.role == "user" %}{{ "<|im_end|>\\n" + m.content }}{%- else %}{{ "<|im_start|>\\n" + m.content }}{%- endif %}

@@ -154,7 +154,14 @@ async function textAround(
   render: Render,
   loc: Loc,
 ): Promise<{ before: string; after: string }> {
-  const text = await render(messages.with(index, { role: "assistant", content: marker }));
+  const text = await render(messages.with(index, { role: "assistant", content: marker })).catch(
+    async (error: unknown) => {
+      // Some templates refuse the result of a tool without its call: then the arguments of the call are marked.
+      const call = markedCall(messages[index]);
+      if (call === undefined) throw error;
+      return (await render(messages.with(index, call))).replace(markedArguments, marker);
+    },
+  );
   const at = text.indexOf(marker);
   if (at < 0 || at !== text.lastIndexOf(marker)) {
     throw invalidAt([...loc, index], "the chat template does not contain this turn unchanged");
@@ -162,16 +169,30 @@ async function textAround(
   return { before: text.slice(0, at), after: text.slice(at + marker.length) };
 }
 
+/** The message with a marker as the arguments of its call; undefined unless it has exactly one. */
+function markedCall(message: unknown): unknown {
+  const calls = isJsonObject(message) ? message["tool_calls"] : undefined;
+  const [call, second] = Array.isArray(calls) ? (calls as unknown[]) : [];
+  if (!isJsonObject(message) || !isJsonObject(call) || !isJsonObject(call["function"]) || second !== undefined) {
+    return undefined;
+  }
+  return { ...message, tool_calls: [{ ...call, function: { ...call["function"], arguments: { turn: marker } } }] };
+}
+
+const markedArguments = new RegExp(`\\{\\s*"turn":\\s*"${marker}"\\s*\\}`, "u");
+
 /**
- * Returns the position after the prefix. Only think tags and the channel of gpt-oss, which the template may add, can be
- * between it and the marker.
+ * Returns the position after the prefix. Only think tags, and the recipient and the channel of gpt-oss, which the template
+ * may add, can be between it and the marker.
  */
 function turnStart(full: string, { prefix, from, shared }: { prefix: string; from: number; shared: number }): number {
   const start = prefix === "" ? -1 : full.lastIndexOf(prefix, shared - prefix.length) + prefix.length;
   const opened =
     start - prefix.length >= from &&
     start <= shared &&
-    /^(?:<\|channel\|>[^<]*(?:<\|message\|>)?|\s*(?:<think>\s*)?(?:<\/think>\s*)?)$/.test(full.slice(start, shared));
+    /^(?: to=[^<]*)?(?:<\|channel\|>[^<]*(?:<\|message\|>)?|\s*(?:<think>\s*)?(?:<\/think>\s*)?)$/.test(
+      full.slice(start, shared),
+    );
   return opened ? start : shared;
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { GenerateRequest, SamplerProvider } from "@heddle/training";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { writeCheckpoint } from "../../test/adapter-files.js";
 import { VllmServer } from "../../test/vllm-server.js";
 import { openVllmSampler } from "./provider.js";
@@ -108,4 +108,33 @@ test("what a server refuses names the server and is not tried elsewhere", async 
     code: "unsupported",
     message: expect.stringMatching(/^127\.0\.0\.1:\d+: the inference server does not load adapters/),
   });
+});
+
+test("a server that comes back with other weights gets no requests, and is named", async () => {
+  const [first, second, third] = servers;
+  await third?.close();
+  let isAway = true;
+  second!.fault = ({ path }) => (isAway && path === "/v1/completions" ? { status: 503 } : undefined);
+  vi.useFakeTimers({ toFake: ["performance"] });
+  try {
+    for (const prompt of prompts) await provider.sampler.generate(ask({ prompt }));
+    isAway = false;
+    second!.scoreShift = -0.1;
+    vi.advanceTimersByTime(11_000);
+    second!.requests.length = 0;
+    for (const prompt of prompts) {
+      expect((await provider.sampler.generate(ask({ prompt }))).completions[0]?.text).toBe("yes");
+    }
+    const { detail } = await provider.health();
+    expect(detail).toMatch(/compute different log-probabilities \(by 0\.10\): one of them has other weights/u);
+    expect(second!.sent("/v1/completions").map((body) => "prompt_logprobs" in body)).toEqual([true]);
+    second!.scoreShift = 0;
+    vi.advanceTimersByTime(11_000);
+    for (const prompt of prompts) await provider.sampler.generate(ask({ prompt }));
+    expect(completionsOf(second!)).toBeGreaterThan(5);
+    expect((await provider.health()).detail).not.toContain("other weights");
+    expect(completionsOf(first!)).toBeGreaterThan(30);
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -21,13 +21,18 @@ const tolerance = 0.05;
 /**
  * A sampler of several servers. Adapters are loaded on each; a request goes to the one that has read the beginning of its
  * prompt under the same weights, unless that has more than its share of the running requests. One that is away is left out
- * for a while, and a request that it has not begun goes to another.
+ * for a while, and a request that it has not begun goes to another; when it is back, its log-probabilities are compared with
+ * those of another one before it gets requests.
  */
 export function replicatedSampler(replicas: readonly Replica[]): SamplerProvider {
   const [first] = replicas;
   if (first === undefined) throw new HeddleError("invalid", "there is no inference server", { loc: ["url"] });
   const awayUntil = new Map<Replica, number>();
   const running = new Map<Replica, number>(replicas.map((replica) => [replica, 0]));
+  /** Replicas that were away since they were compared with another: they may have come back with other weights. */
+  const returned = new Set<Replica>();
+  /** Why a replica that is there gets no requests. */
+  const distrusted = new Map<Replica, string>();
 
   const isAway = (replica: Replica) => (awayUntil.get(replica) ?? 0) > performance.now();
   const present = () => {
@@ -43,9 +48,30 @@ export function replicatedSampler(replicas: readonly Replica[]): SamplerProvider
       awayUntil.delete(replica);
       return result;
     } catch (error) {
-      if (meansAway(error)) awayUntil.set(replica, performance.now() + awayMs);
+      if (meansAway(error)) leaveOut(replica);
       throw error;
     }
+  }
+
+  function leaveOut(replica: Replica): void {
+    awayUntil.set(replica, performance.now() + awayMs);
+    returned.add(replica);
+  }
+
+  /** Compares a replica that was away with another one, if there is any. Throws `failed` when it has other weights. */
+  async function checkReturned(replica: Replica, weights: WeightsRef): Promise<void> {
+    const other = replicas.find((each) => each !== replica && !returned.has(each) && !isAway(each));
+    if (other === undefined) return;
+    try {
+      await compare(weights, [other, replica]);
+    } catch (error) {
+      leaveOut(replica);
+      if (error instanceof HeddleError) distrusted.set(replica, error.message);
+      throw error;
+    }
+    if (isAway(replica)) throw new HeddleError("busy", `${replica.host} is away`);
+    returned.delete(replica);
+    distrusted.delete(replica);
   }
 
   /** The replicas for a request, best first. */
@@ -108,7 +134,11 @@ export function replicatedSampler(replicas: readonly Replica[]): SamplerProvider
     capabilities: () => first.provider.capabilities(),
     async health() {
       const all = await Promise.all(
-        replicas.map(async ({ host, provider }) => ({ host, health: await provider.health() })),
+        replicas.map(async (replica) => {
+          const detail = distrusted.get(replica);
+          const health = detail === undefined ? await replica.provider.health() : { ok: false, detail };
+          return { host: replica.host, health };
+        }),
       );
       const failing = all.filter(({ health }) => !health.ok);
       if (failing.length === 0) return { ok: true };
@@ -122,6 +152,14 @@ export function replicatedSampler(replicas: readonly Replica[]): SamplerProvider
         let hasBegun = false;
         let failure: unknown;
         for (const replica of inOrder(request)) {
+          try {
+            // Without a pause otherwise: requests of the same moment count those before them.
+            if (returned.has(replica)) await checkReturned(replica, request.weights);
+          } catch (error) {
+            // Another one may do the work.
+            failure = error;
+            continue;
+          }
           running.set(replica, (running.get(replica) ?? 0) + 1);
           try {
             return await using(replica, ({ sampler }) =>

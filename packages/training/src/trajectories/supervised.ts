@@ -190,7 +190,7 @@ function turnStart(full: string, { prefix, from, shared }: { prefix: string; fro
   const opened =
     start - prefix.length >= from &&
     start <= shared &&
-    /^(?: to=[^<]*)?(?:<\|channel\|>[^<]*(?:<\|message\|>)?|\s*(?:<think>\s*)?(?:<\/think>\s*)?)$/.test(
+    /^(?:(?: to=[^<]*)?<\|channel\|>[^<]*(?:<\|message\|>)?|\s*(?:<think>\s*)?(?:<\/think>\s*)?)$/.test(
       full.slice(start, shared),
     );
   return opened ? start : shared;

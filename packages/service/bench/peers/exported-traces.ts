@@ -8,7 +8,7 @@ import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "
 export const spansPerTrace = 13;
 const tracesPerExport = 40;
 /** Of how many traces one has failed. */
-const failedEach = 25;
+const failedEach = 10;
 
 const words =
   "trace prompt model answer token context search result user agent plan step tool error retry score dataset".split(

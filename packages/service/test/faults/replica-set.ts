@@ -20,6 +20,8 @@ export interface ReplicaSet {
   urlOf(name: ReplicaName): string;
   /** The replica that works on the traces, as the logs of those that run say. */
   writer(): ReplicaName;
+  /** The process of the server that has the tracing databases; another one follows it. */
+  enginePid(): number;
   remove(): Promise<void>;
 }
 
@@ -85,6 +87,7 @@ export async function openReplicas(
       expect(working).toHaveLength(1);
       return working[0]!;
     },
+    enginePid: () => engine.state().pid ?? 0,
     async remove() {
       for (const replica of Object.values(replicas)) await replica.remove();
       await engine.close();

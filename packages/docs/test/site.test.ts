@@ -204,6 +204,25 @@ test("each concept is explained with a figure, which its Markdown shows as a fil
   }
 });
 
+test("the guides of the console show pictures, which tests have made, and every one of them is shown", () => {
+  const stored = readdirSync(join(options.docs, "guides/pictures"));
+  expect(stored.length).toBeGreaterThan(5);
+  expect(files.filter((file) => file.endsWith(".webp")).toSorted()).toEqual(
+    stored.map((name) => `guides/pictures/${name}`).toSorted(),
+  );
+  for (const name of stored) {
+    const picture = readFileSync(join(output, "guides/pictures", name));
+    expect(picture.equals(readFileSync(join(options.docs, "guides/pictures", name))), name).toBe(true);
+    expect(picture.length, name).toBeLessThan(80_000);
+  }
+  for (const guide of ["annotate", "evaluate", "training", "threads", "playground"])
+    expect(read(`guides/console-${guide}.html`)).toMatch(/<img src="pictures\/\w+\.webp" width="1200" height="750"/);
+  expect(read("index.html")).toContain('src="guides/pictures/trace.webp"');
+  expect(readFileSync(join(repository, "README.md"), "utf8")).toMatch(
+    /!\[[^\]]+\]\(packages\/docs\/guides\/pictures\/trace\.webp\)/,
+  );
+});
+
 test("the overview of the integrations links each", () => {
   const overview = read("guides/integrations/index.md");
   const names = files.filter((file) => /^guides\/integrations\/.*\.md$/.test(file)).map((file) => posix.basename(file));

@@ -7,7 +7,7 @@ import { readModel } from "../model/read-model.js";
 import { readExactExamples } from "../samples/exact-examples.js";
 import { bundleScripts } from "./assets.js";
 import { changelogMarkdown } from "./changelog.js";
-import { readGuides, withInstall } from "./guides.js";
+import { pictureFiles, readGuides, withInstall } from "./guides.js";
 import type { GuideGroup } from "./guides.js";
 import { createCodeHighlighter } from "./highlight.js";
 import type { Highlighter } from "./highlight.js";
@@ -57,8 +57,9 @@ export async function buildDocs({
     bundleScripts(join(docs, "browser")),
     kept.highlighter ?? createCodeHighlighter(),
   ]);
+  const guides = readGuides(docs, published);
   const sections: Section[] = [
-    guidesSection(readGuides(docs, published)),
+    guidesSection(guides),
     ...models.map((model) => referenceSection(model, exact)),
     pageSection(operationsMatrix(models, contract)),
     pageSection({
@@ -73,7 +74,7 @@ export async function buildDocs({
   Object.assign(files, renderSite(sections, { template, policy, scripts, highlighter, first }));
   for (const model of models) Object.assign(files, openApiFiles(spec, model));
   Object.assign(files, examplePrograms(docs));
-  await writeSite(output, files);
+  await writeSite(output, files, pictureFiles(guides));
 }
 
 /** Groups of more guides than this are closed in the menu, but where one of them is read. */

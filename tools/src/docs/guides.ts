@@ -1,6 +1,8 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, posix } from "node:path";
 import { plainText } from "./page/markdown-text.js";
+import { readPicture } from "./pictures.js";
+import type { Picture } from "./pictures.js";
 
 interface Guide {
   /** Path of the file below `guides/`, without extension; its address on the site. */
@@ -12,6 +14,8 @@ interface Guide {
   markdown: string;
   /** SVG by the address that an image of the text has. */
   figures: Record<string, string>;
+  /** Of screens, by the address that an image of the text has. */
+  pictures: Record<string, Picture>;
 }
 
 /** Guides of one subject, under a title of their own in the menu. */
@@ -56,7 +60,14 @@ function parseGuide(name: string, file: string, published: boolean): Guide {
   const markdown = withInstall(text, published);
   const [, title, description] = /^# (.+)\n\n([^\n#|-][^]*?)\n\n/.exec(markdown) ?? [];
   if (!title || !description) throw new Error(`guides/${name}.md: begin with a # title and one paragraph`);
-  return { name, title, description: plainText(description), markdown, figures: figuresOf(markdown, dirname(file)) };
+  return {
+    name,
+    title,
+    description: plainText(description),
+    markdown,
+    figures: figuresOf(markdown, dirname(file)),
+    pictures: picturesOf(name, markdown, dirname(file)),
+  };
 }
 
 /** The drawings that a guide shows. */
@@ -64,6 +75,31 @@ function figuresOf(markdown: string, directory: string): Record<string, string> 
   const addresses = [...markdown.matchAll(/!\[[^\]]*\]\(([^()]+\.svg)\)/g)].map(([, address = ""]) => address);
   return Object.fromEntries(
     addresses.map((address) => [address, readFileSync(join(directory, address), "utf8").trim()]),
+  );
+}
+
+/** The pictures that a guide shows. */
+function picturesOf(name: string, markdown: string, directory: string): Record<string, Picture> {
+  const addresses = [...markdown.matchAll(/!\[[^\]]*\]\(([^()]+\.webp)\)/g)].map(([, address = ""]) => address);
+  return Object.fromEntries(
+    addresses.map((address) => {
+      const file = join(directory, address);
+      if (!existsSync(file)) throw new Error(`guides/${name}.md shows ${address}, which does not exist: pnpm pictures`);
+      return [address, readPicture(file)];
+    }),
+  );
+}
+
+/** The files of the pictures that guides show, by their path below the root of the site. */
+export function pictureFiles(groups: readonly GuideGroup[]): Record<string, Uint8Array> {
+  const guides = groups.flatMap((group) => group.guides);
+  return Object.fromEntries(
+    guides.flatMap(({ name, pictures }) =>
+      Object.entries(pictures).map(([address, { bytes }]) => [
+        posix.join("guides", posix.dirname(name), address),
+        bytes,
+      ]),
+    ),
   );
 }
 

@@ -26,6 +26,8 @@ interface MarkdownOptions {
   renderCode?: RenderCode;
   /** SVG by the address that an image has: it is drawn in the page, in the colours of its scheme. */
   figures?: Readonly<Record<string, string>> | undefined;
+  /** Sizes of pictures in pixels, by their addresses: the page keeps room for them until they are loaded. */
+  pictures?: Readonly<Record<string, { width: number; height: number }>> | undefined;
 }
 
 /**
@@ -34,7 +36,7 @@ interface MarkdownOptions {
  */
 export function renderMarkdown(
   markdown: string,
-  { renderCode = plainCode, figures = {} }: MarkdownOptions = {},
+  { renderCode = plainCode, figures = {}, pictures = {} }: MarkdownOptions = {},
 ): RenderedMarkdown {
   const marked = new Marked({
     renderer: {
@@ -63,6 +65,11 @@ export function renderMarkdown(
       image({ href, text }: Tokens.Image) {
         if (Object.hasOwn(figures, href)) {
           return `<span class="figure" tabindex="0" role="group" aria-label="Figure">${figures[href] ?? ""}</span>`;
+        }
+        const picture = Object.hasOwn(pictures, href) ? pictures[href] : undefined;
+        if (picture !== undefined) {
+          const size = `width="${picture.width}" height="${picture.height}"`;
+          return `<a class="screen" href="${escapeHtml(href)}"><img src="${escapeHtml(href)}" ${size} loading="lazy" alt="${escapeHtml(text)}"></a>`;
         }
         return isRelative(href) ? `<img src="${escapeHtml(href)}" alt="${escapeHtml(text)}">` : escapeHtml(text);
       },

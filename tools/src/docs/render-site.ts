@@ -56,8 +56,11 @@ export function renderSite(
   return files;
 }
 
-function render({ markdown, insert, beside, method, figures }: Page, renderCode: RenderCode): RenderedMarkdown {
-  const { html: text, sections } = renderMarkdown(markdown, { renderCode, figures });
+function render(
+  { markdown, insert, beside, method, figures, pictures }: Page,
+  renderCode: RenderCode,
+): RenderedMarkdown {
+  const { html: text, sections } = renderMarkdown(markdown, { renderCode, figures, pictures });
   const titled = method === undefined ? text : text.replace("<h1>", `<h1>${methodBadge(method)} `);
   return { html: beside === true ? withBeside(titled, insert) : withInsert(titled, insert), sections };
 }

@@ -25,7 +25,7 @@ import "./call-screen.css";
 export function CallScreen() {
   const from = "/$entity/$project/calls/$callId";
   const { entity, project, callId } = useParams({ from });
-  const { span, show, act, find, ...search } = useSearch({ from });
+  const { span, show, act, find, words, ...search } = useSearch({ from });
   const projectId = `${entity}/${project}`;
   const navigate = useNavigate({ from });
   const { pages, state } = useCallPages(projectId, search);
@@ -117,6 +117,8 @@ export function CallScreen() {
           onSelect={select}
           find={find}
           onFind={(text) => void navigate({ search: (given) => ({ ...given, find: text }) })}
+          words={words}
+          onWords={(text) => void navigate({ search: (given) => ({ ...given, words: text }), replace: true })}
           show={show ?? "messages"}
           onShow={(now) =>
             void navigate({

@@ -10,16 +10,19 @@ export interface CallSearch extends CallsSearch, Pick<CallsView, "act"> {
   span?: string;
   show?: DetailView;
   find?: string;
+  /** What is looked for in the values of the span. */
+  words?: string;
 }
 
 export function readCallSearch(given: Record<string, unknown>): CallSearch {
-  const { span, find } = given;
+  const { span, find, words } = given;
   const show = detailViews.find((known) => known === given["show"]);
   return {
     ...readCallsSearch(given),
     ...(typeof span === "string" && { span }),
     ...(show !== undefined && { show }),
     ...(typeof find === "string" && find !== "" && { find: find.slice(0, 1000) }),
+    ...(typeof words === "string" && words !== "" && { words: words.slice(0, 1000) }),
     ...readCallsView({ act: given["act"] }),
   };
 }

@@ -1,4 +1,4 @@
-import { useMemo } from "react";
+import { useMemo, useRef } from "react";
 import { useCommands } from "../commands/use-commands.js";
 import { useSession } from "../session/session-context.js";
 import { serviceUrl } from "../session/service-url.js";
@@ -11,6 +11,7 @@ import { Lineage } from "./lineage/lineage.js";
 import { chatRequestOf, replayAsCurl, replayAsTypeScript } from "./replay/replay.js";
 import type { DetailView } from "./detail-view.js";
 import { spanCommands } from "./span-commands.js";
+import { findInJson } from "../json/find-in-json.js";
 import { JsonView } from "../json/json-view.js";
 import { Status } from "../call-parts/status.js";
 import { CopyButton } from "../ui/copy-button.js";
@@ -21,6 +22,7 @@ import { Waiting } from "../ui/waiting.js";
 import { nameOfCall, statusOf } from "./call-facts.js";
 import type { CallFacts } from "./call-facts.js";
 import { TryAgain } from "./replay/try-again.js";
+import { FindInValues } from "./find-in-values.js";
 import { useCall } from "./use-call.js";
 import "./span-details.css";
 
@@ -29,10 +31,13 @@ interface Props {
   id: string;
   show: DetailView;
   onShow: (show: DetailView) => void;
+  /** What is looked for in the values. */
+  words?: string | undefined;
+  onWords?: ((words: string | undefined) => void) | undefined;
 }
 
 /** A call with everything that was recorded of it, as it was sent. */
-export function SpanDetails({ projectId, id, show, onShow }: Props) {
+export function SpanDetails({ projectId, id, show, onShow, words, onWords }: Props) {
   const { data: call, error, refetch } = useCall(projectId, id);
   return (
     <section className="span" aria-label="Call">
@@ -41,7 +46,15 @@ export function SpanDetails({ projectId, id, show, onShow }: Props) {
       {call === null && <p>The call was deleted.</p>}
       {call !== undefined && call !== null && (
         <>
-          <Details key={call.id} projectId={projectId} call={call} show={show} onShow={onShow} />
+          <Details
+            key={call.id}
+            projectId={projectId}
+            call={call}
+            show={show}
+            onShow={onShow}
+            words={words}
+            onWords={onWords}
+          />
           <Cost projectId={projectId} callId={id} />
           <Lineage projectId={projectId} call={call} />
           <Feedback key={`feedback ${call.id}`} projectId={projectId} callId={id} />
@@ -52,19 +65,16 @@ export function SpanDetails({ projectId, id, show, onShow }: Props) {
   );
 }
 
-function Details({
-  projectId,
-  call,
-  show,
-  onShow,
-}: { call: CallFacts } & Pick<Props, "projectId" | "show" | "onShow">) {
+function Details({ projectId, call, show, onShow, words = "", onWords }: { call: CallFacts } & Omit<Props, "id">) {
   const isShared = useSession().share !== undefined;
   const { exception, started_at, ended_at, inputs, output } = call;
   const messages = useMemo(() => messagesOf({ inputs: inputs.text, output: output?.text }), [inputs, output]);
   const request = useMemo(() => chatRequestOf(inputs.text), [inputs]);
-  const isConversation = messages.length > 0 && show === "messages";
+  const isConversation = messages.length > 0 && show === "messages" && words === "";
+  const field = useRef<HTMLInputElement>(null);
   useCommands({ scope: "Span" }, spanCommands, {
     show: messages.length === 0 ? undefined : () => onShow(isConversation ? "json" : "messages"),
+    find: onWords === undefined ? undefined : () => field.current?.select(),
     replay:
       request === undefined ? undefined : () => copyText(replayAsCurl(serviceUrl(), request), "the replay as curl"),
   });
@@ -78,6 +88,18 @@ function Details({
           <button className="plain" onClick={() => onShow(isConversation ? "json" : "messages")}>
             {isConversation ? "As JSON" : "As messages"} <kbd>m</kbd>
           </button>
+        )}
+        {onWords !== undefined && (
+          <FindInValues
+            key={words}
+            field={field}
+            words={words}
+            onWords={onWords}
+            found={[inputs, output, call.summary, call.attributes].reduce(
+              (sum, json) => sum + findInJson(json?.text ?? "", words).length,
+              0,
+            )}
+          />
         )}
         {request !== undefined && (
           <span>
@@ -97,14 +119,15 @@ function Details({
         <Conversation messages={messages} />
       ) : (
         <>
-          <Part name="inputs" text={inputs.text} />
+          <Part name="inputs" text={inputs.text} words={words} />
           <Part
             name="output"
             text={ended_at === undefined && output?.text === "null" ? undefined : output?.text}
+            words={words}
             missing={ended_at === undefined ? "Not there yet: the call runs." : "None."}
           />
-          <Part name="summary" text={call.summary?.text} missing="None." />
-          <Part name="attributes" text={call.attributes.text} />
+          <Part name="summary" text={call.summary?.text} words={words} missing="None." />
+          <Part name="attributes" text={call.attributes.text} words={words} />
         </>
       )}
     </>
@@ -126,7 +149,14 @@ function Facts({ call }: { call: CallFacts }) {
   );
 }
 
-function Part({ name, text, missing = "" }: { name: string; text: string | undefined; missing?: string }) {
+interface PartProps {
+  name: string;
+  text: string | undefined;
+  words: string;
+  missing?: string;
+}
+
+function Part({ name, text, words, missing = "" }: PartProps) {
   const size = useMemo(() => (text === undefined ? "" : sizeWords(text)), [text]);
   return (
     <div className="span-part">
@@ -139,7 +169,7 @@ function Part({ name, text, missing = "" }: { name: string; text: string | undef
           </>
         )}
       </div>
-      {text === undefined ? <p className="quiet">{missing}</p> : <JsonView label={name} text={text} />}
+      {text === undefined ? <p className="quiet">{missing}</p> : <JsonView label={name} text={text} words={words} />}
     </div>
   );
 }

@@ -27,12 +27,15 @@ interface Props {
   find?: string | undefined;
   /** Absent where nothing can be looked for. */
   onFind?: (text: string | undefined) => void;
+  /** What is looked for in the values of the call. */
+  words?: string | undefined;
+  onWords?: (words: string | undefined) => void;
   show: DetailView;
   onShow: (show: DetailView) => void;
 }
 
 /** The tree of a trace with its times, and the call under the cursor. */
-export function Trace({ projectId, traceId, selected, onSelect, find, onFind, show, onShow }: Props) {
+export function Trace({ projectId, traceId, selected, onSelect, find, onFind, words, onWords, show, onShow }: Props) {
   const { data: outline, error, refetch } = useOutline(projectId, traceId);
   useGrowingTrace(projectId, traceId, outline);
   const session = useSession();
@@ -156,7 +159,7 @@ export function Trace({ projectId, traceId, selected, onSelect, find, onFind, sh
           }}
         />
       ) : (
-        <SpanDetails projectId={projectId} id={selected} show={show} onShow={onShow} />
+        <SpanDetails projectId={projectId} id={selected} show={show} onShow={onShow} words={words} onWords={onWords} />
       )}
     </div>
   );

@@ -167,7 +167,8 @@ function Field({ label, value = "", placeholder, onChange, list, field }: FieldP
       onBlur={enter}
       onKeyDown={({ key, nativeEvent }) => {
         if (nativeEvent.isComposing) return;
-        if (key === "Enter") enter();
+        // What is entered on leaving it: keys are commands again.
+        if (key === "Enter") input.current?.blur();
         else if (key === "Escape") {
           setDraft(undefined);
           input.current?.blur();

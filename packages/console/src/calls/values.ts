@@ -27,7 +27,11 @@ export function valuesOf(row: TableRow): ReadonlyMap<string, ShownValue> {
   const { text = "{}" } = row.values ?? {};
   forEachMember(text, (path, from, to) => values?.set(path, shownValue(text.slice(from, to))));
   for (const [path, { text: beginning, chars }] of Object.entries(row.cut ?? {})) {
-    values.set(path, { text: visibleLine(beginning), isJson: false, rest: `${formatCount(chars)} characters` });
+    values.set(path, {
+      text: visibleLine(beginning),
+      isJson: /^[[{]/.test(beginning),
+      rest: `${formatCount(chars)} characters`,
+    });
   }
   shownValues.set(row, values);
   return values;

@@ -1,7 +1,8 @@
-import { useMemo, useState } from "react";
+import { createContext, use, useMemo, useState } from "react";
 import { CopyButton } from "../ui/copy-button.js";
-import { formatBytes, formatCount } from "../ui/format.js";
+import { counted, formatBytes, formatCount } from "../ui/format.js";
 import { visibleText } from "../ui/visible-text.js";
+import { findInJson, foundWithin, piecesOf } from "./find-in-json.js";
 import { beginningAt, stringAt } from "./json-children.js";
 import type { JsonChild, JsonChildren } from "./json-children.js";
 import { openSource } from "./json-source.js";
@@ -16,8 +17,24 @@ const shortCharacters = 100_000;
 /** A value of at most so many characters is open from the beginning, down to the second level. */
 const openCharacters = 20_000;
 
-/** A value as it was sent, to be opened level by level. */
-export function JsonView({ label, text }: { label: string; text: string }) {
+/** What is looked for in a value, and where it begins. */
+interface Found {
+  words: string;
+  places: readonly number[];
+}
+const FoundContext = createContext<Found>({ words: "", places: [] });
+
+/** A value as it was sent, to be opened level by level; what has the words is open. */
+export function JsonView({ label, text, words = "" }: { label: string; text: string; words?: string | undefined }) {
+  const found = useMemo(() => ({ words, places: findInJson(text, words) }), [text, words]);
+  return (
+    <FoundContext value={found}>
+      <Root label={label} text={text} />
+    </FoundContext>
+  );
+}
+
+function Root({ label, text }: { label: string; text: string }) {
   const source = useMemo(() => openSource(text), [text]);
   const root = source.root();
   if (root.type === "object" || root.type === "array") {
@@ -64,21 +81,32 @@ function Children({ source, at, depth }: NodeProps) {
 
 function Node({ source, at, depth }: NodeProps) {
   const isParent = at.type === "object" || at.type === "array";
-  const [isOpen, setOpen] = useState(isParent && depth <= 2 && source.text.length <= openCharacters);
+  const { words, places } = use(FoundContext);
+  // What the reader opened or closed stays so, until other words are looked for.
+  const [chosen, setChosen] = useState<{ words: string; isOpen: boolean }>();
+  const isOpen =
+    chosen?.words === words
+      ? chosen.isOpen
+      : isParent &&
+        ((depth <= 2 && source.text.length <= openCharacters) || foundWithin(places, at.from, at.to).length > 0);
   const name = at.key ?? String(at.index);
   if (!isParent) {
     return (
       <li className="json-node">
-        <span className={at.key === undefined ? "json-index" : "json-key given"}>{visibleText(name)}</span>
+        <span className={at.key === undefined ? "json-index" : "json-key given"}>
+          <Marked text={visibleText(name)} />
+        </span>
         <Leaf source={source} at={at} />
       </li>
     );
   }
   return (
     <li className="json-node">
-      <button className="json-toggle" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+      <button className="json-toggle" aria-expanded={isOpen} onClick={() => setChosen({ words, isOpen: !isOpen })}>
         <span aria-hidden>{isOpen ? "▾" : "▸"}</span>
-        <span className={at.key === undefined ? "json-index" : "json-key given"}>{visibleText(name)}</span>
+        <span className={at.key === undefined ? "json-index" : "json-key given"}>
+          <Marked text={visibleText(name)} />
+        </span>
         <span className="quiet">
           {at.type === "array" ? "list" : "object"} {formatBytes(at.to - at.from)}
         </span>
@@ -106,7 +134,12 @@ function Leaf({ source: { text }, at: { type, from, to } }: { source: JsonSource
     [isText, text, from, to, end],
   );
   const isJson = useMemo(() => whole !== undefined && /^\s*[[{]/.test(whole) && isParsed(whole), [whole]);
-  if (!isText) return <code className={`json-value is-${type}`}>{text.slice(from, to)}</code>;
+  if (!isText)
+    return (
+      <code className={`json-value is-${type}`}>
+        <Marked text={text.slice(from, to)} />
+      </code>
+    );
   // Of a long text the characters are those of its JSON: to count its own, all of it would have to be read.
   const length = whole?.length ?? to - from - 2;
   return (
@@ -114,8 +147,11 @@ function Leaf({ source: { text }, at: { type, from, to } }: { source: JsonSource
       {isUnfolded && whole !== undefined ? (
         <JsonView label="JSON in a text" text={whole} />
       ) : (
-        <span className="json-value is-string given">{displayed}</span>
+        <span className="json-value is-string given">
+          <Marked text={displayed} />
+        </span>
       )}
+      {length > end && !isUnfolded && <FoundBelow text={text} from={from + 1 + end} to={to} />}
       {length > end && !isUnfolded && (
         <button className="plain" onClick={() => setSteps(steps * 10)}>
           {formatCount(end)} of {whole === undefined ? "about " : ""}
@@ -127,6 +163,38 @@ function Leaf({ source: { text }, at: { type, from, to } }: { source: JsonSource
           {isUnfolded ? "As text" : "As JSON"}
         </button>
       )}
+    </span>
+  );
+}
+
+/** A text in which the words are marked that are looked for. */
+function Marked({ text }: { text: string }) {
+  const { words } = use(FoundContext);
+  return piecesOf(text, words).map((piece) =>
+    piece.isFound ? <mark key={piece.from}>{piece.text}</mark> : piece.text,
+  );
+}
+
+const excerpts = 3;
+const around = 60;
+
+/** Where a long text has the words below what is shown of it. */
+function FoundBelow({ text, from, to }: { text: string; from: number; to: number }) {
+  const { words, places } = use(FoundContext);
+  const below = foundWithin(places, from, to);
+  if (below.length === 0) return undefined;
+  return (
+    <span className="json-found">
+      {counted(below.length, "place")} further down:
+      {below.slice(0, excerpts).map((at) => (
+        <span key={at} className="given">
+          …{" "}
+          <Marked
+            text={visibleText(text.slice(Math.max(from, at - around), Math.min(to - 1, at + words.length + around)))}
+          />{" "}
+          …
+        </span>
+      ))}
     </span>
   );
 }

@@ -17,6 +17,7 @@ const mediaTypes: Record<string, string> = {
   ".yaml": "application/yaml",
   ".svg": "image/svg+xml",
   ".png": "image/png",
+  ".webp": "image/webp",
   ".woff2": "font/woff2",
   ".md": "text/markdown; charset=utf-8",
   // Programs to download.

@@ -43,6 +43,31 @@ describe.skipIf(chromiumPath === undefined)("a call in the console", { timeout: 
     expect(problems).toEqual([]);
   });
 
+  test("words are found in values that are closed, and far down in a long text, whatever their case", async () => {
+    const projectId = newProject();
+    const deep = `{"a":{"b":{"c":{"d":["x","a GIFT card"]}}},"n":1.0}`;
+    const long = `${"word ".repeat(5000)}the gift\u202E${" word".repeat(5000)}`;
+    const calls = [{ id: "values", ms: 5, inputs: deep, output: JSON.stringify(long) }];
+    await writeCalls(tested.service, projectId, calls);
+    const visited = await tested.open(`${projectId}/calls/values`);
+    const { page, problems } = visited;
+    await page.getByRole("group", { name: "inputs" }).getByText("1.0").waitFor();
+    expect(await page.getByText("a GIFT card").count()).toBe(0);
+    await page.keyboard.press("F");
+    await page.keyboard.type("gift");
+    await page.keyboard.press("Enter");
+    await page.getByText("2 places", { exact: true }).waitFor();
+    await page.getByRole("group", { name: "inputs" }).locator("mark").getByText("GIFT", { exact: true }).waitFor();
+    await page.getByText("1 place further down:").waitFor();
+    await page.getByText("the gift⟨202E⟩").waitFor();
+    expect(await axeInBothSchemes(visited)).toEqual([]);
+    await page.reload();
+    await page.getByText("2 places", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Find nothing in the values" }).click();
+    await page.getByText("a GIFT card").waitFor({ state: "detached" });
+    expect(problems).toEqual([]);
+  });
+
   test("feedback is given by keys and taken back where the call is", async () => {
     const projectId = newProject();
     await writeCalls(tested.service, projectId, [{ id: "one", ms: 5 }]);

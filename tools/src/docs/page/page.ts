@@ -14,6 +14,8 @@ export interface Page {
   unindexed?: readonly string[];
   /** SVG by the address that an image of the text has. */
   figures?: Readonly<Record<string, string>>;
+  /** Sizes of pictures in pixels, by the address that an image of the text has. */
+  pictures?: Readonly<Record<string, { width: number; height: number }>>;
   /** HTML that follows a section, given by its id; without one, what is above all sections. */
   insert?: { after?: string; html: string };
   /** What is inserted stands with its section beside the others, where there is room. */

@@ -8,7 +8,7 @@ import { statuses } from "../calls-search.js";
 import type { CallsSearch } from "../calls-search.js";
 import { withCondition } from "../where.js";
 import type { Operator } from "../where.js";
-import { facetPaths, facets, isUnseen, useFacet, useFields } from "./use-facets.js";
+import { facetPaths, facets, isUnseen, useFacet, useFields, useUserNames } from "./use-facets.js";
 import type { Facet } from "./use-facets.js";
 import "./facets.css";
 
@@ -55,11 +55,12 @@ interface TableProps extends Omit<Props, "onClose"> {
 function FacetGroups({ facet, ...table }: TableProps & { facet: Facet }) {
   const { data, error, refetch, isPlaceholderData } = useFacet(table, facet);
   const { search, onChange } = table;
-  if (error !== null && data === undefined)
-    return <Failure what={`No counts by ${facet}.`} error={error} onRetry={() => void refetch()} />;
   const groups = (data?.groups ?? []).flatMap(({ key: [name], values: { count } }) =>
     typeof name === "string" ? [{ name, count: count ?? 0 }] : [],
   );
+  const names = useUserNames(table.projectId, facet === "user" ? groups.map(({ name }) => name) : []).data;
+  if (error !== null && data === undefined)
+    return <Failure what={`No counts by ${facet}.`} error={error} onRetry={() => void refetch()} />;
   const other = data?.other?.values["count"];
   if (data !== undefined && groups.length === 0) return undefined;
   const choose = (name: string, operator: Operator) => {
@@ -76,6 +77,7 @@ function FacetGroups({ facet, ...table }: TableProps & { facet: Facet }) {
           <Value
             key={name}
             text={name}
+            title={names?.get(name)}
             count={count}
             isChosen={facet in search && search[facet as "op"] === name}
             onChoose={() => choose(name, "=")}
@@ -153,21 +155,23 @@ const cutAt = 200;
 
 interface ValueProps {
   text: string;
+  /** What people know it by. */
+  title?: string | undefined;
   count: number;
   isChosen: boolean;
   onChoose: () => void;
   onLeaveOut?: () => void;
 }
 
-function Value({ text, count, isChosen, onChoose, onLeaveOut }: ValueProps) {
+function Value({ text, title = text, count, isChosen, onChoose, onLeaveOut }: ValueProps) {
   return (
     <li>
       <button className="plain" aria-pressed={isChosen} onClick={onChoose} title={text}>
-        <span className="given cut">{text === "" ? "(empty)" : visibleLine(text)}</span>
+        <span className="given cut">{title === "" ? "(empty)" : visibleLine(title)}</span>
         <span className="quiet">{formatCount(count)}</span>
       </button>
       {onLeaveOut !== undefined && (
-        <button className="plain" onClick={onLeaveOut} aria-label={`Leave out ${visibleLine(text)}`}>
+        <button className="plain" onClick={onLeaveOut} aria-label={`Leave out ${visibleLine(title)}`}>
           −
         </button>
       )}

@@ -1,4 +1,4 @@
-import { callsAggregate, callsFields } from "@heddle/client/tracing";
+import { callsAggregate, callsFields, callsPage } from "@heddle/client/tracing";
 import type { CallsFieldsRes } from "@heddle/client/tracing";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useSession } from "../../session/session-context.js";
@@ -37,6 +37,40 @@ export function useFacet({ projectId, search, openedAt }: Table, facet: Facet) {
       ),
     placeholderData: keepPreviousData,
     staleTime: 30_000,
+  });
+}
+
+const recentCalls = 200;
+
+/** The names of users, by their ids: those of the newest calls, and of the newest call of each who has none of these. */
+export function useUserNames(projectId: string, ids: readonly string[]) {
+  const session = useSession();
+  return useQuery({
+    queryKey: ["user-names", projectId, ids],
+    queryFn: async ({ signal }) => {
+      const names = new Map<string, string>();
+      const read = async (limit: number, id?: string) => {
+        const { calls } = await callsPage(
+          session.connection,
+          {
+            project_id: projectId,
+            limit,
+            select: ["user"],
+            include: ["users"],
+            ...(id !== undefined && {
+              query: { $expr: { $eq: [{ $getField: facetPaths.user }, { $literal: id }] } },
+            }),
+          },
+          { signal },
+        );
+        for (const { user } of calls) if (user?.name !== undefined) names.set(user.id, user.name);
+      };
+      await read(recentCalls);
+      for (const id of ids) if (!names.has(id)) await read(1, id);
+      return names;
+    },
+    enabled: ids.length > 0,
+    staleTime: Infinity,
   });
 }
 

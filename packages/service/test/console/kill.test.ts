@@ -59,7 +59,7 @@ describe.skipIf(chromiumPath === undefined)("a service that is killed while some
     await current.getByText("op-15").waitFor();
     await heddle.start();
     await write(20, 3);
-    await page.getByText("The service does not respond").waitFor({ state: "detached" });
+    await page.getByText("The service does not respond. Trying again").waitFor({ state: "detached" });
     await page.getByRole("button", { name: "3 new" }).waitFor();
     await current.getByText("op-15").waitFor();
     await page.getByText("1 call chosen").waitFor();
@@ -70,7 +70,7 @@ describe.skipIf(chromiumPath === undefined)("a service that is killed while some
     await heddle.end("SIGKILL");
     await page.getByText("The service does not respond. Trying again").waitFor();
     await heddle.start();
-    await page.getByText("The service does not respond").waitFor({ state: "detached" });
+    await page.getByText("The service does not respond. Trying again").waitFor({ state: "detached" });
     await page.keyboard.press("Escape");
     await page.keyboard.press("g");
     await page.keyboard.press("g");

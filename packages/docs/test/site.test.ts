@@ -215,7 +215,7 @@ test("the guides of the console show pictures, which tests have made, and every 
     expect(picture.equals(readFileSync(join(options.docs, "guides/pictures", name))), name).toBe(true);
     expect(picture.length, name).toBeLessThan(80_000);
   }
-  for (const guide of ["annotate", "evaluate", "training", "threads", "playground"])
+  for (const guide of ["annotate", "evaluate", "training", "threads"])
     expect(read(`guides/console-${guide}.html`)).toMatch(/<img src="pictures\/\w+\.webp" width="1200" height="750"/);
   expect(read("index.html")).toContain('src="guides/pictures/trace.webp"');
   expect(readFileSync(join(repository, "README.md"), "utf8")).toMatch(

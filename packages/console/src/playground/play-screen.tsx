@@ -1,8 +1,7 @@
 import type { ServedModel } from "@heddle/client/training";
 import { useNavigate, useParams, useSearch } from "../router/routing.js";
-import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { ActionDialog } from "../calls/actions/action-dialog.js";
-import { useCallPages } from "../calls/use-call-pages.js";
 import { replayAsCurl } from "../call/replay/replay.js";
 import { useCommands } from "../commands/use-commands.js";
 import { useReadOnlyReason } from "../data/use-read-only.js";
@@ -34,8 +33,7 @@ export function PlayScreen() {
   const readOnly = useReadOnlyReason();
   const recorded = useRecorded(projectId, search.call);
   const served = useModels();
-  // Answers are those to one recorded call.
-  const runs = useMemo(() => new Runs(session, search.call), [session, search.call]);
+  const [runs] = useState(() => new Runs(session));
   const state = useSyncExternalStore(runs.subscribe, runs.state);
   useEffect(() => () => runs.stop(), [runs]);
   const [edited, setEdited] = useState<{ call: string | undefined; draft: Draft }>();
@@ -63,18 +61,6 @@ export function PlayScreen() {
     const parts = (of?.id ?? model).split("/");
     return of?.parent !== null && parts.length >= 3 ? parts.slice(0, 2).join("/") : projectId;
   };
-  const { call, models: _models, ...table } = search;
-  const { pages, state: pagesState } = useCallPages(projectId, table);
-  const index = call === undefined ? -1 : pages.indexOf(call);
-  useEffect(() => {
-    if (index >= 0) pages.want(index, index + 1);
-  }, [pages, index, pagesState.count]);
-  const open = (at: number) => {
-    const id = index < 0 ? undefined : pages.row(at)?.id;
-    if (id === undefined) return undefined;
-    return () =>
-      void navigate({ search: (given) => ({ ...given, call: id, models: models.join(",") }), replace: true });
-  };
   const first = models.find((model) => state.get(model)?.callId !== undefined && state.get(model)?.status === "done");
   const addToDataset = (model: string) => {
     const callId = state.get(model)?.callId;
@@ -84,8 +70,6 @@ export function PlayScreen() {
     run: mayRun ? run : undefined,
     stop: isRunning ? () => runs.stop() : undefined,
     model: models.length < mostModels ? () => picker.current?.focus() : undefined,
-    previous: open(index - 1),
-    next: open(index + 1),
     save: readOnly === undefined ? () => setSaving(true) : undefined,
     dataset: first === undefined || readOnly !== undefined ? undefined : () => addToDataset(first),
     curl:

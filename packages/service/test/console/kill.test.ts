@@ -47,7 +47,6 @@ describe.skipIf(chromiumPath === undefined)("a service that is killed while some
     const { page, problems } = await visit(browser, `${heddle.url}/console/${projectId}/calls`);
     await page.getByLabel("API key").fill(ownerKey);
     await page.keyboard.press("Enter");
-    const rows = page.locator(".grid-body [role=row]");
     const current = page.locator(".grid-body [aria-selected=true]");
     await current.getByText("op-19").waitFor();
     for (const key of ["j", "j", "x", "j"]) await page.keyboard.press(key);
@@ -65,17 +64,6 @@ describe.skipIf(chromiumPath === undefined)("a service that is killed while some
     await page.getByText("1 call chosen").waitFor();
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "op-15", level: 1 }).waitFor();
-
-    // In the middle of an open call, too.
-    await heddle.end("SIGKILL");
-    await page.getByText("The service does not respond. Trying again").waitFor();
-    await heddle.start();
-    await page.getByText("The service does not respond. Trying again").waitFor({ state: "detached" });
-    await page.keyboard.press("Escape");
-    await page.keyboard.press("g");
-    await page.keyboard.press("g");
-    await current.getByText("op-22").waitFor();
-    expect(await rows.count()).toBe(23);
     expect(problems).toEqual([]);
   });
 });

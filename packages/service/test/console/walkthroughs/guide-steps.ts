@@ -29,12 +29,7 @@ function actionOf({ groups = {} }: RegExpMatchArray): (page: Page) => Promise<un
     if (key !== undefined)
       for (const one of key.split(" ")) await page.keyboard.press(one.replaceAll("Ctrl+", "Control+"));
     else if (click !== undefined) await page.getByRole("button", { name: click }).first().click();
-    else if (select !== undefined)
-      await page
-        .getByLabel(select)
-        .and(page.locator("select"))
-        .first()
-        .selectOption({ label: option ?? "" });
+    else if (select !== undefined) await page.getByLabel(select, { exact: true }).selectOption({ label: option ?? "" });
     else if (field !== undefined) await page.getByLabel(field, { exact: true }).pressSequentially(words ?? "");
     else await page.keyboard.type(words ?? "");
   };

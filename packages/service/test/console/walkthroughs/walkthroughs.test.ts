@@ -14,14 +14,6 @@ type Seen = Record<number, (page: Page) => Promise<unknown>>;
 const current = (page: Page) => page.locator(".grid-body [aria-selected=true]");
 const heading = (page: Page, name: string | RegExp) => page.getByRole("heading", { name, level: 1 }).waitFor();
 
-const answered = async (page: Page) => {
-  for (const name of ["local/support-agent/tutor", "heddle/starter"])
-    await page
-      .getByRole("region", { name, exact: true })
-      .getByText(/✓ done/)
-      .waitFor();
-};
-
 const walks: Record<string, { project: string; begin?: string; seen: Seen }> = {
   "The slowest failed call of today, and the tool that failed": {
     project: supportAgent,
@@ -35,7 +27,7 @@ const walks: Record<string, { project: string; begin?: string; seen: Seen }> = {
       },
     },
   },
-  "The most expensive conversation of the week": {
+  "The dearest thread of the week": {
     project: supportAgent,
     seen: {
       2: (page) => current(page).getByText("customer-8841").waitFor(),
@@ -87,17 +79,6 @@ const walks: Record<string, { project: string; begin?: string; seen: Seen }> = {
         await page.getByRole("article").getByText("reward 1").first().waitFor();
         await picture(page, "training");
       },
-    },
-  },
-  "Whether a new checkpoint answers better than its base, on three recorded calls": {
-    project: supportAgent,
-    seen: {
-      2: (page) => page.getByRole("region", { name: "Recorded" }).waitFor(),
-      4: async (page) => {
-        await answered(page);
-        await picture(page, "playground");
-      },
-      5: answered,
     },
   },
 };

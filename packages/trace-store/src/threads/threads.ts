@@ -31,13 +31,11 @@ export interface Thread {
   thread_id: string;
   turn_count: number;
   start_time: bigint;
-  /** The latest end of a turn; where all of them run, the latest start. */
   last_updated: bigint;
   first_turn_id: string;
   last_turn_id: string;
-  /** Null where all turns run. */
-  p50_turn_duration_ms: number | null;
-  p99_turn_duration_ms: number | null;
+  p50_turn_duration_ms: number;
+  p99_turn_duration_ms: number;
 }
 
 export interface ThreadsContext {
@@ -49,7 +47,7 @@ export interface ThreadsContext {
 
 export interface Threads {
   /**
-   * Threads with at least one turn, one by one, with back-pressure; leaving the loop or aborting stops
+   * Threads with at least one turn that has ended, one by one, with back-pressure; leaving the loop or aborting stops
    * the statement. Throws `invalid` at once for sort fields, pages, times and lists that cannot be.
    */
   query(request: ThreadsQuery, options?: ReadOptions): AsyncIterable<Thread>;
@@ -82,7 +80,7 @@ interface ThreadRow {
   end_us: string;
   first_turn_id: string;
   last_turn_id: string;
-  durations_us: [number | null, number | null];
+  durations_us: [number, number];
 }
 
 async function* queryThreads(
@@ -111,18 +109,17 @@ async function* queryThreads(
       last_updated: BigInt(row.end_us),
       first_turn_id: row.first_turn_id,
       last_turn_id: row.last_turn_id,
-      p50_turn_duration_ms: p50 === null ? null : p50 / 1000,
-      p99_turn_duration_ms: p99 === null ? null : p99 / 1000,
+      p50_turn_duration_ms: p50 / 1000,
+      p99_turn_duration_ms: p99 / 1000,
     };
   }
 }
 
 /** Running turns have no latency: they count, and no aggregate over latencies sees them. */
-const summary = `SELECT thread_id, count() AS turn_count, min(us) AS start_us,
-  coalesce(max(us + latency_us), max(us)) AS end_us, argMin(id, us) AS first_turn_id,
-  if(count(latency_us) > 0, argMax(id, us + latency_us), argMax(id, us)) AS last_turn_id,
+const summary = `SELECT thread_id, count() AS turn_count, min(us) AS start_us, max(us + latency_us) AS end_us,
+  argMin(id, us) AS first_turn_id, argMax(id, us + latency_us) AS last_turn_id,
   quantilesExactInclusive(0.5, 0.99)(latency_us) AS durations_us`;
-const grouped = "GROUP BY thread_id";
+const grouped = "GROUP BY thread_id HAVING end_us IS NOT NULL";
 
 function turnConditions(p: Parameters, { thread_ids, after_datetime, before_datetime }: TurnFilter = {}) {
   return {

@@ -5,7 +5,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { pictureFiles, readGuides } from "./guides.js";
 import { renderMarkdown } from "./markdown.js";
 
-/** The head of a picture of 1200 × 750 as Chromium writes it. */
+/** Heads of a picture of 1200 × 750: as Chromium writes it, with a profile of colours, and without one. */
+const withProfile = Buffer.from("524946460000000057454250565038580a00000020000000af0400ed0200", "hex");
 const webp = Buffer.from("52494646000000005745425056503820000000000000009d012ab004ee02", "hex");
 
 function guides(markdown: string, picture: Uint8Array | undefined) {
@@ -25,10 +26,10 @@ test("a guide that shows a picture which does not exist is named, with the pictu
   expect(() => guides("![A trace](pictures/trace.webp)", Buffer.from("no picture"))).toThrow("is no lossy WebP");
 });
 
-test("a picture is a file of the site, and the page keeps room for it", () => {
-  const [group] = guides("![A trace](pictures/trace.webp)", webp);
+test.each([withProfile, webp])("a picture is a file of the site, and the page keeps room for it", (picture) => {
+  const [group] = guides("![A trace](pictures/trace.webp)", picture);
   const [guide] = group?.guides ?? [];
-  expect(pictureFiles(group === undefined ? [] : [group])).toEqual({ "guides/deep/pictures/trace.webp": webp });
+  expect(pictureFiles(group === undefined ? [] : [group])).toEqual({ "guides/deep/pictures/trace.webp": picture });
   expect(renderMarkdown(guide?.markdown ?? "", { pictures: guide?.pictures }).html).toContain(
     '<img src="pictures/trace.webp" width="1200" height="750" loading="lazy" alt="A trace">',
   );

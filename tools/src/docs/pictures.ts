@@ -11,9 +11,11 @@ export interface Picture {
 /** Reads a picture and its size, for which a page keeps room until it is loaded. */
 export function readPicture(file: string): Picture {
   const bytes = readFileSync(file);
-  const kind = bytes.toString("latin1", 12, 16);
-  // Browsers write the lossy kind: a key frame that begins with a tag of three bytes and the three of the start code.
-  if (bytes.toString("latin1", 8, 12) !== "WEBP" || kind !== "VP8 " || bytes.readUIntBE(23, 3) !== 0x9d012a)
-    throw new Error(`${file} is no lossy WebP`);
-  return { bytes, width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff };
+  const kind = bytes.toString("latin1", 8, 16);
+  // With a profile of colours, as browsers write it, the size less one is in the head.
+  if (kind === "WEBPVP8X") return { bytes, width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1 };
+  // Without one it is in the first frame, which begins with a tag of three bytes and a start code.
+  if (kind === "WEBPVP8 " && bytes.readUIntBE(23, 3) === 0x9d012a)
+    return { bytes, width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff };
+  throw new Error(`${file} is no lossy WebP`);
 }

@@ -19,6 +19,7 @@ test("defaults work without any variable", () => {
     trustedProxies: ["127.0.0.0/8", "::1"],
     leaseMs: 12_000,
     shards: [],
+    workers: 1,
     dataDir: "/home/me/.heddle",
     modelsDir: "/home/me/.heddle/models",
     textIndex: "bloom",

@@ -17,16 +17,13 @@ function meantBy(key: string, at: Plan | undefined): string | undefined {
   const names = [...(properties?.keys() ?? [])];
   const given = misspellings(key);
   const [start = ""] = given;
+  const holder = names.find((name) => properties?.get(name)?.plan?.properties?.has(key));
   return (
     names.find((name) => misspellings(name).some((text) => given.includes(text))) ??
     (start.length >= 3 ? names.find((name) => misspellings(name)[0]?.startsWith(start)) : undefined) ??
-    names
-      .map((name) => [name, key].join("."))
-      .find((_, place) => hasKey(properties?.get(names[place] ?? "")?.plan, key))
+    (holder && `${holder}.${key}`)
   );
 }
-
-const hasKey = (plan: Plan | undefined, key: string) => plan?.properties?.has(key) === true;
 
 /**
  * The letters of a key, also without one of them: two keys that share such a text differ by one letter that is added, left

@@ -1,12 +1,11 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { isJsonObject } from "@heddle/exact-json";
 import { adapterTensors } from "./adapter-files.js";
 import { bodyError, decodeMessage, encodeOutput, hasRoute } from "./tinker-contract.js";
 import type { TinkerServer } from "./tinker-server.js";
 import { serverModel } from "./tinker-server.js";
+import { closeNow, listenLocally } from "./local-server.js";
 
 type Body = Record<string, unknown>;
 
@@ -43,16 +42,12 @@ export class PresentTinkerServer {
   }
 
   async listen(): Promise<this> {
-    this.#server.listen(0, "127.0.0.1");
-    await once(this.#server, "listening");
-    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    this.url = await listenLocally(this.#server);
     return this;
   }
 
   async close(): Promise<void> {
-    this.#server.closeAllConnections();
-    this.#server.close();
-    await once(this.#server, "close");
+    await closeNow(this.#server);
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

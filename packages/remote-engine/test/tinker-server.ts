@@ -1,15 +1,14 @@
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create } from "tar";
 import { adapterTensors } from "./adapter-files.js";
 import type { SavedModel, WireSequence } from "./bigram-model.js";
 import { BigramModel } from "./bigram-model.js";
+import { closeNow, listenLocally } from "./local-server.js";
 
 export interface TinkerServerOptions {
   gradientScale?: "sum" | "sequence_mean";
@@ -92,16 +91,12 @@ export class TinkerServer {
   }
 
   async listen(): Promise<this> {
-    this.#server.listen(0, "127.0.0.1");
-    await once(this.#server, "listening");
-    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    this.url = await listenLocally(this.#server);
     return this;
   }
 
   async close(): Promise<void> {
-    this.#server.closeAllConnections();
-    this.#server.close();
-    await once(this.#server, "close");
+    await closeNow(this.#server);
   }
 
   /** Paths of the requests so far, without heartbeats. */

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loraTargets } from "@heddle/training";
-import type { TrainerProvider } from "@heddle/training";
+import type { OptimizerSettings, TrainerProvider } from "@heddle/training";
 import type { RemoteModel, TrainedModel } from "../src/remote-model.js";
 import type { TinkerSettings } from "../src/tinker/provider.js";
 import { openTinkerTrainers } from "../src/tinker/provider.js";
@@ -19,6 +19,15 @@ export interface TinkerTrainers {
 }
 
 export const baseModel = "tiny";
+
+export const adam: OptimizerSettings = {
+  learningRate: 0.05,
+  beta1: 0.9,
+  beta2: 0.99,
+  epsilon: 1e-8,
+  weightDecay: 0.01,
+  maxGradientNorm: 0,
+};
 
 /** Opens a training server of its own, and a client with short pauses. */
 export async function openTrainers(

@@ -1,10 +1,9 @@
-import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { adapterValues } from "./adapter-files.js";
+import { closeNow, listenLocally } from "./local-server.js";
 
 export interface VllmRequest {
   method: string;
@@ -51,16 +50,12 @@ export class VllmServer {
   readonly #server = createServer((request, response) => void this.#serve(request, response));
 
   async listen(): Promise<this> {
-    this.#server.listen(0, "127.0.0.1");
-    await once(this.#server, "listening");
-    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    this.url = await listenLocally(this.#server);
     return this;
   }
 
   async close(): Promise<void> {
-    this.#server.closeAllConnections();
-    this.#server.close();
-    await once(this.#server, "close");
+    await closeNow(this.#server);
   }
 
   /** Bodies of the requests to a path. */

@@ -1,19 +1,12 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Objective, OptimizerSettings } from "@heddle/training";
+import type { Objective } from "@heddle/training";
 import { afterEach, expect, test, vi } from "vitest";
 import type { Fault, SeenRequest, TinkerServerOptions } from "../../test/tinker-server.js";
 import type { TinkerTrainers } from "../../test/tinker-trainers.js";
-import { baseModel, openTrainers } from "../../test/tinker-trainers.js";
+import { adam as withDecay, baseModel, openTrainers } from "../../test/tinker-trainers.js";
 
-const adam: OptimizerSettings = {
-  learningRate: 0.05,
-  beta1: 0.9,
-  beta2: 0.99,
-  epsilon: 1e-8,
-  weightDecay: 0,
-  maxGradientNorm: 0,
-};
+const adam = { ...withDecay, weightDecay: 0 };
 const sequence = { tokens: Int32Array.of(1, 2, 3, 4), mask: Uint8Array.of(0, 1, 1, 1) };
 const objective: Objective = { name: "cross_entropy", sequences: [sequence], normalizer: 3 };
 const unknown = { code: "failed", details: { outcome: "unknown" } };

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Objective, OptimizerSettings } from "@heddle/training";
+import type { Objective } from "@heddle/training";
 import { tableEngine } from "@heddle/training/testing";
 import { afterEach, expect, test } from "vitest";
 import { adapterValues } from "../../test/adapter-files.js";
@@ -8,19 +8,11 @@ import { PresentTinkerServer } from "../../test/present-tinker-server.js";
 import { contract, hasRoute } from "../../test/tinker-contract.js";
 import { serverVocabulary } from "../../test/tinker-server.js";
 import type { TinkerTrainers } from "../../test/tinker-trainers.js";
-import { baseModel, openTrainers } from "../../test/tinker-trainers.js";
+import { adam, baseModel, openTrainers } from "../../test/tinker-trainers.js";
 import { decodeOutput } from "./protobuf-output.js";
 import { encodePass } from "./protobuf-request.js";
 import { openTinkerTrainers } from "./provider.js";
 
-const adam: OptimizerSettings = {
-  learningRate: 0.05,
-  beta1: 0.9,
-  beta2: 0.99,
-  epsilon: 1e-8,
-  weightDecay: 0.01,
-  maxGradientNorm: 0,
-};
 const sequences = [6, 9, 4].map((length, at) => ({
   tokens: Int32Array.from({ length }, (_, t) => (at * 5 + t * t) % serverVocabulary),
   mask: Uint8Array.from({ length }, (_, t) => (t > at ? 1 : 0)),

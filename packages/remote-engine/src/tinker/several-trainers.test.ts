@@ -1,22 +1,15 @@
 import { join } from "node:path";
-import type { Objective, OptimizerSettings } from "@heddle/training";
+import type { Objective } from "@heddle/training";
 import { afterEach, expect, test } from "vitest";
 import { TinkerServer } from "../../test/tinker-server.js";
 import type { TinkerServerOptions } from "../../test/tinker-server.js";
 import type { TinkerTrainers } from "../../test/tinker-trainers.js";
-import { baseModel, openTrainers } from "../../test/tinker-trainers.js";
+import { adam as withDecay, baseModel, openTrainers } from "../../test/tinker-trainers.js";
 import { openTinkerTrainers } from "./provider.js";
 
 const sequence = { tokens: Int32Array.of(1, 2, 3, 4), mask: Uint8Array.of(0, 1, 1, 1) };
 const objective: Objective = { name: "cross_entropy", sequences: [sequence], normalizer: 3 };
-const adam: OptimizerSettings = {
-  learningRate: 0.05,
-  beta1: 0.9,
-  beta2: 0.99,
-  epsilon: 1e-8,
-  weightDecay: 0,
-  maxGradientNorm: 0,
-};
+const adam = { ...withDecay, weightDecay: 0 };
 const spec = { weights: { baseModel }, seed: 1 };
 
 let opened: (TinkerTrainers & { second: TinkerServer }) | undefined;

@@ -1,21 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Objective, OptimizerSettings, PolicySettings, Trainer } from "@heddle/training";
+import type { Objective, PolicySettings, Trainer } from "@heddle/training";
 import { tableEngine } from "@heddle/training/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { adapterValues } from "../../test/adapter-files.js";
 import { serverVocabulary } from "../../test/tinker-server.js";
 import type { TinkerTrainers } from "../../test/tinker-trainers.js";
-import { baseModel, openTrainers } from "../../test/tinker-trainers.js";
-
-const adam: OptimizerSettings = {
-  learningRate: 0.05,
-  beta1: 0.9,
-  beta2: 0.99,
-  epsilon: 1e-8,
-  weightDecay: 0.01,
-  maxGradientNorm: 0,
-};
+import { adam, baseModel, openTrainers } from "../../test/tinker-trainers.js";
 
 let opened: TinkerTrainers | undefined;
 afterEach(async () => {

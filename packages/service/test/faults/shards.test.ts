@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { finished, heddle, ownerKey } from "./heddle-process.js";
 import { batchOf } from "./batch-of.js";
+import { idsIn } from "./ids-in.js";
 import { ReplicaLoad } from "./replica-load.js";
 import { controlPlanes, openReplicas, replicaNames } from "./replica-set.js";
 import type { ReplicaName, ReplicaSet } from "./replica-set.js";
@@ -282,9 +283,5 @@ async function countOf(url: string, project: string): Promise<number> {
 
 /** Ids of every call, in order. */
 async function idsOf(url: string, project: string): Promise<string[]> {
-  const text = await (await post(url, "/calls/stream_query", { project_id: `local/${project}` })).text();
-  return text
-    .split("\n")
-    .flatMap((line) => (line === "" ? [] : [(JSON.parse(line) as { id: string }).id]))
-    .toSorted();
+  return await idsIn(await post(url, "/calls/stream_query", { project_id: `local/${project}` }));
 }

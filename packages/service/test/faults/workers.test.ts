@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { batchOf } from "./batch-of.js";
+import { idsIn } from "./ids-in.js";
 import { finished, heddle, openHeddle, ownerKey } from "./heddle-process.js";
 import type { HeddleProcess } from "./heddle-process.js";
 
@@ -143,9 +144,5 @@ async function write(url: string, project: string, id: string): Promise<number> 
 }
 
 async function idsOf(url: string, project: string): Promise<string[]> {
-  const text = await (await post(url, "/calls/stream_query", { project_id: `local/${project}` })).text();
-  return text
-    .split("\n")
-    .flatMap((line) => (line === "" ? [] : [(JSON.parse(line) as { id: string }).id]))
-    .toSorted();
+  return await idsIn(await post(url, "/calls/stream_query", { project_id: `local/${project}` }));
 }

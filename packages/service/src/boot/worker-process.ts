@@ -58,6 +58,8 @@ export class WorkerProcess {
   #fork(): { ready: Promise<WorkerReady>; ended: Promise<string> } {
     // From source in development, compiled where it is installed.
     const exec = fileURLToPath(new URL(`../main${extname(import.meta.url)}`, import.meta.url));
+    // Workers take connections themselves. One that this process hands to a worker that dies before it has it is never closed.
+    cluster.schedulingPolicy = cluster.SCHED_NONE;
     cluster.setupPrimary({ exec, args: ["serve"] });
     const worker = cluster.fork(this.#options.env);
     this.#worker = worker;

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -48,6 +48,22 @@ describe("HEDDLE_WORKERS=2", { timeout: 120_000 }, () => {
       expect(await write(service.url, project, `call-${i}`)).toBe(200);
       expect(await idsOf(service.url, project)).toContain(`call-${i}`);
     }
+  });
+
+  test("connections are answered while a killed worker is not yet missed", async () => {
+    await expect.poll(shardsOf, polling).toEqual(["main", "worker-2"]);
+    const victim = (await members()).find(({ shards }) => shards.includes("worker-2"))!;
+    process.kill(service.pid(), "SIGSTOP");
+    try {
+      process.kill(pidOf(victim), "SIGKILL");
+      await expect.poll(() => isRunning(pidOf(victim)), polling).toBe(false);
+      const signal = AbortSignal.timeout(30_000);
+      const responses = Array.from({ length: 10 }, async () => await fetch(`${service.url}/health`, { headers, signal }));
+      expect((await Promise.all(responses)).map(({ status }) => status)).toEqual(responses.map(() => 200));
+    } finally {
+      process.kill(service.pid(), "SIGCONT");
+    }
+    await expect.poll(shardsOf, polling).toEqual(["main", "worker-2"]);
   });
 
   test("a worker that is killed is replaced, and what it had is worked on without waiting for its lease", async () => {
@@ -118,6 +134,11 @@ test("without HEDDLE_WORKERS a data directory has what it always had", async () 
     await service.remove();
   }
 });
+
+/** One that has ended and whose end nobody has asked for runs no more. */
+function isRunning(pid: number): boolean {
+  return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+}
 
 const headers = {
   authorization: `Bearer ${ownerKey}`,

@@ -26,7 +26,9 @@ export interface ChatRendering {
 /** Renders a conversation. Throws `invalid` or `unsupported`, with the location or the message of the template. */
 export function renderChat({ source, specialTokens, locs, now, limits, ...request }: ChatRendering): string {
   const tools = templateTools(request.tools, locs.tools);
-  const messages = templateMessages(request.messages, { traits: templateTraits(source), loc: locs.messages });
+  const traits = templateTraits(source);
+  const sent = templateMessages(request.messages, { traits, loc: locs.messages });
+  const messages = tools && traits.toolsInMessage ? withTools(sent, tools) : sent;
   const variables = {
     ...specialTokens,
     ...extraVariables(request.kwargs),
@@ -37,6 +39,17 @@ export function renderChat({ source, specialTokens, locs, now, limits, ...reques
   };
   const text = rendered(source, variables, { now: new Date(now), limits });
   return request.continueFinalMessage ? cutAtMarker(text, locs.messages ?? ["messages"]) : text;
+}
+
+/** Gives the tools to the system message, which is added if there is none, unless that has its own. */
+function withTools(messages: Record<string, unknown>[], tools: Record<string, unknown>[]): Record<string, unknown>[] {
+  const [first, ...rest] = messages;
+  const isSystem = first?.["role"] === "system";
+  if (isSystem && first?.["tools"] !== undefined && first["tools"] !== null) return messages;
+  const text = JSON.stringify(tools.map((tool) => tool["function"]));
+  return isSystem
+    ? [{ ...first, tools: text }, ...rest]
+    : [{ role: "system", content: "", tools: text }, ...messages];
 }
 
 function rendered(

@@ -26,6 +26,24 @@ test.each(cases)("%s, character by character", (_, text, open, reasoning, conten
   expect(stream.hasReasoning).toBe(reasoning !== undefined);
 });
 
+const harmony = reasoningTags("<|start|>assistant<|channel|>analysis<|message|>");
+const end = "<|end|><|start|>assistant";
+const channels: [string, string, string | undefined, string][] = [
+  ["reasoning and an answer", `<|channel|>analysis<|message|>hm${end}<|channel|>final<|message|>Yes`, "hm", "Yes"],
+  ["an answer alone", "<|channel|>final<|message|>Yes <|end|>", undefined, "Yes <|end|>"],
+  ["a text that resembles a channel", "<|channel|>fine", undefined, "<|channel|>fine"],
+  ["a text before a call", `<|channel|>commentary<|message|>Look.${end} to=x`, undefined, `Look.${end} to=x`],
+  ["reasoning that never ends", "<|channel|>analysis<|message|>hm", "hm", ""],
+];
+
+test.each(channels)("gpt-oss: %s", (_, text, reasoning, content) => {
+  expect(splitReasoning(text, { tags: harmony })).toEqual({ reasoning, content });
+  const stream = reasoningStream({ tags: harmony });
+  const deltas = [...Array.from(text, (character) => stream.push(character)), stream.end()];
+  expect(deltas.map((delta) => delta.reasoning).join("")).toBe(reasoning ?? "");
+  expect(deltas.map((delta) => delta.content).join("")).toBe(content);
+});
+
 test("reasoning is streamed, except text that could be the end tag", () => {
   const stream = reasoningStream();
   expect(stream.push("<think>one")).toEqual({ reasoning: "one", content: "" });

@@ -4,6 +4,8 @@ import { possibleTagStart, splitTrailing } from "./tag-search.js";
 export interface ReasoningTags {
   open: string;
   close: string;
+  /** Tags in front of the content, which are removed, in this order; each may be missing. */
+  content?: readonly string[];
 }
 
 const thinkTags: ReasoningTags = { open: "<think>", close: "</think>" };
@@ -11,12 +13,19 @@ const knownTags: ReasoningTags[] = [
   thinkTags,
   { open: "[THINK]", close: "[/THINK]" },
   { open: "<seed:think>", close: "</seed:think>" },
+  {
+    open: "<|channel|>analysis<|message|>",
+    close: "<|end|>",
+    content: ["<|start|>assistant", "<|channel|>commentary<|message|>", "<|channel|>final<|message|>"],
+  },
   { open: "<|START_THINKING|>", close: "<|END_THINKING|>" },
 ];
 
 /** Returns the tags that the model with this template writes around its reasoning. Default `<think>`. */
 export function reasoningTags(template: string): ReasoningTags {
-  return knownTags.find(({ close }) => template.includes(close)) ?? thinkTags;
+  // The end of a channel is that of any message, so that only channels tell them.
+  const mark = ({ open, close }: ReasoningTags) => (open.startsWith("<|channel|>") ? "<|channel|>" : close);
+  return knownTags.find((tags) => template.includes(mark(tags))) ?? thinkTags;
 }
 
 /** Reasoning and content that a piece of sampled text adds. Either may be empty. */
@@ -62,7 +71,9 @@ export function splitReasoning(
 
 /** Streaming form of `splitReasoning`. Text that could be part of a tag is held back. */
 export function reasoningStream({ open = false, tags = thinkTags }: ReasoningOptions = {}): ReasoningStream {
-  const { open: openTag, close: closeTag } = tags;
+  const { open: openTag, close: closeTag, content: before = [] } = tags;
+  /** Tags that may still come in front of the content. */
+  const contentTags = [...before];
   let state: "start" | "reasoning" | "content" = open ? "reasoning" : "start";
   let hasReasoning = open;
   /** Line breaks are dropped until another character follows. */
@@ -83,7 +94,7 @@ export function reasoningStream({ open = false, tags = thinkTags }: ReasoningOpt
   function advance(ended: boolean): ReasoningDelta {
     if (state === "start") detectReasoning(ended);
     const reasoning = state === "reasoning" ? takeReasoning(ended) : "";
-    const content = state === "content" ? takeContent() : "";
+    const content = state === "content" && hasContentBegun(ended) ? takeContent() : "";
     return { reasoning, content };
   }
 
@@ -113,6 +124,17 @@ export function reasoningStream({ open = false, tags = thinkTags }: ReasoningOpt
     const [text, lineEnds] = splitTrailing(sure, "\n");
     buffered = ended ? "" : lineEnds + tail;
     return text;
+  }
+
+  /** Removes the tags in front of the content. Returns false while more of them may follow. */
+  function hasContentBegun(ended: boolean): boolean {
+    for (let [tag] = contentTags; tag !== undefined; [tag] = contentTags) {
+      const begun = buffered.trimStart();
+      if (begun.startsWith(tag)) buffered = begun.slice(tag.length);
+      else if (!ended && tag.startsWith(begun)) return false;
+      contentTags.shift();
+    }
+    return true;
   }
 
   function takeContent(): string {

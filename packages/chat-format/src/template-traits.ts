@@ -11,6 +11,8 @@ export interface TemplateTraits {
   argumentText: boolean;
   /** It can only write arguments that are text. */
   argumentTextOnly: boolean;
+  /** It reads the tools as JSON text of the system message, and not those of the request (Phi-4-mini). */
+  toolsInMessage: boolean;
 }
 
 const noTraits: TemplateTraits = {
@@ -18,6 +20,7 @@ const noTraits: TemplateTraits = {
   contentParts: false,
   argumentText: false,
   argumentTextOnly: false,
+  toolsInMessage: false,
 };
 
 const known = new Map<string, TemplateTraits>();
@@ -54,6 +57,7 @@ function traitsOf(nodes: readonly Node[]): TemplateTraits {
     contentParts: iteratesContent(nodes),
     argumentText: tested || (appended && !read),
     argumentTextOnly: appended && !read,
+    toolsInMessage: nodes.some(isTools) && !nodes.some((node) => node.type === "name" && node.name === "tools"),
   };
 }
 
@@ -73,8 +77,16 @@ function nodesOf(tree: unknown): Node[] {
 }
 
 function isArguments(expression: Expression): boolean {
-  if (expression.type === "attribute") return expression.name === "arguments";
-  return expression.type === "item" && expression.key.type === "constant" && expression.key.value === "arguments";
+  return isMember(expression, "arguments");
+}
+
+function isTools(node: Node): boolean {
+  return isMember(node, "tools");
+}
+
+function isMember(node: Node, name: string): boolean {
+  if (node.type === "attribute") return node.name === name;
+  return node.type === "item" && node.key.type === "constant" && node.key.value === name;
 }
 
 /** Whether a loop over messages contains a loop over the content of a message, which is how vLLM decides it. */

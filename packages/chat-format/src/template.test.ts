@@ -105,6 +105,22 @@ test("the form of calls and reasoning is that of the template of the request", a
   expect(model.outputFormat({ tools, template: "<tool_call>" }).toolCalls).toBe("hermes");
 });
 
+test("a template that reads tools from the system message gets those of the request there, as Phi-4-mini expects", async () => {
+  const template =
+    "{% for m in messages %}{% if m.role == 'system' and 'tools' in m and m['tools'] is not none %}" +
+    "<|system|>{{ m.content }}<|tool|>{{ m['tools'] }}<|/tool|>{% else %}<|{{ m.role }}|>{{ m.content }}{% endif %}{% endfor %}";
+  const model = await openChatModel(template);
+  const tools = [{ type: "function", function: { name: "f", parameters: { type: "object" } } }];
+  const user = { role: "user", content: "Go" };
+  const written = '<|tool|>[{"name":"f","parameters":{"type":"object"}}]<|/tool|>';
+  const system = { role: "system", content: "Be brief" };
+  expect(await model.renderText({ messages: [system, user], tools })).toContain(`Be brief${written}`);
+  expect(await model.renderText({ messages: [user], tools })).toContain(`<|system|>${written}`);
+  expect(await model.renderText({ messages: [{ ...system, tools: "own" }, user], tools })).toContain("own<|/tool|>");
+  expect(await model.renderText({ messages: [user] })).not.toContain("<|tool|>");
+  expect(model.outputFormat({ tools }).toolCalls).toBe("tagged-list");
+});
+
 test("special tokens are needed to read calls if the tags are such", async () => {
   const template = "{{ '[TOOL_CALLS]' }}";
   const special = [...chatTokens, "[TOOL_CALLS]"];

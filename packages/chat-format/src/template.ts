@@ -154,8 +154,10 @@ export async function openChatTemplate(
       const source = sourceOf(request);
       const toolCalls = toolCallFormat(source);
       const reasoning = reasoningTags(source);
-      const tags = [reasoning.open, reasoning.close, ...(toolCalls && hasTools(request) ? tagsOf(toolCalls) : [])];
-      return { toolCalls, reasoning, specialTags: tags.some(isSpecial) };
+      const tags = [reasoning.open, reasoning.close, ...(reasoning.content ?? []), ...(toolCalls && hasTools(request) ? tagsOf(toolCalls) : [])];
+      // Some tags are several special tokens with a text between them.
+      const parts = tags.flatMap((tag) => [tag, ...(tag.match(/<\|\w+\|>/gu) ?? [])]);
+      return { toolCalls, reasoning, specialTags: parts.some(isSpecial) };
     },
     async render(request, work) {
       const text = await renderText(request, work);

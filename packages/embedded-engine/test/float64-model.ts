@@ -92,7 +92,8 @@ function attention(model: Float64Model, layer: number, stream: Vector[]): Vector
       const shared = Math.floor(head / (heads / keyValueHeads));
       const seen = stream.flatMap((_, u) => (u <= t && t - u < (kind.window ?? Infinity) ? [u] : []));
       const scores = seen.map((u) => tape.exp(tape.scale(dot(model, query, k[u]![shared]!), scale)));
-      const inverse = tape.power(tape.sum(scores), -1);
+      const sink = config.attentionSinks ? [tape.exp(numbers(model, `${at}sinks`)[head]!)] : [];
+      const inverse = tape.power(tape.sum([...scores, ...sink]), -1);
       return query.map((_, i) =>
         tape.sum(seen.map((u, at) => tape.multiply(tape.multiply(scores[at]!, inverse), v[u]![shared]![i]!))),
       );
@@ -133,9 +134,12 @@ function feedForward(model: Float64Model, layer: number, stream: Vector[]): Vect
 /** The sum of the likeliest experts of a token, by their probabilities. */
 function mixture(model: Float64Model, at: string, y: Vector): Vector {
   const { tape, config } = model;
-  const { count, perToken, sharesSumToOne } = config.experts!;
+  const { count, perToken, sharesSumToOne, hasBiases } = config.experts!;
   const width = config.feedForwardSize;
-  const powers = product(model, y, numbers(model, `${at}router`), count).map((logit) => tape.exp(logit));
+  const logits = biased(model, product(model, y, numbers(model, `${at}router`), count), {
+    name: hasBiases && `${at}router_bias`,
+  });
+  const powers = logits.map((logit) => tape.exp(logit));
   const order = powers
     .map((_, expert) => expert)
     .toSorted((a, b) => tape.values[powers[b]!]! - tape.values[powers[a]!]!);
@@ -143,15 +147,28 @@ function mixture(model: Float64Model, at: string, y: Vector): Vector {
   const total = tape.power(tape.sum(sharesSumToOne ? best.map((expert) => powers[expert]!) : powers), -1);
   const results = best.map((expert) => {
     const part = (name: string, size: number) => numbers(model, at + name).slice(expert * size, (expert + 1) * size);
-    const both = product(model, y, part("gate_up", y.length * 2 * width), 2 * width);
+    const plus = (values: Vector, name: string) =>
+      hasBiases ? values.map((value, i) => tape.add(value, part(name, values.length)[i]!)) : values;
+    const both = plus(product(model, y, part("gate_up", y.length * 2 * width), 2 * width), "gate_up_bias");
     const active = both.slice(0, width).map((gate, i) => {
+      if (config.limitedGate) return limited(model, config.limitedGate, gate, both[width + i]!);
       const sigmoid = tape.power(tape.scale(tape.exp(tape.scale(gate, -1)), 1, 1), -1);
       return tape.multiply(tape.multiply(gate, sigmoid), both[width + i]!);
     });
     const share = tape.multiply(powers[expert]!, total);
-    return product(model, active, part("down", width * y.length), y.length).map((value) => tape.multiply(value, share));
+    const result = plus(product(model, active, part("down", width * y.length), y.length), "down_bias");
+    return result.map((value) => tape.multiply(value, share));
   });
   return y.map((_, i) => tape.sum(results.map((result) => result[i]!)));
+}
+
+/** (up + 1) gate sigmoid(slope gate) of numbers within the limit, as constants where they are beyond it. */
+function limited({ tape }: Float64Model, { limit, slope }: { limit: number; slope: number }, gate: Scalar, up: Scalar) {
+  const value = (of: Scalar) => tape.values[of]!;
+  const below = value(gate) > limit ? tape.constant(limit) : gate;
+  const within = Math.abs(value(up)) > limit ? tape.constant(Math.sign(value(up)) * limit) : up;
+  const sigmoid = tape.power(tape.scale(tape.exp(tape.scale(below, -slope)), 1, 1), -1);
+  return tape.multiply(tape.scale(within, 1, 1), tape.multiply(below, sigmoid));
 }
 
 /** The residual stream `x` with the result of a block. */

@@ -97,6 +97,17 @@ export const smallModels = {
     localRotaryBase: 30,
     embeddingScale: 4,
   },
+  "gpt_oss, with sinks and limited gates": {
+    ...llama,
+    family: "gpt_oss",
+    keyValueHeads: 2,
+    attentionBias: true,
+    outputBias: true,
+    attentionSinks: true,
+    layerKinds: [{ window: 7 }, {}],
+    experts: { count: 4, perToken: 2, sharesSumToOne: true, hasBiases: true },
+    limitedGate: { limit: 0.5, slope: 1.7 },
+  },
 } satisfies Record<string, ModelConfig>;
 
 /** Weights large enough for every part of the model to affect its logits. */

@@ -1,5 +1,5 @@
 import type { ToolParameters } from "./argument-text.js";
-import { deepSeekCalls, llamaCalls, mistralCalls } from "./json-calls.js";
+import { deepSeekCalls, functoolsCalls, harmonyCalls, listedCalls, llamaCalls, mistralCalls } from "./json-calls.js";
 import { pythonCalls } from "./python-calls.js";
 import { argumentTags, functionTags } from "./tagged-calls.js";
 import type { ToolCallFormat, WrittenCall } from "./tool-call.js";
@@ -39,6 +39,17 @@ export const formats: Readonly<Record<ToolCallFormat, BlockFormat | MessageForma
     wrappers: ["<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"],
     separators: ["<｜tool▁sep｜>"],
     read: deepSeekCalls,
+  },
+  // Granite 3 writes no end tag, Phi-4-mini does.
+  "tagged-list": { open: "<|tool_call|>", close: "<|/tool_call|>", wrappers: [], read: listedCalls },
+  functools: { starts: ["functools["], read: functoolsCalls },
+  harmony: {
+    // The recipient is before or after the channel.
+    open: "to=functions.",
+    close: "<|call|>",
+    wrappers: ["<|channel|>commentary", "<|start|>assistant", "<|end|>"],
+    separators: ["<|constrain|>", "<|message|>"],
+    read: harmonyCalls,
   },
   "llama-json": { starts: ["{", "<|python_tag|>"], read: llamaCalls },
   pythonic: { starts: ["["], read: pythonCalls },

@@ -9,6 +9,10 @@ const marks: [ToolCallFormat, ...RegExp[]][] = [
   ["function-tags", /<tool_call>/, /<function=/, /<parameter=/],
   ["hermes", /<tool_call>/],
   ["pythonic", /\[func_name1\(/],
+  ["harmony", /<\|channel\|>/, /to=functions\./],
+  ["functools", /functools\[/],
+  ["tagged-list", /<\|tool_call\|>/],
+  ["tagged-list", /<\|tool\|>/, /<\|\/tool\|>/],
   ["llama-json", /ipython/, /"parameters": /],
 ];
 

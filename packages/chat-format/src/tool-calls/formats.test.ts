@@ -78,6 +78,60 @@ const cases: Record<ToolCallFormat, [title: string, text: string, content: strin
     ["malformed arguments", 'A[TOOL_CALLS]f[ARGS]{"a": ', 'A[TOOL_CALLS]f[ARGS]{"a": ', []],
     ["text in a list", '[TOOL_CALLS][{"name": "f"}, x]', '[TOOL_CALLS][{"name": "f"}, x]', []],
   ],
+  "tagged-list": [
+    [
+      "the list of Granite, without an end",
+      'Look. <|tool_call|>[{"name": "f", "arguments": {"a": "]"}}, {"arguments": {}, "name": "g"}]',
+      "Look.",
+      [
+        ["f", '{"a": "]"}'],
+        ["g", "{}"],
+      ],
+    ],
+    [
+      "the list of Phi-4-mini",
+      '<|tool_call|>[{"name": "f", "parameters": {"a": 1}}]<|/tool_call|>',
+      "",
+      [["f", '{"a": 1}']],
+    ],
+    ["a list that is cut off", '<|tool_call|>[{"name": "f"', '<|tool_call|>[{"name": "f"', []],
+    ["no list", "<|tool_call|>f<|/tool_call|>", "<|tool_call|>f<|/tool_call|>", []],
+  ],
+  functools: [
+    [
+      "a list",
+      'functools[{"name": "f", "arguments": {"a": 1}}, {"name": "g", "arguments": {}}]',
+      "",
+      [
+        ["f", '{"a": 1}'],
+        ["g", "{}"],
+      ],
+    ],
+    ["the module", "functools is a module", "functools is a module", []],
+    ["a subscript", "functools[0]", "functools[0]", []],
+  ],
+  harmony: [
+    [
+      "a recipient after the channel",
+      '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a": 1}<|call|>',
+      "",
+      [["f", '{"a": 1}']],
+    ],
+    [
+      "a recipient before the channel, as templates write it",
+      ' to=functions.g<|channel|>commentary json<|message|>{"a": "<|x|>"}',
+      "",
+      [["g", '{"a": "<|x|>"}']],
+    ],
+    [
+      "a call after a text",
+      "Look.<|end|><|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>",
+      "Look.",
+      [["f", "{}"]],
+    ],
+    ["malformed arguments", "to=functions.f<|message|>{a<|call|>", "to=functions.f<|message|>{a<|call|>", []],
+    ["a text without a message", "to=functions.f", "to=functions.f", []],
+  ],
   "llama-json": [
     ["an object", '{"name": "f", "parameters": {"a": 1}}', "", [["f", '{"a": 1}']]],
     ["after the tag", '<|python_tag|>{"name": "f", "parameters": {"a": "}"}}', "", [["f", '{"a": "}"}']]],
@@ -218,6 +272,10 @@ describe("the format is detected from the template", () => {
     ["llama-json", `{% if role == "ipython" %}{% endif %}{{ '{"name": "' ~ name ~ '", "parameters": ' }}`],
     ["pythonic", "Use the format [func_name1(a=1), func_name2()]"],
     ["tagged-pythonic", "{{ '<|tool_call_start|>[' ~ name ~ '(' }}"],
+    ["tagged-list", "Respond only with <|tool_call|> followed by a JSON list of tools used."],
+    ["tagged-list", "{{ '<|tool|>' + message['tools'] + '<|/tool|>' }}"],
+    ["functools", "functools[{name: function name, arguments: dictionary of argument name and its value}]"],
+    ["harmony", `{{ "<|start|>assistant to=functions." ~ name ~ "<|channel|>commentary json<|message|>" }}`],
     [undefined, "{{ message.content }}"],
   ])("%s", (format, template) => {
     expect(toolCallFormat(template)).toBe(format);

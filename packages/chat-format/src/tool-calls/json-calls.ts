@@ -42,6 +42,25 @@ export function mistralCalls(body: string): WrittenCall[] | undefined {
   return [{ name, arguments: normalArguments(json ?? "") }];
 }
 
+/** Reads a list of objects. */
+export function listedCalls(body: string): WrittenCall[] | undefined {
+  const text = body.trim();
+  if (!text.startsWith("[") || !text.endsWith("]")) return undefined;
+  return allOf(topLevelTexts(text.slice(1, -1), ",").map(jsonCall));
+}
+
+/** Reads `functools[…]`, a list of objects. */
+export function functoolsCalls(message: string): WrittenCall[] | undefined {
+  return listedCalls(message.trim().replace(/^functools/, ""));
+}
+
+/** Reads the name and, after the type or the channel, JSON: `f <|constrain|>json<|message|>{…}`. */
+export function harmonyCalls(body: string): WrittenCall[] | undefined {
+  const [, name, json = ""] = /^([\w.-]+)(?:[\s\w]|<\|constrain\|>|<\|channel\|>)*<\|message\|>(.*)$/s.exec(body.trim()) ?? [];
+  if (name === undefined || (json.trim() !== "" && !isJson(json))) return undefined;
+  return [{ name, arguments: normalArguments(json.trim()) }];
+}
+
 const separator = "<｜tool▁sep｜>";
 const fence = "```";
 

@@ -40,4 +40,7 @@ export type ToolCallFormat =
   | "mistral"
   | "llama-json"
   | "pythonic"
-  | "tagged-pythonic";
+  | "tagged-pythonic"
+  | "tagged-list"
+  | "functools"
+  | "harmony";

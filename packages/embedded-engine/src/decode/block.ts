@@ -1,8 +1,9 @@
 import type { LoraConfig, LoraTarget } from "@heddle/training";
 import type { ModelConfig } from "../model/config.js";
 import type { ParameterSet } from "../model/parameters.js";
-import { activated } from "../graph/activation.js";
-import { expertsForward } from "../graph/experts.js";
+import { gatedProduct } from "../graph/activation.js";
+import { attentionShares } from "../graph/attention-sinks.js";
+import { expertsForward, namedExpertWeights } from "../graph/experts.js";
 import { adapterParameters, modelParameters, projectionShape } from "../model/parameters.js";
 import type { Graph, TensorName } from "../graph/onnx.js";
 
@@ -25,6 +26,8 @@ export interface Blocks {
   attentionInputs(h: TensorName, layer: number): { q: TensorName; k: TensorName; v: TensorName };
   /** RMS norm over the last axis of [.., headSize], for models that have it. */
   headNorm(x: TensorName, which: "query" | "key", layer: number): TensorName;
+  /** Shares of attention by masked scores of four dimensions, of which `byHead` has those of the heads, and 1 elsewhere. */
+  shares(masked: TensorName, layer: number, byHead: readonly number[]): TensorName;
   /**
    * Computes the inputs of the next layer, or of the head after the last layer, from the outputs of the attention heads
    * [positions, heads * headSize].
@@ -100,6 +103,11 @@ export function buildBlocks(graph: Graph, { config, adapter, constants }: GraphV
     },
     headNorm: (x, which, layer) =>
       config.queryKeyNorm && !config.wideQueryKeyNorm ? norm(x, `layers.${layer}.${which}_norm`) : x,
+    shares(masked, layer, byHead) {
+      if (!config.attentionSinks) return attentionShares(graph, masked);
+      const sinks = graph.op("Reshape", [weight(`layers.${layer}.sinks`), graph.integers(...byHead)]);
+      return attentionShares(graph, masked, sinks);
+    },
     finish(x, attended, layer) {
       const at = `layers.${layer}`;
       const output = project(attended, `${at}.attention_output`, config.outputBias);
@@ -107,8 +115,8 @@ export function buildBlocks(graph: Graph, { config, adapter, constants }: GraphV
       const middle = addBlock(x, adapted, `${at}.attention_after_norm`, reading(`${at}.feed_forward_norm`));
       const next = layer + 1 < config.layers ? reading(`layers.${layer + 1}.attention_norm`) : "final_norm";
       if (config.experts) {
-        const parts = { router: weight(`${at}.router`), gateUp: weight(`${at}.gate_up`), down: weight(`${at}.down`) };
-        const sum = expertsForward(graph, config, parts, middle.h);
+        const weights = namedExpertWeights(config, (name) => weight(`${at}.${name}`));
+        const sum = expertsForward(graph, config, weights, middle.h);
         return addBlock(middle.x, sum, `${at}.feed_forward_after_norm`, next);
       }
       const both = project(middle.h, `${at}.gate_up`, config.feedForwardBias);
@@ -116,7 +124,7 @@ export function buildBlocks(graph: Graph, { config, adapter, constants }: GraphV
       const split = graph.ops("Split", [both, widths], { axis: 1 }, ["gate", "up"]);
       const gate = addAdapter(split.gate, middle.h, layer, "gate");
       const up = addAdapter(split.up, middle.h, layer, "up");
-      const active = graph.op("Mul", [activated(graph, config, gate), up]);
+      const active = gatedProduct(graph, config, gate, up);
       const product = project(active, `${at}.down`, config.feedForwardBias);
       const down = addAdapter(product, active, layer, "down");
       return addBlock(middle.x, down, `${at}.feed_forward_after_norm`, next);

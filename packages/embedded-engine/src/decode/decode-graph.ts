@@ -39,7 +39,7 @@ export function decodeGraph(variant: GraphVariant): Uint8Array<ArrayBuffer> {
     fresh.push(k, v);
     const times = (keys: string) => graph.op("com.microsoft.FusedMatMul", [q, keys], { transB: 1 });
     const scores = graph.op("Concat", [times(pastKeys), times(k)], { axis: 3 });
-    const shares = graph.op("Softmax", [graph.op("Add", [scores, mask])], { axis: -1 });
+    const shares = blocks.shares(graph.op("Add", [scores, mask]), layer, [1, keyValueHeads, group, 1]);
     const { past, own } = graph.ops("Split", [shares, split], { axis: 3 }, ["past", "own"]);
     const attended = graph.op("Add", [graph.op("MatMul", [past, pastValues]), graph.op("Mul", [own, v])]);
     const flat = graph.op("Reshape", [attended, graph.integers(-1, heads * headSize)]);

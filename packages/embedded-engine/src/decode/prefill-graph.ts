@@ -59,7 +59,8 @@ export function prefillGraph(variant: GraphVariant): Uint8Array<ArrayBuffer> {
     fresh.push(k, v);
     const times = (keys: string) => graph.op("com.microsoft.FusedMatMul", [q, keys], { transB: 1 });
     const scores = graph.op("Concat", [times(pastKeys), times(k)], { axis: 2 });
-    const shares = graph.op("Softmax", [graph.op("Add", [reshape(scores, byScore), mask])], { axis: -1 });
+    const masked = graph.op("Add", [reshape(scores, byScore), mask]);
+    const shares = blocks.shares(masked, layer, [keyValueHeads, group, 1, 1]);
     const parts = graph.ops("Split", [shares, lengths], { axis: 3 }, ["past", "own"]);
     const perGroup = (x: string, length: string) => reshape(x, shape(keyValueHeads, -1, length));
     const fromPast = graph.op("MatMul", [perGroup(parts.past, past), pastValues]);

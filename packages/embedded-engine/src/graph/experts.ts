@@ -1,5 +1,5 @@
 import type { ModelConfig, Experts } from "../model/config.js";
-import { activated, activatedWithSlope } from "./activation.js";
+import { differentiatedProduct, gatedProduct } from "./activation.js";
 import type { Graph, TensorName } from "./onnx.js";
 import { add, batchedMatMul, matMul, multiply, reshape, splitColumns, subtract, sumOver } from "./operators.js";
 
@@ -15,6 +15,16 @@ export interface ExpertWeights {
   gateUp: TensorName;
   /** [experts, width, hidden] */
   down: TensorName;
+  /** Of the three, each by expert. Absent: none. */
+  biases?: { router: TensorName; gateUp: TensorName; down: TensorName };
+}
+
+/** Returns the weights of the block by the names of their parameters. */
+export function namedExpertWeights(config: ModelConfig, weight: (name: string) => TensorName): ExpertWeights {
+  const [router, gateUp, down] = [weight("router"), weight("gate_up"), weight("down")];
+  if (!expertsOf(config).hasBiases) return { router, gateUp, down };
+  const biases = { router: weight("router_bias"), gateUp: weight("gate_up_bias"), down: weight("down_bias") };
+  return { router, gateUp, down, biases };
 }
 
 interface Routing {
@@ -34,9 +44,9 @@ export function expertsForward(graph: Graph, config: ModelConfig, weights: Exper
   const zeros = graph.op("ConstantOfShape", [graph.op("Shape", [x])]);
   const { carried } = graph.loop(expertCount(graph, config), [zeros], (expert, [sum = ""]) => {
     const own = tokensOf(graph, expert, shares);
-    const { gate, up, down } = expertGate(graph, config, weights, expert, own.rows(x));
-    const product = multiply(graph, activated(graph, config, gate), up);
-    return { carried: [own.addTo(sum, multiply(graph, matMul(graph, product, down), own.share))], collected: [] };
+    const { gate, up, downward } = expertGate(graph, config, weights, expert, own.rows(x));
+    const result = downward(gatedProduct(graph, config, gate, up));
+    return { carried: [own.addTo(sum, multiply(graph, result, own.share))], collected: [] };
   });
   return carried[0] ?? "";
 }
@@ -53,14 +63,12 @@ export function expertsBackward(
   const noShares = graph.op("ConstantOfShape", [graph.op("Shape", [x], { start: 0, end: 1 })]);
   const { carried, collected } = graph.loop(expertCount(graph, config), [zeros], (expert, [dsum = ""]) => {
     const own = tokensOf(graph, expert, routing.shares);
-    const { gate, up, gateUp, down } = expertGate(graph, config, weights, expert, own.rows(x));
-    const { active, slope } = activatedWithSlope(graph, config, gate);
-    const product = multiply(graph, active, up);
-    const down2 = own.rows(doutput);
-    const dshare = sumOver(graph, multiply(graph, down2, matMul(graph, product, down)), [1]);
-    const dproduct = batchedMatMul(graph, multiply(graph, down2, own.share), down, { transposeB: true });
-    const dup = multiply(graph, dproduct, active);
-    const dgate = multiply(graph, multiply(graph, dproduct, up), slope);
+    const { gate, up, gateUp, down, downward } = expertGate(graph, config, weights, expert, own.rows(x));
+    const { product, gradients } = differentiatedProduct(graph, config, gate, up);
+    const dresult = own.rows(doutput);
+    const dshare = sumOver(graph, multiply(graph, dresult, downward(product)), [1]);
+    const dproduct = batchedMatMul(graph, multiply(graph, dresult, own.share), down, { transposeB: true });
+    const { dgate, dup } = gradients(dproduct);
     const dgateUp = graph.op("Concat", [dgate, dup], { axis: 1 });
     const dx = batchedMatMul(graph, dgateUp, gateUp, { transposeB: true });
     return { carried: [own.addTo(dsum, dx)], collected: [own.addTo(noShares, dshare)] };
@@ -69,8 +77,10 @@ export function expertsBackward(
   return add(graph, carried[0] ?? "", routerBackward(graph, expertsOf(config), weights, routing, dshares));
 }
 
-function route(graph: Graph, experts: Experts, { router }: ExpertWeights, x: TensorName): Routing {
-  const probabilities = graph.op("Softmax", [matMul(graph, x, router)], { axis: -1 });
+function route(graph: Graph, experts: Experts, { router, biases }: ExpertWeights, x: TensorName): Routing {
+  const product = matMul(graph, x, router);
+  const logits = biases ? add(graph, product, biases.router) : product;
+  const probabilities = graph.op("Softmax", [logits], { axis: -1 });
   const { indices } = graph.ops(
     "TopK",
     [probabilities, graph.integers(experts.perToken)],
@@ -117,11 +127,16 @@ function tokensOf(graph: Graph, expert: TensorName, shares: TensorName) {
 }
 
 function expertGate(graph: Graph, config: ModelConfig, weights: ExpertWeights, expert: TensorName, x: TensorName) {
-  const gateUp = graph.op("Gather", [weights.gateUp, expert], { axis: 0 });
-  const down = graph.op("Gather", [weights.down, expert], { axis: 0 });
+  const own = (all: TensorName) => graph.op("Gather", [all, expert], { axis: 0 });
+  const [gateUp, down] = [own(weights.gateUp), own(weights.down)];
+  const { biases } = weights;
+  const biased = (product: TensorName, bias: TensorName | undefined) =>
+    bias === undefined ? product : add(graph, product, own(bias));
   const width = config.feedForwardSize;
-  const { gate, up } = splitColumns(graph, matMul(graph, x, gateUp), { gate: width, up: width });
-  return { gate, up, gateUp, down };
+  const both = biased(matMul(graph, x, gateUp), biases?.gateUp);
+  const { gate, up } = splitColumns(graph, both, { gate: width, up: width });
+  const downward = (product: TensorName) => biased(matMul(graph, product, down), biases?.down);
+  return { gate, up, gateUp, down, downward };
 }
 
 function expertCount(graph: Graph, config: ModelConfig): TensorName {

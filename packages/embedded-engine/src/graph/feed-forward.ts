@@ -1,10 +1,9 @@
 import type { ModelConfig } from "../model/config.js";
 import type { LayerContext } from "./layer-context.js";
-import { activated, activatedWithSlope } from "./activation.js";
-import { expertsBackward, expertsForward } from "./experts.js";
+import { differentiatedProduct, gatedProduct } from "./activation.js";
+import { expertsBackward, expertsForward, namedExpertWeights } from "./experts.js";
 import { addedGradient, addToStream, readAgain, readGradient, readsNormed, readStream } from "./block-norm.js";
 import type { Dimension, TensorName } from "./onnx.js";
-import { multiply } from "./operators.js";
 import type { Projection } from "./projection.js";
 import { project, projectBackward } from "./projection.js";
 
@@ -17,7 +16,7 @@ export interface FeedForwardValues {
   up?: TensorName;
 }
 
-const expertWeights = { router: "router", gateUp: "gate_up", down: "down" };
+const expertWeights = (config: ModelConfig) => namedExpertWeights(config, (name) => name);
 
 export function feedForwardValues(context: LayerContext, middle: TensorName): FeedForwardValues {
   const { y, scale } = readStream(context, "feed_forward", middle);
@@ -26,7 +25,7 @@ export function feedForwardValues(context: LayerContext, middle: TensorName): Fe
   return { ...(scale && { feedForwardScale: scale }), gate, up };
 }
 
-/** The residual stream after the block, which adds `(silu(gate) up) W_down`. */
+/** The residual stream after the block, which adds `product W_down`, see `gatedProduct`. */
 export function feedForwardOutput(
   context: LayerContext,
   middle: TensorName,
@@ -35,10 +34,9 @@ export function feedForwardOutput(
   const { graph, config } = context;
   if (config.experts) {
     const read = readAgain(context, "feed_forward", middle, scale);
-    return addToStream(context, "feed_forward", middle, expertsForward(graph, config, expertWeights, read));
+    return addToStream(context, "feed_forward", middle, expertsForward(graph, config, expertWeights(config), read));
   }
-  const active = multiply(graph, activated(graph, config, gate), up);
-  const { down } = project(context, downward(config), active);
+  const { down } = project(context, downward(config), gatedProduct(graph, config, gate, up));
   return addToStream(context, "feed_forward", middle, down);
 }
 
@@ -53,17 +51,15 @@ export function feedForwardBackward(
   if (config.experts) {
     const x = readAgain(context, "feed_forward", middle, scale);
     const dexperts = addedGradient(context, "feed_forward", doutput, () =>
-      expertsForward(graph, config, expertWeights, x),
+      expertsForward(graph, config, expertWeights(config), x),
     );
-    const dread = expertsBackward(graph, config, expertWeights, { x, doutput: dexperts });
+    const dread = expertsBackward(graph, config, expertWeights(config), { x, doutput: dexperts });
     return readGradient(context, "feed_forward", { x: middle, scale, dstream: doutput, dread });
   }
-  const { active, slope } = activatedWithSlope(graph, config, gate);
-  const product = multiply(graph, active, up);
+  const { product, gradients } = differentiatedProduct(graph, config, gate, up);
   const ddown = addedGradient(context, "feed_forward", doutput, () => project(context, downward(config), product).down);
   const dproduct = projectBackward(context, downward(config), product, { down: ddown });
-  const dup = multiply(graph, dproduct, active);
-  const dgate = multiply(graph, multiply(graph, dproduct, up), slope);
+  const { dgate, dup } = gradients(dproduct);
   const read = readAgain(context, "feed_forward", middle, scale);
   const dread = projectBackward(context, gateUp(config), read, { gate: dgate, up: dup });
   return readGradient(context, "feed_forward", { x: middle, scale, dstream: doutput, dread });

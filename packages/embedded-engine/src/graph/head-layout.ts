@@ -1,4 +1,5 @@
 import type { ModelConfig } from "../model/config.js";
+import { attentionShares } from "./attention-sinks.js";
 import type { LayerContext } from "./layer-context.js";
 import type { TensorName } from "./onnx.js";
 import { reshape } from "./operators.js";
@@ -36,11 +37,16 @@ export function ungrouped({ graph, config }: LayerContext, value: TensorName): T
   return reshape(graph, value, graph.integers(0, config.heads, -1, config.headSize));
 }
 
-/** Returns the probabilities of attention: the softmax of masked scores [batch, key heads, queries of the group, time]. */
+/** Returns the probabilities of attention by masked scores [batch, key heads, queries of the group, time]. */
 export function attentionProbabilities(context: LayerContext, scores: TensorName, mask: TensorName): TensorName {
   const { graph, config } = context;
   const repeated = config.heads !== config.keyValueHeads;
   const byHead = repeated ? reshape(graph, scores, "score_shape") : scores;
   const masked = graph.op("Add", [byHead, mask]);
-  return graph.op("Softmax", [repeated ? reshape(graph, masked, "group_shape") : masked], { axis: -1 });
+  if (config.attentionSinks) {
+    const sinks = reshape(graph, "sinks", graph.integers(1, config.heads, 1, 1));
+    const shares = attentionShares(graph, masked, sinks);
+    return repeated ? reshape(graph, shares, "group_shape") : shares;
+  }
+  return attentionShares(graph, repeated ? reshape(graph, masked, "group_shape") : masked);
 }

@@ -9,7 +9,8 @@ export type ModelFamily =
   | "granite"
   | "olmo2"
   | "phi3"
-  | "gemma3_text";
+  | "gemma3_text"
+  | "gpt_oss";
 
 /** A mixture of experts in place of the feed-forward block of every layer. */
 export interface Experts {
@@ -18,6 +19,8 @@ export interface Experts {
   perToken: number;
   /** Whether the weights of the experts of a token are divided by their sum. */
   sharesSumToOne: boolean;
+  /** Whether the router and all projections of the experts have biases (gpt-oss). */
+  hasBiases?: true;
 }
 
 /** In what a layer differs from the others of its model. Nothing of it is in the weights. */
@@ -114,6 +117,13 @@ export interface ModelConfig {
   experts?: Experts;
   /** Function of the gate. Absent: SiLU. */
   activation?: "gelu_tanh";
+  /**
+   * Of gpt-oss: `(up + 1) gate sigmoid(slope gate)`, with the gate up to the limit and `up` within it on both sides. Instead of
+   * `activation`.
+   */
+  limitedGate?: { limit: number; slope: number };
+  /** Whether each head has a weight that takes a part of its attention from all positions (gpt-oss). */
+  attentionSinks?: boolean;
   /** Factor of the scores of attention. Absent: `1 / sqrt(headSize)`. */
   attentionScale?: number;
   /** Factor of the embedded tokens. */

@@ -38,15 +38,18 @@ export function modelParameters(config: ModelConfig): ModelParameter[] {
       const [query, key] = queryKeyNormWidths(config);
       shapes.push([`${at}query_norm`, [query]], [`${at}key_norm`, [key]]);
     }
+    if (config.attentionSinks) shapes.push([`${at}sinks`, [heads]]);
     shapes.push([`${at}attention_output`, [queries, hiddenSize]]);
     if (config.outputBias) shapes.push([`${at}attention_output_bias`, [hiddenSize]]);
     if (config.norms) shapes.push([`${at}attention_after_norm`, [hiddenSize]]);
     if (config.norms !== "after") shapes.push([`${at}feed_forward_norm`, [hiddenSize]]);
     if (experts) shapes.push([`${at}router`, [hiddenSize, experts.count]]);
+    if (experts?.hasBiases) shapes.push([`${at}router_bias`, [experts.count]]);
+    const hasBias = config.feedForwardBias ?? experts?.hasBiases;
     shapes.push([`${at}gate_up`, [...each, hiddenSize, 2 * feedForwardSize]]);
-    if (config.feedForwardBias) shapes.push([`${at}gate_up_bias`, [2 * feedForwardSize]]);
+    if (hasBias) shapes.push([`${at}gate_up_bias`, [...each, 2 * feedForwardSize]]);
     shapes.push([`${at}down`, [...each, feedForwardSize, hiddenSize]]);
-    if (config.feedForwardBias) shapes.push([`${at}down_bias`, [hiddenSize]]);
+    if (hasBias) shapes.push([`${at}down_bias`, [...each, hiddenSize]]);
     if (config.norms) shapes.push([`${at}feed_forward_after_norm`, [hiddenSize]]);
   }
   shapes.push(["final_norm", [hiddenSize]]);

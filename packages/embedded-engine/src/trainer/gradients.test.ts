@@ -90,6 +90,18 @@ const families: Record<string, ModelConfig> = {
 Object.assign(models, families);
 const experts: ModelConfig = { ...grouped, family: "qwen3_moe", queryKeyNorm: true, headSize: 6 };
 const attention = ["q", "k", "v", "o"] as const;
+const sinks: ModelConfig = {
+  ...grouped,
+  family: "gpt_oss",
+  headSize: 6,
+  attentionBias: true,
+  outputBias: true,
+  attentionSinks: true,
+  layerKinds: [{ window: 3 }, {}],
+  experts: { count: 4, perToken: 2, sharesSumToOne: true, hasBiases: true },
+  // Within what gates and ups of these weights reach.
+  limitedGate: { limit: 0.4, slope: 1.7 },
+};
 const adapters: Record<string, [ModelConfig, LoraConfig]> = Object.fromEntries([
   ...loraTargets.map((target) => [target, [grouped, { rank: 2, alpha: 3, targets: [target] }]] as const),
   ...Object.entries(families).map(
@@ -105,6 +117,7 @@ const adapters: Record<string, [ModelConfig, LoraConfig]> = Object.fromEntries([
         ],
       ] as [string, [ModelConfig, LoraConfig]],
   ),
+  ["gpt-oss, sinks and limited gates", [sinks, { rank: 2, alpha: 3, targets: [...attention] }]],
   ["all", [models["qwen3, norm of queries and keys"]!, { rank: 3, alpha: 6, targets: [...loraTargets] }]],
 ]);
 

@@ -50,7 +50,10 @@ export function parseModelConfig(json: JsonObject): ModelConfig {
     heads,
     keyValueHeads,
     headSize,
-    feedForwardSize: fields.count(families[family].hasExperts ? "moe_intermediate_size" : "intermediate_size", 2 ** 20),
+    feedForwardSize: fields.count(
+      families[family].experts === "separate" ? "moe_intermediate_size" : "intermediate_size",
+      2 ** 20,
+    ),
     contextLength: longest,
     normEpsilon: fields.positive("rms_norm_eps", defaults.normEpsilon ?? 1e-6),
     ...rotary,
@@ -61,19 +64,22 @@ export function parseModelConfig(json: JsonObject): ModelConfig {
     ...(feedForwardBias && { feedForwardBias: true }),
     ...readLayerKinds(fields, family, { layers, contextLength: longest }),
     ...readExperts(fields, family, layers),
+    ...readLimitedGate(fields, family),
     ...readFactors(fields, family, { hiddenSize, headSize }),
     ...shape,
   };
 }
 
 function readExperts(fields: ConfigFields, family: ModelFamily, layers: number): Pick<ModelConfig, "experts"> {
-  if (!families[family].hasExperts) return {};
+  const { experts } = families[family];
+  if (experts === undefined) return {};
   // transformers has another name for it since version 5.
   const [name, ...more] = expertCounts.filter((each) => fields.value(each) !== undefined);
   const count = fields.count(name ?? "num_experts", 4096);
   const other = more.find((each) => fields.value(each) !== count);
   if (other !== undefined) throw fields.invalid(other, `is ${formatValue(fields.value(other))}; ${name} is ${count}`);
   const perToken = fields.count("num_experts_per_tok", count);
+  if (experts === "together") return { experts: { count, perToken, sharesSumToOne: true, hasBiases: true } };
   const dense = fields.value("mlp_only_layers");
   const hasDense = Array.isArray(dense) && dense.some((layer) => Number(layer) >= 0 && Number(layer) < layers);
   if (hasDense || fields.count("decoder_sparse_step", 2 ** 20, 1) !== 1) {
@@ -84,6 +90,11 @@ function readExperts(fields: ConfigFields, family: ModelFamily, layers: number):
 }
 
 const expertCounts = ["num_experts", "num_local_experts"];
+
+function readLimitedGate(fields: ConfigFields, family: ModelFamily): Pick<ModelConfig, "limitedGate"> {
+  if (families[family].experts !== "together") return {};
+  return { limitedGate: { limit: fields.positive("swiglu_limit", 7), slope: fields.positive("swiglu_alpha", 1.702) } };
+}
 
 /** Reads the factors of embeddings, scores, blocks and logits that are not as in Llama. */
 function readFactors(
@@ -145,8 +156,16 @@ function biasFields({ family, outputBias = false, feedForwardBias = false }: Mod
   return Object.fromEntries((families[family].biases ?? []).map((name) => [name, values[name]]));
 }
 
-function expertFields({ experts, feedForwardSize }: ModelConfig): JsonObject {
+function expertFields({ experts, feedForwardSize, limitedGate }: ModelConfig): JsonObject {
   if (!experts) return {};
+  if (limitedGate) {
+    return {
+      num_local_experts: experts.count,
+      num_experts_per_tok: experts.perToken,
+      swiglu_limit: limitedGate.limit,
+      swiglu_alpha: limitedGate.slope,
+    };
+  }
   return {
     moe_intermediate_size: feedForwardSize,
     num_experts: experts.count,
@@ -172,7 +191,7 @@ function factorFields(config: ModelConfig): JsonObject {
 
 /** Reads a flag for biases, which only some families have. */
 function readBias(fields: ConfigFields, name: "attention_bias" | "mlp_bias", family: ModelFamily): boolean {
-  const isSet = fields.flag(name, false);
+  const isSet = fields.flag(name, name === "attention_bias" && (families[family].defaults?.attentionBias ?? false));
   if (isSet && !families[family].biases?.includes(name)) {
     const having = Object.entries(families).filter(([, { biases }]) => biases?.includes(name));
     const of = having.map(([each]) => each).join(", ");
@@ -214,13 +233,20 @@ function refuseUnsupportedComputation(fields: ConfigFields, family: ModelFamily)
   if (fields.flag("use_bidirectional_attention", false)) {
     throw fields.unsupported("use_bidirectional_attention", "is true; the engine computes models that read forward");
   }
-  if (fields.value("quantization_config") !== undefined) {
-    throw fields.unsupported("quantization_config", "is set; the engine reads F32, F16 and BF16 weights only");
-  }
-  const known = families[family].hasExperts ? expertCounts : [];
+  refuseQuantizedWeights(fields, family);
+  const known = families[family].experts ? expertCounts : [];
   for (const name of [...expertCounts, "n_routed_experts"]) {
     if (fields.value(name) && !known.includes(name)) {
       throw fields.unsupported(name, `is set; the engine has no mixture of experts of ${family}`);
     }
   }
+}
+
+/** Experts in MXFP4 are read as what they stand for; see `mxfp4.ts`. */
+function refuseQuantizedWeights(fields: ConfigFields, family: ModelFamily): void {
+  const method = fields.object("quantization_config")?.value("quant_method");
+  if (fields.value("quantization_config") === undefined) return;
+  if (families[family].experts === "together" && method === "mxfp4") return;
+  const what = `is set (${formatValue(method)}); the engine reads weights in F32, F16 and BF16, and experts of gpt_oss in MXFP4`;
+  throw fields.unsupported("quantization_config", what);
 }

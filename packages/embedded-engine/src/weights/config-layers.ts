@@ -29,8 +29,7 @@ export function readLayerKinds(
 
 function readWindow(fields: ConfigFields, family: ModelFamily): number {
   const isAbsent = !fields.names().includes("sliding_window");
-  const byDefault = typeof families[family].windows === "number" || family === "mistral" ? 4096 : undefined;
-  return fields.count("sliding_window", maxContext, isAbsent ? byDefault : undefined);
+  return fields.count("sliding_window", maxContext, isAbsent ? families[family].defaults?.window : undefined);
 }
 
 function layersWithWindows(
@@ -45,11 +44,12 @@ function layersWithWindows(
   if (windows === undefined) return every(() => false);
   if (windows === "all") {
     // Absent, the field means the window of the first models of Mistral; `null` means none.
-    const isDefault = family === "mistral" && !fields.names().includes("sliding_window");
+    const isDefault = families[family].defaults?.window !== undefined && !fields.names().includes("sliding_window");
     return every(() => window !== undefined || isDefault);
   }
   const types = readTypes(fields, layers);
   if (types) return every((layer) => types[layer] === "sliding_attention");
+  if (windows === "alternating") return every((layer) => layer % 2 === 0);
   if (typeof windows === "number") {
     const pattern = fields.count("sliding_window_pattern", 1024, windows);
     return every((layer) => (layer + 1) % pattern !== 0);
@@ -98,7 +98,9 @@ export function layerFields({ family, layers, layerKinds = [], contextLength }: 
   };
   if (windows === undefined) return {};
   if (windows === "all") return { sliding_window: window ?? null };
-  if (typeof windows === "number") return { sliding_window: window ?? contextLength, layer_types: types };
+  if (typeof windows === "number" || windows === "alternating") {
+    return { sliding_window: window ?? contextLength, layer_types: types };
+  }
   if (window === undefined) return { use_sliding_window: false, ...positions };
   return { use_sliding_window: true, sliding_window: window, layer_types: types, ...positions };
 }

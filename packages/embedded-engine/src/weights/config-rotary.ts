@@ -34,7 +34,7 @@ export function readRotary(
   if (scalings.length === 2 && JSON.stringify(scalings[0]) !== JSON.stringify(scalings[1])) {
     throw fields.invalid("rope_scaling", "and rope_parameters differ");
   }
-  const [rotaryScaling] = scalings;
+  const rotaryScaling = sections.length > 0 ? scalings[0] : families[family].defaults?.rotaryScaling;
   if (rotaryScaling?.type === "yarn" && rotaryBase <= 1) throw fields.invalid("rope_theta", "is not above 1");
   return {
     rotaryBase,

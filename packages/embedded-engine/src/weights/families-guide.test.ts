@@ -12,8 +12,8 @@ import { readModelConfig } from "./model-directory.js";
 
 const guide = fileURLToPath(new URL("../../../docs/guides/models.md", import.meta.url));
 
-const turns = (user: string, end: string, assistant: string) =>
-  `{%- for message in messages %}{{- (${JSON.stringify(user)} if message.role == "user" else ${JSON.stringify(assistant)}) + message.content + ${JSON.stringify(end)} }}{%- endfor %}{%- if add_generation_prompt %}{{- ${JSON.stringify(assistant)} }}{%- endif %}`;
+const turns = (user: string, end: string, assistant: string, tools = "") =>
+  `${tools}{%- for message in messages %}{{- (${JSON.stringify(user)} if message.role == "user" else ${JSON.stringify(assistant)}) + message.content + ${JSON.stringify(end)} }}{%- endfor %}{%- if add_generation_prompt %}{{- ${JSON.stringify(assistant)} }}{%- endif %}`;
 const bracketed = `{%- for message in messages %}{%- if message.role == "user" %}{{- "[INST] " + message.content + " [/INST]" }}{%- elif message.tool_calls %}{{- "[TOOL_CALLS]" + message.tool_calls | tojson }}{%- else %}{{- message.content + eos_token }}{%- endif %}{%- endfor %}`;
 
 /** Names of the families, and a template in the form of their published models. */
@@ -30,15 +30,35 @@ const published: Record<ModelFamily, { name: string; template: string; form: str
       "<|start_of_role|>user<|end_of_role|>",
       "<|end_of_text|>",
       "<|start_of_role|>assistant<|end_of_role|>",
+      `{%- if tools %}{{- "Respond only with <|tool_call|> followed by a JSON list: " + tools | tojson }}{%- endif %}`,
     ),
     form: "`<\\|start_of_role\\|>`",
   },
   olmo2: { name: "OLMo 2", template: turns("<|user|>\n", "\n", "<|assistant|>\n"), form: "`<\\|user\\|>`" },
-  phi3: { name: "Phi-3, Phi-4 mini", template: turns("<|user|>", "<|end|>", "<|assistant|>"), form: "`<\\|user\\|>`" },
+  phi3: {
+    name: "Phi-3, Phi-4 mini",
+    template: turns(
+      "<|user|>",
+      "<|end|>",
+      "<|assistant|>",
+      `{%- for message in messages if message.tools %}{{- "<|tool|>" + message.tools + "<|/tool|>" }}{%- endfor %}`,
+    ),
+    form: "`<\\|user\\|>`",
+  },
   gemma3_text: {
     name: "Gemma 3 (text)",
     template: turns("<start_of_turn>user\n", "<end_of_turn>\n", "<start_of_turn>model\n"),
     form: "`<start_of_turn>`",
+  },
+  gpt_oss: {
+    name: "gpt-oss",
+    template: turns(
+      "<|start|>user<|message|>",
+      "<|end|>",
+      "<|start|>assistant",
+      `{%- if tools %}{{- "Calls go to=functions.name, in <|channel|>commentary" }}{%- endif %}`,
+    ),
+    form: "channels, reasoning",
   },
 };
 
@@ -64,10 +84,10 @@ async function row(family: ModelFamily, { models, adapters }: Awaited<ReturnType
   session.close();
   await constraints.close();
   const isCompared = models.has(family) ? "yes" : "no";
-  const adapted = families[family].hasExperts ? "attention" : "all projections";
+  const adapted = families[family].experts ? "attention" : "all projections";
   return [
     `${name} (\`${families[family].architecture}\`)`,
-    families[family].hasExperts && isCompared === "yes" ? "adapter" : isCompared,
+    families[family].experts && isCompared === "yes" ? "adapter" : isCompared,
     isCompared,
     adapters.has(family) ? adapted : "no",
     text.includes("Which colour?") ? form : "no",

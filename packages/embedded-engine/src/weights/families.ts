@@ -1,4 +1,4 @@
-import type { ModelConfig, ModelFamily } from "../model/config.js";
+import type { ModelConfig, ModelFamily, RotaryScaling } from "../model/config.js";
 
 /** How a family differs from Llama, in `config.json` and in its files. */
 export interface FamilyRecord {
@@ -13,14 +13,19 @@ export interface FamilyRecord {
     tiedEmbeddings?: true;
     rotaryBase?: number;
     normEpsilon?: number;
+    rotaryScaling?: RotaryScaling;
+    window?: number;
+    /** Of the fields of `biases`. Absent: false. */
+    attentionBias?: true;
   };
   /** Fields of `config.json` for biases that models of the family may have. */
   biases?: readonly ("attention_bias" | "mlp_bias")[];
   /**
    * Which layers have windows: all, if there is a width (`all`), those that `layer_types` names or that follow `max_window_layers`
-   * (`some`), or all but one of so many (a number). Absent: none.
+   * (`some`), every second one from the first that `layer_types` does not name (`alternating`), or all but one of so many, which
+   * rotate positions by a base of their own (a number). Absent: none.
    */
-  windows?: "all" | "some" | number;
+  windows?: "all" | "some" | "alternating" | number;
   /** Whether layers are without positions, which `no_rope_layers` and `no_rope_layer_interval` name. */
   hasLayersWithoutPositions?: true;
   /**
@@ -30,8 +35,11 @@ export interface FamilyRecord {
   factors?: "multipliers" | "gemma";
   /** Whether a part of each head may be rotated, and positions be those of LongRoPE. */
   rotatesParts?: true;
-  /** Whether experts replace the feed-forward block of every layer. */
-  hasExperts?: true;
+  /**
+   * Whether experts replace the feed-forward block of every layer. A file has the matrices of each expert (`separate`), or those of
+   * all as one tensor, with columns of gates and ups in turn and with biases (`together`).
+   */
+  experts?: "separate" | "together";
   /** Names of the norms of a layer in the files. */
   norms?: Partial<Record<NormParameter, string>>;
   /** Whether a file has queries, keys and values, and gates and ups, as one tensor each. */
@@ -51,7 +59,7 @@ export const families: Readonly<Record<ModelFamily, FamilyRecord>> = {
     defaults: { keyValueHeads: "heads" },
     biases: ["attention_bias", "mlp_bias"],
   },
-  mistral: { architecture: "MistralForCausalLM", defaults: { keyValueHeads: 8 }, windows: "all" },
+  mistral: { architecture: "MistralForCausalLM", defaults: { keyValueHeads: 8, window: 4096 }, windows: "all" },
   qwen2: { architecture: "Qwen2ForCausalLM", shape: { attentionBias: true }, windows: "some" },
   qwen3: {
     architecture: "Qwen3ForCausalLM",
@@ -65,7 +73,7 @@ export const families: Readonly<Record<ModelFamily, FamilyRecord>> = {
     shape: { queryKeyNorm: true },
     biases: ["attention_bias"],
     windows: "some",
-    hasExperts: true,
+    experts: "separate",
   },
   smollm3: {
     architecture: "SmolLM3ForCausalLM",
@@ -100,7 +108,7 @@ export const families: Readonly<Record<ModelFamily, FamilyRecord>> = {
   gemma3_text: {
     architecture: "Gemma3ForCausalLM",
     shape: { norms: "around", queryKeyNorm: true, activation: "gelu_tanh" },
-    defaults: { keyValueHeads: 4, headSize: 256, tiedEmbeddings: true, rotaryBase: 1_000_000 },
+    defaults: { keyValueHeads: 4, headSize: 256, tiedEmbeddings: true, rotaryBase: 1_000_000, window: 4096 },
     biases: ["attention_bias"],
     windows: 6,
     factors: "gemma",
@@ -111,6 +119,30 @@ export const families: Readonly<Record<ModelFamily, FamilyRecord>> = {
       feed_forward_after_norm: "post_feedforward_layernorm",
     },
     normOffset: 1,
+  },
+  gpt_oss: {
+    architecture: "GptOssForCausalLM",
+    shape: { attentionSinks: true },
+    defaults: {
+      keyValueHeads: 8,
+      headSize: 64,
+      rotaryBase: 150_000,
+      rotaryScaling: {
+        type: "yarn",
+        factor: 32,
+        originalContextLength: 4096,
+        betaFast: 32,
+        betaSlow: 1,
+        attentionFactor: 0.1 * Math.log(32) + 1,
+        truncate: false,
+      },
+      normEpsilon: 1e-5,
+      window: 128,
+      attentionBias: true,
+    },
+    biases: ["attention_bias"],
+    windows: "alternating",
+    experts: "together",
   },
 };
 

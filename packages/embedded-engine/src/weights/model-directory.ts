@@ -7,7 +7,9 @@ import type { ParameterSet } from "../model/parameters.js";
 import { modelParameters, parameterSet } from "../model/parameters.js";
 import { modelConfigJson, parseModelConfig } from "./config-json.js";
 import { ifExists, readJsonFile, writeDurableFile } from "@heddle/durable-files";
+import { families } from "./families.js";
 import { allFinite } from "./finite.js";
+import { withExpandedMxfp4 } from "./mxfp4.js";
 import { writeSafetensors } from "./safetensors.js";
 import type { Tensors } from "./sharded-tensors.js";
 import { openTensors } from "./sharded-tensors.js";
@@ -58,7 +60,8 @@ export async function loadModel(directory: string): Promise<ModelWeights> {
     const weights = parameterSet(modelParameters(config));
     for (const location of locations) {
       const parameter = weights.views.get(location.parameter)!;
-      const fillsParameter = !location.projection && location.offset === undefined && location.plus === undefined;
+      const isAsStored = location.plus === undefined && location.pairs === undefined;
+      const fillsParameter = isAsStored && !location.projection && location.offset === undefined;
       const values = await tensors.read(location.tensor, fillsParameter ? parameter : undefined);
       if (!allFinite(values)) throw tensors.error(location.tensor, "has numbers that are not finite");
       if (!fillsParameter) storeTensor(location, values, parameter);
@@ -77,7 +80,7 @@ export async function checkModelTensors(directory: string, config: ModelConfig):
 
 /** Opens the tensors of a model, of which the names and shapes are checked. */
 export async function openModelTensors(directory: string, config: ModelConfig): Promise<Tensors> {
-  const tensors = await openTensors(directory, "model");
+  const tensors = await openWeights(directory, config);
   try {
     for (const { tensor, shape } of tensorLocations(config)) tensors.require(tensor, shape);
     await refuseUnexpected(tensors, config);
@@ -86,6 +89,11 @@ export async function openModelTensors(directory: string, config: ModelConfig): 
     await tensors.close();
     throw error;
   }
+}
+
+async function openWeights(directory: string, { family }: ModelConfig): Promise<Tensors> {
+  const tensors = await openTensors(directory, "model");
+  return families[family].experts === "together" ? withExpandedMxfp4(tensors) : tensors;
 }
 
 /**

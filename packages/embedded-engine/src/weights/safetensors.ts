@@ -21,6 +21,8 @@ export interface SafetensorsFile extends SafetensorsHeader {
    * with `invalid` if the tensor is missing, has no floating-point type, or the file was truncated.
    */
   read(name: string, into?: Float32Array): Promise<Float32Array>;
+  /** Reads a tensor of the type U8, with the same errors. */
+  readBytes(name: string): Promise<Uint8Array>;
   close(): Promise<void>;
 }
 
@@ -42,6 +44,14 @@ export async function openSafetensors(path: string): Promise<SafetensorsFile> {
       file,
       ...header,
       read: (name, into) => readTensor(handle, dataStart, file, name, header.tensors.get(name), into),
+      async readBytes(name) {
+        const info = header.tensors.get(name);
+        if (!info) throw tensorError(file, name, "is missing");
+        if (info.dtype !== "U8") throw tensorError(file, name, `is ${info.dtype}, not U8`);
+        const bytes = new Uint8Array(info.elements);
+        await readFully(handle, bytes, dataStart + info.begin, file);
+        return bytes;
+      },
       close: () => handle.close(),
     };
   } catch (error) {

@@ -6,6 +6,7 @@ import { isJsonObject } from "@heddle/exact-json";
 import { ifExists, readJsonFile } from "@heddle/durable-files";
 import type { SafetensorsFile } from "./safetensors.js";
 import { openSafetensors } from "./safetensors.js";
+import type { TensorInfo } from "./safetensors-header.js";
 import { tensorError } from "./safetensors-header.js";
 
 /** The tensors of a model, in one file or in shards. */
@@ -14,6 +15,10 @@ export interface Tensors {
   /** Throws `invalid`, naming file and tensor, when it is missing or has another shape. */
   require(name: string, shape: number[]): void;
   read(name: string, into?: Float32Array): Promise<Float32Array>;
+  /** Shape and type of a tensor that there is. */
+  infoOf(name: string): Pick<TensorInfo, "shape" | "dtype"> | undefined;
+  /** Reads a tensor of bytes. Throws `invalid` for another type. */
+  readBytes(name: string): Promise<Uint8Array>;
   error(name: string, what: string): HeddleError;
   close(): Promise<void>;
 }
@@ -112,6 +117,12 @@ function collect(files: SafetensorsFile[], fileOfTensor: Map<string, Safetensors
       const file = fileOfTensor.get(name);
       if (!file) throw error(name, "is missing");
       return file.read(name, into);
+    },
+    infoOf: (name) => fileOfTensor.get(name)?.tensors.get(name),
+    async readBytes(name) {
+      const file = fileOfTensor.get(name);
+      if (!file) throw error(name, "is missing");
+      return file.readBytes(name);
     },
     async close() {
       await Promise.all(files.map((file) => file.close()));

@@ -20,6 +20,8 @@ export interface TensorLocation {
   offset?: number;
   /** Present for a norm that is stored as its difference from this. */
   plus?: number;
+  /** Present where columns of gates and ups, so many of each, are stored in turn; the parameter has those of gates first. */
+  pairs?: number;
 }
 
 /** Returns all tensors of a model file in the order in which they are written. */
@@ -27,7 +29,8 @@ export function tensorLocations(config: ModelConfig): TensorLocation[] {
   const { vocabularySize, hiddenSize, feedForwardSize, headSize } = config;
   const queries = config.heads * headSize;
   const keys = config.keyValueHeads * headSize;
-  const { isFused, normOffset } = families[config.family];
+  const { isFused, normOffset, experts } = families[config.family];
+  const isTogether = experts === "together";
   const attention = columnRanges(
     isFused
       ? [["qkv_proj", queries + 2 * keys]]
@@ -78,12 +81,23 @@ export function tensorLocations(config: ModelConfig): TensorLocation[] {
       normed("self_attn.q_norm", query, "query_norm");
       normed("self_attn.k_norm", key, "key_norm");
     }
+    if (config.attentionSinks) vector("self_attn.sinks", config.heads, "sinks");
     matrix("self_attn.o_proj", queries, allColumns(hiddenSize), "attention_output");
     if (config.outputBias) vector("self_attn.o_proj.bias", hiddenSize, "attention_output_bias");
     blockNorm("attention_after_norm");
     blockNorm("feed_forward_norm");
-    if (config.experts) matrix("mlp.gate", hiddenSize, allColumns(config.experts.count), "router");
-    for (let expert = 0; expert < (config.experts?.count ?? 1); expert++) {
+    if (isTogether && config.experts) {
+      const { count } = config.experts;
+      const whole = (tensor: string, shape: number[], parameter: string, pairs?: number) =>
+        locations.push({ tensor: `${from}mlp.${tensor}`, shape, parameter: `${to}${parameter}`, ...(pairs && { pairs }) });
+      matrix("mlp.router", hiddenSize, allColumns(count), "router");
+      whole("router.bias", [count], "router_bias");
+      whole("experts.gate_up_proj", [count, hiddenSize, 2 * feedForwardSize], "gate_up", feedForwardSize);
+      whole("experts.gate_up_proj_bias", [count, 2 * feedForwardSize], "gate_up_bias", feedForwardSize);
+      whole("experts.down_proj", [count, feedForwardSize, hiddenSize], "down");
+      whole("experts.down_proj_bias", [count, hiddenSize], "down_bias");
+    } else if (config.experts) matrix("mlp.gate", hiddenSize, allColumns(config.experts.count), "router");
+    for (let expert = 0; !isTogether && expert < (config.experts?.count ?? 1); expert++) {
       const block = config.experts ? `mlp.experts.${expert}` : "mlp";
       const at = expert * hiddenSize * feedForwardSize;
       for (const range of gateUp) matrix(`${block}.${range.name}`, hiddenSize, range, "gate_up", 2 * at);
@@ -104,7 +118,8 @@ export function tensorLocations(config: ModelConfig): TensorLocation[] {
 
 /** Copies a tensor of a file, [outputs, inputs], into its parameter. */
 export function storeTensor(location: TensorLocation, values: Float32Array, parameter: Float32Array): void {
-  const { projection, offset = 0, plus, shape } = location;
+  const { projection, offset = 0, plus, pairs, shape } = location;
+  if (pairs !== undefined) return eachPair(values.length, pairs, (stored, at) => (parameter[at] = values[stored]!));
   if (plus !== undefined) return parameter.set(values.map((value) => value + plus));
   if (!projection) return parameter.set(values, offset);
   const [outputs = 0, inputs = 0] = shape;
@@ -116,15 +131,30 @@ export function storeTensor(location: TensorLocation, values: Float32Array, para
 
 /** Reverses `storeTensor`. Returns a view if the file has the same order and numbers, else a new array. */
 export function tensorValues(location: TensorLocation, parameter: Float32Array): Float32Array {
-  const { projection, offset = 0, plus, shape } = location;
+  const { projection, offset = 0, plus, pairs, shape } = location;
   if (plus !== undefined) return parameter.map((value) => value - plus);
   const size = shape.reduce((product, length) => product * length, 1);
+  if (pairs !== undefined) {
+    const stored = new Float32Array(size);
+    eachPair(size, pairs, (into, at) => (stored[into] = parameter[at]!));
+    return stored;
+  }
   if (!projection) return parameter.subarray(offset, offset + size);
   const [outputs = 0, inputs = 0] = shape;
   const values = new Float32Array(size);
   const from = { rows: inputs, columns: outputs, stride: projection.columns, offset: offset + projection.column };
   copyTransposed(parameter, from, values, { stride: inputs, offset: 0 });
   return values;
+}
+
+/** Calls with the index of each number where gates and ups are in turn, and where all `count` gates of a row come first. */
+function eachPair(size: number, count: number, visit: (stored: number, at: number) => void): void {
+  for (let row = 0; row < size; row += 2 * count) {
+    for (let column = 0; column < count; column++) {
+      visit(row + 2 * column, row + column);
+      visit(row + 2 * column + 1, row + count + column);
+    }
+  }
 }
 
 /**

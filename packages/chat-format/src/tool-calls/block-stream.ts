@@ -62,7 +62,10 @@ export class BlockStream implements ToolCallStream {
       return true;
     }
     const possible = Math.max(...[open, ...wrappers].map((tag) => possibleTagStart(this.#held, tag)));
-    const [sure] = this.#splitPadding(this.#held.slice(0, this.#held.length - possible));
+    // The end of a wrapper may look like the beginning of a tag.
+    const [one] = this.#splitPadding(this.#held.slice(0, this.#held.length - possible));
+    const [other] = this.#splitPadding(this.#held);
+    const sure = one.length < other.length ? one : other;
     this.#emitContent(sure);
     this.#held = this.#held.slice(sure.length);
     return false;

@@ -10,7 +10,7 @@ export function gatedProduct(graph: Graph, config: ModelConfig, gate: TensorName
 }
 
 /** `gatedProduct`, and the gradients of its inputs by that of the product. */
-export interface DifferentiatedProduct {
+interface DifferentiatedProduct {
   product: TensorName;
   gradients(dproduct: TensorName): { dgate: TensorName; dup: TensorName };
 }

@@ -190,6 +190,38 @@ const gemma3 = {
   sliding_window_pattern: 6,
   vocab_size: 262144,
 };
+const gptOss = {
+  architectures: ["GptOssForCausalLM"],
+  attention_bias: true,
+  experts_per_token: 4,
+  head_dim: 64,
+  hidden_act: "silu",
+  hidden_size: 2880,
+  initial_context_length: 4096,
+  intermediate_size: 2880,
+  layer_types: ["sliding_attention", "full_attention", "sliding_attention", "full_attention"],
+  max_position_embeddings: 131072,
+  model_type: "gpt_oss",
+  num_attention_heads: 64,
+  num_experts_per_tok: 4,
+  num_hidden_layers: 4,
+  num_key_value_heads: 8,
+  num_local_experts: 32,
+  quantization_config: { modules_to_not_convert: ["lm_head"], quant_method: "mxfp4" },
+  rms_norm_eps: 1e-5,
+  rope_scaling: {
+    beta_fast: 32.0,
+    beta_slow: 1.0,
+    factor: 32.0,
+    original_max_position_embeddings: 4096,
+    rope_type: "yarn",
+    truncate: false,
+  },
+  rope_theta: 150000,
+  sliding_window: 128,
+  swiglu_limit: 7.0,
+  vocab_size: 201088,
+};
 const yarn = { type: "yarn", factor: 4.0, original_max_position_embeddings: 32768 };
 
 test("published configurations of the families are read", () => {
@@ -235,6 +267,23 @@ test("published configurations of the families are read", () => {
     attentionBias: false,
     queryKeyNorm: false,
   });
+});
+
+test("gpt-oss is read as it is published, and has the same defaults", () => {
+  const read = parseModelConfig(gptOss);
+  expect(read).toMatchObject({
+    attentionBias: true,
+    outputBias: true,
+    attentionSinks: true,
+    experts: { count: 32, perToken: 4, sharesSumToOne: true, hasBiases: true },
+    limitedGate: { limit: 7, slope: 1.702 },
+    layerKinds: [{ window: 128 }, {}, { window: 128 }, {}],
+    feedForwardSize: 2880,
+  });
+  const absent = "attention_bias head_dim layer_types quantization_config rms_norm_eps rope_scaling rope_theta sliding_window";
+  const names = new Set([...absent.split(" "), "swiglu_limit", "num_key_value_heads"]);
+  const least = Object.fromEntries(Object.entries(gptOss).filter(([name]) => !names.has(name)));
+  expect(parseModelConfig(least)).toEqual(read);
 });
 
 test("biases are read where the family has them", () => {
@@ -315,6 +364,10 @@ const refused: [base: JsonObject, change: JsonObject, code: string, field: strin
   [llama, { partial_rotary_factor: 0.5 }, "unsupported", "partial_rotary_factor", /whole heads/],
   [llama, { rope_parameters: { partial_rotary_factor: 0.5 } }, "unsupported", "partial_rotary_factor", /whole heads/],
   [llama, { quantization_config: { bits: 4 } }, "unsupported", "quantization_config", /F32, F16 and BF16/],
+  [llama, { quantization_config: { quant_method: "mxfp4" } }, "unsupported", "quantization_config", /experts of gpt_oss/],
+  [gptOss, { quantization_config: { quant_method: "fp8" } }, "unsupported", "quantization_config", /"fp8"/],
+  [gptOss, { num_experts_per_tok: 33 }, "invalid", "num_experts_per_tok", /1 to 32/],
+  [gptOss, { swiglu_limit: 0 }, "invalid", "swiglu_limit", /above zero/],
   [llama, { num_local_experts: 8 }, "unsupported", "num_local_experts", /experts/],
   [qwen2, { use_sliding_window: true, sliding_window: "x" }, "invalid", "sliding_window", /integer/],
   [qwen2, { layer_types: ["full_attention"] }, "invalid", "layer_types", /names 1 layers; the model has 24/],
@@ -447,7 +500,7 @@ test("a written configuration is read unchanged", () => {
   const shapes = [
     ...presets.values(),
     ...[llama, qwen2, qwen3, mistral, ...biased].map((json) => parseModelConfig(json)),
-    ...[qwen3Moe, smollm3, granite, olmo2, phi4, gemma3].map((json) => parseModelConfig(json)),
+    ...[qwen3Moe, smollm3, granite, olmo2, phi4, gemma3, gptOss].map((json) => parseModelConfig(json)),
     ...[
       { ...mistral, sliding_window: 4096 },
       { ...qwen2, use_sliding_window: true, sliding_window: 4096 },
@@ -459,7 +512,7 @@ test("a written configuration is read unchanged", () => {
 
 test("any value in any field gives a configuration or a HeddleError", () => {
   const fields = fc.constantFrom(
-    ...Object.keys({ ...llama, ...qwen2, ...qwen3, ...qwen3Moe, ...smollm3, ...granite, ...phi4, ...gemma3 }),
+    ...Object.keys({ ...llama, ...qwen2, ...qwen3, ...qwen3Moe, ...smollm3, ...granite, ...phi4, ...gemma3, ...gptOss }),
     "rope_parameters",
     "layer_types",
     "no_rope_layers",
@@ -467,7 +520,7 @@ test("any value in any field gives a configuration or a HeddleError", () => {
   );
   fc.assert(
     fc.property(
-      fc.constantFrom<JsonObject>(llama, qwen2, qwen3, mistral, qwen3Moe, smollm3, granite, olmo2, phi4, gemma3),
+      fc.constantFrom<JsonObject>(llama, qwen2, qwen3, mistral, qwen3Moe, smollm3, granite, olmo2, phi4, gemma3, gptOss),
       fields,
       fc.jsonValue(),
       (base, field, value) => {

@@ -138,7 +138,7 @@ export function modelConfigJson(config: ModelConfig): JsonObject {
     max_position_embeddings: scaling?.type === "longrope" ? scaling.extendedContextLength : config.contextLength,
     rms_norm_eps: config.normEpsilon,
     rope_theta: config.rotaryBase,
-    rope_scaling: rotaryJson(scaling),
+    rope_scaling: rotaryJson(scaling, config.family),
     ...(scaling?.type === "longrope" && { original_max_position_embeddings: scaling.originalContextLength }),
     ...(config.rotarySize !== undefined && { partial_rotary_factor: config.rotarySize / config.headSize }),
     ...(config.localRotaryBase !== undefined && { rope_local_base_freq: config.localRotaryBase }),

@@ -146,8 +146,9 @@ function readYarn(fields: ConfigFields, contextLength: number): Omit<Extract<Rot
   };
 }
 
-export function rotaryJson(scaling: RotaryScaling | undefined): JsonObject | null {
-  if (!scaling) return null;
+export function rotaryJson(scaling: RotaryScaling | undefined, family: ModelFamily): JsonObject | null {
+  // Without the field, a family may have a scaling.
+  if (!scaling) return families[family].defaults?.rotaryScaling ? { rope_type: "default" } : null;
   if (scaling.type === "linear") return { rope_type: "linear", factor: scaling.factor };
   if (scaling.type === "longrope") {
     return {

@@ -90,6 +90,58 @@ test("missing, unexpected and misshapen tensors are named", async () => {
   await expect(loadModel(turned)).rejects.toThrow(/has the shape \[32,40\]; the configuration requires \[40,32\]/);
 });
 
+/** Rewrites the header of a model's file, and leaves the numbers. */
+async function rewriteHeader(directory: string, change: (header: Record<string, { dtype: string }>) => void) {
+  const path = join(directory, "model.safetensors");
+  const bytes = await readFile(path);
+  const end = 8 + Number(bytes.readBigUInt64LE(0));
+  const header: Record<string, { dtype: string }> = JSON.parse(bytes.toString("utf8", 8, end));
+  change(header);
+  await writeFile(path, rawSafetensors(header, bytes.subarray(end)));
+}
+
+test.each([
+  ["qwen3-moe", { num_local_experts: 6 }, /"model.layers.0.mlp.gate.weight" has the shape \[5,32\]; .* requires \[6,32\]/],
+  ["qwen3-moe", { num_local_experts: 4 }, /"model.layers.0.mlp.gate.weight" has the shape \[5,32\]/],
+  ["qwen3-moe", { moe_intermediate_size: 25 }, /"model.layers.0.mlp.experts.0.gate_proj.weight" has the shape/],
+  ["gpt-oss", { num_local_experts: 4 }, /"model.layers.0.mlp.router.weight" has the shape \[5,32\]/],
+  ["gpt-oss", { intermediate_size: 48 }, /"model.layers.0.mlp.experts.gate_up_proj" has the shape \[5,32,80\]/],
+  ["gpt-oss-mxfp4", { intermediate_size: 64 }, /"model.layers.0.mlp.experts.gate_up_proj_blocks" has the shape/],
+  ["gpt-oss-mxfp4", { intermediate_size: 40 }, /"model.layers.0.mlp.experts.gate_up_proj_blocks" has the shape/],
+])("%s whose configuration says %o is refused with the tensor that contradicts it", async (name, change, message) => {
+  const directory = await copyOf(name);
+  await editJson(join(directory, "config.json"), change);
+  await expect(loadModel(directory)).rejects.toThrow(message);
+});
+
+test("an expert that is missing is named", async () => {
+  const key = "model.layers.1.mlp.experts.3.down_proj.weight";
+  const directory = await copyOf("qwen3-moe");
+  await rewrite(directory, (tensors) => tensors.delete(key));
+  await expect(loadModel(directory)).rejects.toThrow(`tensor "${key}" is missing`);
+});
+
+test("experts in MXFP4 need their scales, in bytes, and are there once", async () => {
+  const experts = "model.layers.0.mlp.experts.down_proj";
+  const broken = async (change: (header: Record<string, { dtype: string }>) => void) => {
+    const directory = await copyOf("gpt-oss-mxfp4");
+    await rewriteHeader(directory, change);
+    return await loadModel(directory).then(
+      () => "loaded",
+      (error: Error) => error.message,
+    );
+  };
+  const rename = (from: string, to: string) => (header: Record<string, { dtype: string }>) => {
+    header[to] = header[from]!;
+    delete header[from];
+  };
+  expect(await broken(() => undefined)).toBe("loaded");
+  expect(await broken(rename(`${experts}_scales`, "other"))).toContain(`"${experts}_scales" is missing`);
+  expect(await broken(rename(`${experts}_blocks`, "other"))).toContain(`"${experts}" is missing`);
+  const signed = (header: Record<string, { dtype: string }>) => (header[`${experts}_scales`]!.dtype = "I8");
+  expect(await broken(signed)).toContain(`"${experts}_scales" is I8; MXFP4 has U8`);
+});
+
 test("weights that are not finite are refused with the tensor's name", async () => {
   for (const key of ["model.embed_tokens.weight", "model.layers.0.self_attn.v_proj.weight"]) {
     const directory = await copyOf("llama-tied");

@@ -62,7 +62,7 @@ function expanded(
   packed: Uint8Array,
   scales: Uint8Array,
   { outputs, blocks }: { outputs: number; blocks: number },
-  into = new Float32Array(2 * packed.length),
+  into: Float32Array = new Float32Array(2 * packed.length),
 ): Float32Array {
   const inputs = 2 * blockBytes * blocks;
   for (let block = 0; block < scales.length; block++) {

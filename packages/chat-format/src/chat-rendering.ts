@@ -47,9 +47,7 @@ function withTools(messages: Record<string, unknown>[], tools: Record<string, un
   const isSystem = first?.["role"] === "system";
   if (isSystem && first?.["tools"] !== undefined && first["tools"] !== null) return messages;
   const text = JSON.stringify(tools.map((tool) => tool["function"]));
-  return isSystem
-    ? [{ ...first, tools: text }, ...rest]
-    : [{ role: "system", content: "", tools: text }, ...messages];
+  return isSystem ? [{ ...first, tools: text }, ...rest] : [{ role: "system", content: "", tools: text }, ...messages];
 }
 
 function rendered(

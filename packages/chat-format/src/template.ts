@@ -154,7 +154,12 @@ export async function openChatTemplate(
       const source = sourceOf(request);
       const toolCalls = toolCallFormat(source);
       const reasoning = reasoningTags(source);
-      const tags = [reasoning.open, reasoning.close, ...(reasoning.content ?? []), ...(toolCalls && hasTools(request) ? tagsOf(toolCalls) : [])];
+      const tags = [
+        reasoning.open,
+        reasoning.close,
+        ...(reasoning.content ?? []),
+        ...(toolCalls && hasTools(request) ? tagsOf(toolCalls) : []),
+      ];
       // Some tags are several special tokens with a text between them.
       const parts = tags.flatMap((tag) => [tag, ...(tag.match(/<\|\w+\|>/gu) ?? [])]);
       return { toolCalls, reasoning, specialTags: parts.some(isSpecial) };

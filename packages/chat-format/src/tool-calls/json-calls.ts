@@ -56,7 +56,8 @@ export function functoolsCalls(message: string): WrittenCall[] | undefined {
 
 /** Reads the name and, after the type or the channel, JSON: `f <|constrain|>json<|message|>{…}`. */
 export function harmonyCalls(body: string): WrittenCall[] | undefined {
-  const [, name, json = ""] = /^([\w.-]+)(?:[\s\w]|<\|constrain\|>|<\|channel\|>)*<\|message\|>(.*)$/s.exec(body.trim()) ?? [];
+  const [, name, json = ""] =
+    /^([\w.-]+)(?:[\s\w]|<\|constrain\|>|<\|channel\|>)*<\|message\|>(.*)$/s.exec(body.trim()) ?? [];
   if (name === undefined || (json.trim() !== "" && !isJson(json))) return undefined;
   return [{ name, arguments: normalArguments(json.trim()) }];
 }

@@ -280,7 +280,8 @@ test("gpt-oss is read as it is published, and has the same defaults", () => {
     layerKinds: [{ window: 128 }, {}, { window: 128 }, {}],
     feedForwardSize: 2880,
   });
-  const absent = "attention_bias head_dim layer_types quantization_config rms_norm_eps rope_scaling rope_theta sliding_window";
+  const absent =
+    "attention_bias head_dim layer_types quantization_config rms_norm_eps rope_scaling rope_theta sliding_window";
   const names = new Set([...absent.split(" "), "swiglu_limit", "num_key_value_heads"]);
   const least = Object.fromEntries(Object.entries(gptOss).filter(([name]) => !names.has(name)));
   expect(parseModelConfig(least)).toEqual(read);
@@ -364,7 +365,13 @@ const refused: [base: JsonObject, change: JsonObject, code: string, field: strin
   [llama, { partial_rotary_factor: 0.5 }, "unsupported", "partial_rotary_factor", /whole heads/],
   [llama, { rope_parameters: { partial_rotary_factor: 0.5 } }, "unsupported", "partial_rotary_factor", /whole heads/],
   [llama, { quantization_config: { bits: 4 } }, "unsupported", "quantization_config", /F32, F16 and BF16/],
-  [llama, { quantization_config: { quant_method: "mxfp4" } }, "unsupported", "quantization_config", /experts of gpt_oss/],
+  [
+    llama,
+    { quantization_config: { quant_method: "mxfp4" } },
+    "unsupported",
+    "quantization_config",
+    /experts of gpt_oss/,
+  ],
   [gptOss, { quantization_config: { quant_method: "fp8" } }, "unsupported", "quantization_config", /"fp8"/],
   [gptOss, { num_experts_per_tok: 33 }, "invalid", "num_experts_per_tok", /1 to 32/],
   [gptOss, { swiglu_limit: 0 }, "invalid", "swiglu_limit", /above zero/],
@@ -512,7 +519,17 @@ test("a written configuration is read unchanged", () => {
 
 test("any value in any field gives a configuration or a HeddleError", () => {
   const fields = fc.constantFrom(
-    ...Object.keys({ ...llama, ...qwen2, ...qwen3, ...qwen3Moe, ...smollm3, ...granite, ...phi4, ...gemma3, ...gptOss }),
+    ...Object.keys({
+      ...llama,
+      ...qwen2,
+      ...qwen3,
+      ...qwen3Moe,
+      ...smollm3,
+      ...granite,
+      ...phi4,
+      ...gemma3,
+      ...gptOss,
+    }),
     "rope_parameters",
     "layer_types",
     "no_rope_layers",
@@ -520,7 +537,19 @@ test("any value in any field gives a configuration or a HeddleError", () => {
   );
   fc.assert(
     fc.property(
-      fc.constantFrom<JsonObject>(llama, qwen2, qwen3, mistral, qwen3Moe, smollm3, granite, olmo2, phi4, gemma3, gptOss),
+      fc.constantFrom<JsonObject>(
+        llama,
+        qwen2,
+        qwen3,
+        mistral,
+        qwen3Moe,
+        smollm3,
+        granite,
+        olmo2,
+        phi4,
+        gemma3,
+        gptOss,
+      ),
       fields,
       fc.jsonValue(),
       (base, field, value) => {

@@ -101,7 +101,11 @@ async function rewriteHeader(directory: string, change: (header: Record<string, 
 }
 
 test.each([
-  ["qwen3-moe", { num_local_experts: 6 }, /"model.layers.0.mlp.gate.weight" has the shape \[5,32\]; .* requires \[6,32\]/],
+  [
+    "qwen3-moe",
+    { num_local_experts: 6 },
+    /"model.layers.0.mlp.gate.weight" has the shape \[5,32\]; .* requires \[6,32\]/,
+  ],
   ["qwen3-moe", { num_local_experts: 4 }, /"model.layers.0.mlp.gate.weight" has the shape \[5,32\]/],
   ["qwen3-moe", { moe_intermediate_size: 25 }, /"model.layers.0.mlp.experts.0.gate_proj.weight" has the shape/],
   ["gpt-oss", { num_local_experts: 4 }, /"model.layers.0.mlp.router.weight" has the shape \[5,32\]/],

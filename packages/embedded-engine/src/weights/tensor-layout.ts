@@ -89,7 +89,12 @@ export function tensorLocations(config: ModelConfig): TensorLocation[] {
     if (isTogether && config.experts) {
       const { count } = config.experts;
       const whole = (tensor: string, shape: number[], parameter: string, pairs?: number) =>
-        locations.push({ tensor: `${from}mlp.${tensor}`, shape, parameter: `${to}${parameter}`, ...(pairs && { pairs }) });
+        locations.push({
+          tensor: `${from}mlp.${tensor}`,
+          shape,
+          parameter: `${to}${parameter}`,
+          ...(pairs && { pairs }),
+        });
       matrix("mlp.router", hiddenSize, allColumns(count), "router");
       whole("router.bias", [count], "router_bias");
       whole("experts.gate_up_proj", [count, hiddenSize, 2 * feedForwardSize], "gate_up", feedForwardSize);

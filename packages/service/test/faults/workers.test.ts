@@ -58,7 +58,10 @@ describe("HEDDLE_WORKERS=2", { timeout: 120_000 }, () => {
       process.kill(pidOf(victim), "SIGKILL");
       await expect.poll(() => isRunning(pidOf(victim)), polling).toBe(false);
       const signal = AbortSignal.timeout(30_000);
-      const responses = Array.from({ length: 10 }, async () => await fetch(`${service.url}/health`, { headers, signal }));
+      const responses = Array.from(
+        { length: 10 },
+        async () => await fetch(`${service.url}/health`, { headers, signal }),
+      );
       expect((await Promise.all(responses)).map(({ status }) => status)).toEqual(responses.map(() => 200));
     } finally {
       process.kill(service.pid(), "SIGCONT");

@@ -54,12 +54,18 @@ export function functoolsCalls(message: string): WrittenCall[] | undefined {
   return listedCalls(message.trim().replace(/^functools/, ""));
 }
 
+const messageTag = "<|message|>";
+
 /** Reads the name and, after the type or the channel, JSON: `f <|constrain|>json<|message|>{…}`. */
 export function harmonyCalls(body: string): WrittenCall[] | undefined {
-  const [, name, json = ""] =
-    /^([\w.-]+)(?:[\s\w]|<\|constrain\|>|<\|channel\|>)*<\|message\|>(.*)$/s.exec(body.trim()) ?? [];
-  if (name === undefined || (json.trim() !== "" && !isJson(json))) return undefined;
-  return [{ name, arguments: normalArguments(json.trim()) }];
+  const text = body.trim();
+  const end = text.indexOf(messageTag);
+  const [name] = /^[\w.-]+/.exec(text) ?? [];
+  if (end < 0 || name === undefined) return undefined;
+  const between = text.slice(name.length, end);
+  const json = text.slice(end + messageTag.length).trim();
+  if (!/^(?:[\s\w]|<\|constrain\|>|<\|channel\|>)*$/.test(between) || (json !== "" && !isJson(json))) return undefined;
+  return [{ name, arguments: normalArguments(json) }];
 }
 
 const separator = "<｜tool▁sep｜>";

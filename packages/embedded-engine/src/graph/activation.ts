@@ -12,7 +12,7 @@ export function gatedProduct(graph: Graph, config: ModelConfig, gate: TensorName
 /** `gatedProduct`, and the gradients of its inputs by that of the product. */
 interface DifferentiatedProduct {
   product: TensorName;
-  gradients(dproduct: TensorName): { dgate: TensorName; dup: TensorName };
+  gradients: (dproduct: TensorName) => { dgate: TensorName; dup: TensorName };
 }
 
 export function differentiatedProduct(

@@ -102,7 +102,8 @@ export function tensorLocations(config: ModelConfig): TensorLocation[] {
       whole("experts.down_proj", [count, feedForwardSize, hiddenSize], "down");
       whole("experts.down_proj_bias", [count, hiddenSize], "down_bias");
     } else if (config.experts) matrix("mlp.gate", hiddenSize, allColumns(config.experts.count), "router");
-    for (let expert = 0; !isTogether && expert < (config.experts?.count ?? 1); expert++) {
+    const blocks = isTogether ? 0 : (config.experts?.count ?? 1);
+    for (let expert = 0; expert < blocks; expert++) {
       const block = config.experts ? `mlp.experts.${expert}` : "mlp";
       const at = expert * hiddenSize * feedForwardSize;
       for (const range of gateUp) matrix(`${block}.${range.name}`, hiddenSize, range, "gate_up", 2 * at);

@@ -11,6 +11,8 @@ export interface HeddleErrorOptions {
   loc?: Loc;
   /** More for the caller to read, in names of the API: `deleted_at`, `digest`. */
   details?: Readonly<Record<string, unknown>>;
+  /** Further mistakes in the same arguments; see `Mistakes`. */
+  others?: readonly HeddleError[] | undefined;
   /** For operators only: file paths, addresses and accounts are named here. */
   cause?: unknown;
 }
@@ -21,25 +23,33 @@ export class HeddleError extends Error {
   readonly code: ErrorCode;
   readonly loc: Loc | undefined;
   readonly details: Readonly<Record<string, unknown>> | undefined;
+  readonly others: readonly HeddleError[] | undefined;
 
-  constructor(code: ErrorCode, message: string, { loc, details, cause }: HeddleErrorOptions = {}) {
+  constructor(code: ErrorCode, message: string, { loc, details, others, cause }: HeddleErrorOptions = {}) {
     super(message, cause === undefined ? undefined : { cause });
     this.code = code;
     this.loc = loc;
     this.details = details;
+    this.others = others;
+  }
+
+  /** This mistake and the further ones, each alone. */
+  get all(): HeddleError[] {
+    return this.others === undefined ? [this] : [this.with({ others: undefined }), ...this.others];
   }
 
   /** Returns the error with other members; the cause and the stack stay. */
-  with(changes: Partial<Pick<HeddleError, "code" | "message" | "loc" | "details">>): HeddleError {
-    const own = { code: this.code, message: this.message, loc: this.loc, details: this.details };
-    const { code, message, loc, details } = { ...own, ...changes };
-    const changed = new HeddleError(code, message, { loc, details, cause: this.cause });
+  with(changes: Partial<Pick<HeddleError, "code" | "message" | "loc" | "details" | "others">>): HeddleError {
+    const own = { code: this.code, message: this.message, loc: this.loc, details: this.details, others: this.others };
+    const { code, message, loc, details, others } = { ...own, ...changes };
+    const changed = new HeddleError(code, message, { loc, details, others, cause: this.cause });
     changed.stack = this.stack?.replace(this.message, () => message);
     return changed;
   }
 
   /** Returns the error with `prefix` before its loc. An error without a loc is returned as it is. */
   within(prefix: Loc): HeddleError {
-    return this.loc === undefined ? this : this.with({ loc: [...prefix, ...this.loc] });
+    const others = this.others?.map((other) => other.within(prefix));
+    return this.loc === undefined ? this : this.with({ loc: [...prefix, ...this.loc], others });
   }
 }

@@ -38,6 +38,11 @@ export interface ServerOptions<Caller> {
    */
   onError?: (error: unknown, request: HttpRequest, operation?: OperationEntry) => Problem | undefined;
   /**
+   * Called with a JSON body that does not fit the schema of the operation, and what is wrong with it. Returns what a handler
+   * would find wrong besides, so that the client learns of all at once.
+   */
+  furtherMistakes?: (operation: OperationEntry, body: unknown, details: readonly Detail[]) => readonly Detail[];
+  /**
    * Most UTF-16 units of a JSON response that is not streamed. A longer one is a `ResponseTooLarge`, which becomes 413
    * where `onError` knows nothing better. Default 67,108,864.
    */
@@ -111,7 +116,8 @@ export function createServer<Caller>(
       const authorized = options.authorize?.(needed, caller as Caller);
       if (authorized !== undefined) await authorized;
     }
-    const body = entry.body && (await readRequestBody(request, entry.body, group));
+    const further = options.furtherMistakes?.bind(undefined, entry);
+    const body = entry.body && (await readRequestBody(request, entry.body, group, further));
     if (access !== undefined && needed === undefined) {
       needed = context.access = accessOf(entry, access, { ...parameters, body });
       const authorized = options.authorize?.(needed, caller as Caller);

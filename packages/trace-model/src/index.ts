@@ -48,6 +48,8 @@ export {
   joinPath,
   splitPath,
 } from "./query/field.js";
+export { namedOps, type NamedOps, type OpLabel } from "./query/named-ops.js";
+export { opsByName } from "./query/ops-by-name.js";
 export { type FieldParser, parseQuery } from "./query/parse.js";
 export { maxSortKeys, parseSort, type SortKey } from "./query/sort.js";
 export { leafAt, leavesAt } from "./query/leaf.js";

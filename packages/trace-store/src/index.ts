@@ -1,3 +1,4 @@
+export { checkQuery, type QueriedResource } from "./check-query.js";
 export { openTraceStore } from "./store.js";
 export type { StoreLoad, StoreObserver, TraceStore, TraceStoreOptions } from "./store.js";
 export type { ObservedStatement, StatementKind } from "./engine/observed-engine.js";

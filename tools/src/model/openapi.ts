@@ -105,6 +105,7 @@ export interface Schema {
   "x-heddle-max-items"?: number;
   "x-heddle-limits"?: Limits;
   "x-heddle-exact-integers"?: boolean;
+  "x-heddle-time"?: boolean;
   "x-heddle-expected"?: string;
   [key: string]: unknown;
 }

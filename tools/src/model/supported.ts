@@ -19,7 +19,7 @@ const knownExtensions = {
     x-heddle-raw-body x-heddle-secret x-heddle-share x-heddle-streamed-body x-heddle-max-body-bytes`,
   ),
   schema: words(
-    `x-heddle-raw-json x-heddle-lenient-items x-heddle-max-items x-heddle-limits x-heddle-exact-integers
+    `x-heddle-raw-json x-heddle-lenient-items x-heddle-max-items x-heddle-limits x-heddle-time x-heddle-exact-integers
     x-heddle-expected`,
   ),
 };

@@ -13,8 +13,15 @@ export type Checks = Record<string, Schema>;
 /** The code of checks that were compiled before, by their schemas. */
 export type CompiledChecks = Map<string, string>;
 
-/** A date, or a date and time with or without an offset; the handler interprets it. */
-const dateTimePattern = /^\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d([.,]\d+)?)?\s?([Zz]|[+-]\d\d(:?\d\d)?)?)?$/;
+const dayPattern = [
+  String.raw`\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))`,
+  // Leap years.
+  String.raw`(?:\d\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29`,
+].join("|");
+const timePattern = String.raw`[Tt ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.,]\d{1,18})?)?(?:[Zz]|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?`;
+
+/** A date, or a date and time with or without an offset, or a number in a text; the handler interprets it. */
+const dateTimePattern = new RegExp(String.raw`^(?:(?:${dayPattern})(?:${timePattern})?|-?\d+(?:\.\d*)?)$`);
 
 /**
  * Compiles checks ahead of time into one ES module without imports and without eval, and its declaration.
@@ -155,7 +162,7 @@ function clean(schema: Schema, components: Record<string, Schema>): Schema {
   const result: Schema = {};
   for (const [key, value] of Object.entries(schema)) if (validationKeywords.has(key)) result[key] = value;
   if (schema.$ref) result.$ref = schema.$ref.replace("#/components/schemas/", "spec#/$defs/");
-  if (schema.format === "date-time") result.format = "date-time";
+  if (schema.format === "date-time" || schema["x-heddle-time"]) result.format = "date-time";
   if (schema.properties) {
     result.properties = Object.fromEntries(
       Object.entries(schema.properties).map(([key, value]) => [key, clean(value, components)]),

@@ -7,11 +7,20 @@ import type { LinkedGroup } from "../operations/linked-group.js";
 import type { JsonBody } from "../json/read.js";
 import { readMultipart } from "./multipart.js";
 import { Problem } from "../problem.js";
+import type { Detail } from "../problem.js";
 import { withSuggestions } from "./unknown-keys.js";
 import { detailsOf } from "../validation/validation.js";
 
+/** Returns what else is wrong with a body that does not fit its schema in the ways that are given. */
+export type FurtherMistakes = (body: unknown, details: readonly Detail[]) => readonly Detail[];
+
 /** Reads, decodes and validates what a request carries. Throws the Problem that says what is wrong with it. */
-export async function readRequestBody(request: HttpRequest, entry: BodyEntry, group: LinkedGroup): Promise<unknown> {
+export async function readRequestBody(
+  request: HttpRequest,
+  entry: BodyEntry,
+  group: LinkedGroup,
+  further?: FurtherMistakes,
+): Promise<unknown> {
   checkMediaType(request, entry, group.interface);
   if (entry.streamed) {
     return {
@@ -23,7 +32,8 @@ export async function readRequestBody(request: HttpRequest, entry: BodyEntry, gr
   if (entry.kind === "raw") return { bytes, mediaType: mediaTypeOf(request) || mediaTypeBy(bytes, entry.mediaTypes) };
   if (bytes.length === 0 && !entry.required) return undefined;
   if (bytes.length === 0 && entry.kind === "json") throw missing();
-  if (entry.kind === "json") return validated(await parseJson(request, bytes, planOf(entry, group)), entry, group);
+  if (entry.kind === "json")
+    return validated(await parseJson(request, bytes, planOf(entry, group)), entry, group, further);
   const value = readMultipart(bytes, request.header("content-type"), entry.files ?? []);
   return validated({ value, mistakes: [], values: 0 }, entry, group);
 }
@@ -35,11 +45,17 @@ function formOf({ kind, exact }: BodyEntry): BodyForm {
 }
 
 /** Throws the Problem that lists all that is wrong with the body. */
-function validated({ value, mistakes }: JsonBody, entry: BodyEntry, group: LinkedGroup): unknown {
+function validated(
+  { value, mistakes }: JsonBody,
+  entry: BodyEntry,
+  group: LinkedGroup,
+  further?: FurtherMistakes,
+): unknown {
   const check = entry.validator === undefined ? undefined : group.validators[entry.validator];
   const details = check === undefined || check(value) ? [] : detailsOf(check.errors, ["body"], value);
   if (mistakes.length === 0 && details.length === 0) return value;
-  throw Problem.invalid([...mistakes, ...withSuggestions(details, planOf(entry, group))]);
+  const found = [...mistakes, ...withSuggestions(details, planOf(entry, group))];
+  throw Problem.invalid([...found, ...(further?.(value, found) ?? [])]);
 }
 
 function planOf({ plan }: BodyEntry, { plans }: LinkedGroup): Plan | undefined {

@@ -31,7 +31,10 @@ describe("an error names what is wrong with a body, and its location", () => {
     [{ counts: { "a/b~c": "1" } }, "body.counts.a/b~c: Not a valid integer"],
     [{ author: {} }, "body.author.name: Field required"],
     [{ author: { name: "A", age: 3 } }, "body.author.age: Unknown key"],
-    [{ author: { name: "A", born: "yesterday" } }, "body.author.born: Not a point in time"],
+    [
+      { author: { name: "A", born: "yesterday" } },
+      "body.author.born: Not a point in time: ISO 8601 text, or seconds or milliseconds since 1970",
+    ],
     [{ author: 7 }, "body.author: Not a valid object or null"],
   ])("%j", (more, sentence) => {
     expect(messagesOf("bookCreate_body", book(more))).toEqual([sentence]);
@@ -61,6 +64,23 @@ describe("an error names what is wrong with a body, and its location", () => {
     for (const born of ["1990-01-02", "1990-01-02T03:04", "1990-01-02 03:04:05.123456", "1990-01-02T03:04:05+0200"]) {
       expect(messagesOf("bookCreate_body", book({ author: { name: "A", born } })), born).toEqual([]);
     }
+  });
+
+  test.each([
+    ["2024-02-29", true],
+    ["2000-02-29T00:00Z", true],
+    ["1775811600", true],
+    ["1775811600.25", true],
+    ["2023-02-29", false],
+    ["1900-02-29", false],
+    ["2026-04-31", false],
+    ["2026-13-01", false],
+    ["2026-04-10T25:00:00Z", false],
+    ["2026-04-10T09:60", false],
+    ["2026-04-10T09:00+24:00", false],
+    ["", false],
+  ])("%j is a time: %j", (born, isTime) => {
+    expect(messagesOf("bookCreate_body", book({ author: { name: "A", born } }))).toHaveLength(isTime ? 0 : 1);
   });
 });
 

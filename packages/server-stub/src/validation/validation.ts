@@ -137,7 +137,7 @@ function describe(finding: Finding): { msg: string; type: string } {
 const messages: Record<string, [msg: string, type: string]> = {
   required: ["Field required", "missing"],
   additionalProperties: ["Unknown key", "extra_forbidden"],
-  format: ["Not a point in time", "datetime_parsing"],
+  format: ["Not a point in time: ISO 8601 text, or seconds or milliseconds since 1970", "datetime_parsing"],
   minLength: ["Must have at least % characters", "string_too_short"],
   maxLength: ["Must have at most % characters", "string_too_long"],
   minItems: ["Must have at least % items", "too_short"],

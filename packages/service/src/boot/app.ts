@@ -11,6 +11,7 @@ import { firstLine } from "../operations/outages.js";
 import { currentScope, enterRoute } from "../limits/request-scope.js";
 import { openTurns } from "../limits/shares.js";
 import { problemOf } from "../http/problems.js";
+import { queryMistakes } from "../http/query-mistakes.js";
 import { routes } from "./routes.js";
 import type { Site } from "./routes.js";
 import { openRoutes, serveRoutes } from "../http/serve-routes.js";
@@ -62,6 +63,7 @@ export function createApp(
     },
     onSuccess: (access, caller) => recordProject(services.control, access, caller),
     onError,
+    furtherMistakes: queryMistakes,
     interceptors: [noteOperation, reportUnknownProject(services.control), reportUnknownParameters, keepSecretsWhole],
     validateResponses,
     maxResponseLength: limits.maxResponseBytes,

@@ -1,11 +1,16 @@
 import { HeddleError } from "@heddle/errors";
 import type { Schemas } from "@heddle/server-stub/training";
 import type { GenerateRequest, Sampler } from "@heddle/training";
+import { asksForNothing, refusedFields } from "./other-servers-fields.js";
 import type { SamplingPlan } from "./sampling-plan.js";
 import { wireField } from "./wire-loc.js";
 
 type ChatRequest = Schemas["ChatCompletionReq"];
-type Field = keyof ChatRequest;
+type Field = keyof KnownFields<ChatRequest>;
+/** Without the signature of those that nobody knows. */
+type KnownFields<T> = {
+  [Name in keyof T as string extends Name ? never : number extends Name ? never : Name]: T[Name];
+};
 
 /** Fields that no engine of this service can honour, if they hold anything. */
 const unknownFields: readonly Field[] = ["mm_processor_kwargs", "kv_transfer_params", "engine_xargs", "vllm_xargs"];
@@ -49,6 +54,7 @@ export function refuseFields(request: ChatRequest, { generate, constraint }: Sam
     if (value === "" || (field === "function_call" && value === "none")) continue;
     throw refusal([field], `not supported; use ${replacement}`);
   }
+  refuseOthers(request);
   const unknown = unknownFields.filter((field) => Object.keys(request[field] ?? {}).length > 0);
   const refused = [...unknown, ...sampler.unsupportedFields(generate).map(name)];
   if (refused.length > 0) throw refusal(refused, "not supported by this service");
@@ -58,6 +64,19 @@ export function refuseFields(request: ChatRequest, { generate, constraint }: Sam
   );
   if ((generate.temperature ?? 1) !== 1 && generate.temperature !== 0) excluded.push("temperature");
   if (excluded.length > 0) throw refusal(excluded.map(name), "not possible together with use_beam_search");
+}
+
+/** Fields of other servers, all at once. */
+function refuseOthers(request: Readonly<Record<string, unknown>>): void {
+  const refused = Object.entries(request).flatMap(([name, value]) => {
+    const field = Object.hasOwn(refusedFields, name) ? refusedFields[name] : undefined;
+    if (field === undefined || asksForNothing(value, field)) return [];
+    return [{ name, reason: field.instead === undefined ? "not supported" : `not supported; use ${field.instead}` }];
+  });
+  const [first, ...others] = refused;
+  if (first === undefined) return;
+  const more = others.map(({ name, reason }) => `; ${name}: ${reason}`).join("");
+  throw refusal([first.name], `${first.reason}${more}`);
 }
 
 function isSet(value: unknown, neutral: number): boolean {

@@ -41,13 +41,23 @@ export function problemOf(error: unknown, operation?: OperationEntry): Problem |
   // Trying again does not bring the data back.
   if (code === "corrupt") return new Problem(status, message, { headers: { "x-should-retry": "false" } });
   if (status === 500) return undefined;
+  const { all } = error;
+  if (all.some((one) => statuses[one.code] === 422)) return Problem.invalid(all.map((one) => detailOf(one, operation)));
   const loc = error.loc && requestLoc(operation, error.loc);
-  if (status === 422) return Problem.invalid([{ loc: loc ?? ["body"], msg: message, type: "value_error" }]);
-  return new Problem(status, loc === undefined ? message : `${loc.join(".")}: ${message}`, {
+  const reasons = all.map((one) => {
+    const at = one.loc && requestLoc(operation, one.loc);
+    return at === undefined ? one.message : `${at.join(".")}: ${one.message}`;
+  });
+  return new Problem(status, reasons.join("; "), {
     extras: { ...details },
     headers: status === 429 || status === 503 ? { "retry-after": retryAfter } : {},
     ...(loc && { loc }),
   });
+}
+
+/** A mistake in a request, as an entry of a 422 response. */
+export function detailOf({ loc, message }: HeddleError, operation: OperationEntry | undefined): Detail {
+  return { loc: loc === undefined ? ["body"] : requestLoc(operation, loc), msg: message, type: "value_error" };
 }
 
 /** What the HTTP server refuses, and what fails because the process has no file left to open. */

@@ -376,6 +376,19 @@ describe("an output", () => {
     expect(text).toMatch(/^\{/);
   });
 
+  test("of fields of other servers is refused by all their names, and harmless ones change nothing", async () => {
+    const more = { modalities: ["text", "audio"], audio: { voice: "alloy" }, nvext: { top_k: 5 }, mirostat: 0 };
+    await expect(content(more)).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringMatching(
+        /modalities: not supported; audio: not supported; nvext: .*use the fields/,
+      ) as string,
+      body: { error: { param: "modalities" } },
+    });
+    const harmless = { prediction: { type: "content", content: "x" }, service_tier: "auto", modalities: ["text"] };
+    expect(await content({ ...harmless, guided_choice: ["text"], verbosity: "medium" })).toBe("text");
+  });
+
   test("of tools that are required is calls of them", async () => {
     const tools = ["weather", "time"].map((name) => ({
       type: "function" as const,

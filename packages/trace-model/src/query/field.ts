@@ -4,6 +4,7 @@ import { firstCharacters, hasAtMost } from "@heddle/exact-json";
 import { statedFields } from "../stated-fields.js";
 import type { StatedField } from "../stated-fields.js";
 import type { TypedField, ValueType } from "./expression.js";
+import type { NamedOps } from "./named-ops.js";
 
 export type CallColumn = keyof typeof columns;
 export type JsonColumn = "inputs" | "output" | "attributes" | "summary";
@@ -25,6 +26,10 @@ export type CallField = TypedField &
         path: string[];
       }
     | { kind: "queue" }
+    /** Whether the call is of one of these ops; no client names it. */
+    | { kind: "ops"; ops: NamedOps }
+    /** The readable part of the op name; no client names it. */
+    | { kind: "op_text" }
   );
 
 const required = { nullable: false, type: "text" } as const;

@@ -1,4 +1,4 @@
-import { HeddleError, withLoc } from "@heddle/errors";
+import { HeddleError, Mistakes, withLoc } from "@heddle/errors";
 import type { Loc } from "@heddle/errors";
 import { limits } from "@heddle/spec/tracing-limits";
 import { characterCount } from "@heddle/exact-json";
@@ -16,7 +16,8 @@ const { nesting, operators: maxOperators, characters } = limits.Query;
 
 /**
  * Reads `{"$expr": …}` into an expression with every implied cast spelled out. Throws `invalid` when the query is not
- * one, `unprocessable` when it names a field that cannot be queried; their loc begins with `query`.
+ * one, `unprocessable` when it names fields that cannot be queried, or compares times with what is none, all at once; their
+ * loc begins with `query`.
  */
 export function parseQuery<F extends TypedField>(query: unknown, parseField: FieldParser<F>): Expression<F> {
   const loc = ["query"];
@@ -30,10 +31,15 @@ export function parseQuery<F extends TypedField>(query: unknown, parseField: Fie
   if (["$literal", "$getField", "$convert", "$size"].includes(operator)) {
     throw new HeddleError("invalid", `a query needs a condition, not a bare ${operator}`, { loc: at });
   }
-  return new QueryParser(parseField).operand(root.$expr, at);
+  const parser = new QueryParser(parseField);
+  const expression = parser.mistakes.attempt(() => parser.operand(root.$expr, at)) ?? unknown;
+  parser.mistakes.throwAll();
+  return expression;
 }
 
 class QueryParser<F extends TypedField> {
+  /** Of single fields and literals: what is around them is read on. */
+  readonly mistakes = new Mistakes();
   readonly #parseField: FieldParser<F>;
   #depth = 0;
   /** Operators of the expression, each counted as often as it will be evaluated. */
@@ -72,9 +78,14 @@ class QueryParser<F extends TypedField> {
     return text;
   }
 
-  #field(path: string, loc: Loc): F {
+  #field(path: string, loc: Loc): Expression<F> {
     this.#read(path, loc);
-    return withLoc(loc, () => this.#parseField(path));
+    const field = this.mistakes.attempt(() => withLoc(loc, () => this.#parseField(path)));
+    return field === undefined ? unknown : { op: "field", field };
+  }
+
+  #tested(loc: Loc, test: () => Expression<F>): Expression<F> {
+    return anySpelling(this.mistakes.attempt(() => withLoc(loc, test)) ?? unknown);
   }
 
   #literal(value: unknown, loc: Loc): Extract<Expression<F>, { op: "literal" }> {
@@ -98,7 +109,7 @@ class QueryParser<F extends TypedField> {
       case "$lt":
       case "$lte": {
         const [left = unknown, right = unknown] = this.#operands(content, loc, 2);
-        return anySpelling(withLoc(loc, () => compare(comparisons[operator], left, right)));
+        return this.#tested(loc, () => compare(comparisons[operator], left, right));
       }
       case "$in":
         return this.#in(content, loc);
@@ -108,7 +119,7 @@ class QueryParser<F extends TypedField> {
         return this.#literal(content, loc);
       case "$getField":
         if (typeof content !== "string") throw new HeddleError("invalid", "$getField needs a path", { loc });
-        return { op: "field", field: this.#field(content, loc) };
+        return this.#field(content, loc);
       case "$convert":
         return this.#convert(content, loc);
       case "$size":
@@ -147,15 +158,13 @@ class QueryParser<F extends TypedField> {
     if (values.length < items.length) {
       // The operand is compared with each item: lists inside lists would grow without bound.
       this.#count(size * (items.length - 1), loc);
-      return { op: "or", operands: items.map((item) => anySpelling(withLoc(loc, () => compare("eq", operand, item)))) };
+      return { op: "or", operands: items.map((item) => this.#tested(loc, () => compare("eq", operand, item))) };
     }
     const types = new Set(values.map((value) => (typeof value === "bigint" ? "number" : typeof value)));
     if (types.size > 1 && typeOf(operand) !== "time") {
       throw new HeddleError("invalid", "the values of $in have no common type", { loc: [...loc, 1] });
     }
-    return values.length === 0
-      ? { op: "literal", value: false }
-      : anySpelling(withLoc(loc, () => within(operand, values)));
+    return values.length === 0 ? { op: "literal", value: false } : this.#tested(loc, () => within(operand, values));
   }
 
   /** Literals of a list are passed as one value and do not count as operators. */

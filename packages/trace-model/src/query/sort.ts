@@ -1,4 +1,4 @@
-import { HeddleError, withLoc } from "@heddle/errors";
+import { HeddleError, Mistakes, withLoc } from "@heddle/errors";
 import { limits } from "@heddle/spec/tracing-limits";
 import type { TypedField } from "./expression.js";
 import type { FieldParser } from "./parse.js";
@@ -17,7 +17,8 @@ export function parseSort<F extends TypedField>(sortBy: unknown, parseField: Fie
   if (!Array.isArray(sortBy)) throw new HeddleError("invalid", "sort_by must be a list", { loc });
   if (sortBy.length > maxSortKeys)
     throw new HeddleError("invalid", `sort_by has more than ${maxSortKeys} keys`, { loc });
-  return sortBy.map((item: unknown, index) => {
+  const mistakes = new Mistakes();
+  const keys = mistakes.attemptEach(sortBy as readonly unknown[], (item, index): SortKey<F> => {
     const at = [...loc, index];
     if (typeof item !== "object" || item === null) {
       throw new HeddleError("invalid", "a sort key is an object with field and direction", { loc: at });
@@ -35,4 +36,6 @@ export function parseSort<F extends TypedField>(sortBy: unknown, parseField: Fie
     }
     return { field: withLoc([...at, "field"], () => parseField(field)), direction };
   });
+  mistakes.throwAll();
+  return keys;
 }

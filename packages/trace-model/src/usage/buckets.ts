@@ -1,7 +1,10 @@
 import type { CountKind } from "./senders.js";
 
 /** Counts as a sender reported them: whole numbers from 0 to 2^53 − 1. */
-export interface ReportedCounts extends Record<Exclude<CountKind, "more_input" | "cache_creation_part">, number> {
+export interface ReportedCounts extends Record<
+  Exclude<CountKind, "more_input" | "uncached_input" | "cache_creation_part">,
+  number
+> {
   /** Whether the sender's shape says that cached tokens are not in its input count. */
   cache_apart: boolean;
   /** Whether the sender's shape says that reasoning tokens are not in its output count. */

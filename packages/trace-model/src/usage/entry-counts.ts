@@ -52,7 +52,7 @@ export function countsOfSpan(places: readonly UsagePlace[]): SpanCounts | undefi
   for (const { attribute, entry } of places) {
     const before = taken.length;
     const isInside = usageAttributes[attribute] === "inside";
-    for (const one of countsBelow(entry, true).values()) {
+    for (const one of countsBelow(jsonType(entry) === "object" ? entry : `{"${attribute}":${entry}}`).values()) {
       if (found.has(one.kind)) continue;
       if (isInside) one.part = "inside";
       taken.push(one);
@@ -69,23 +69,23 @@ export function countsOfSpan(places: readonly UsagePlace[]): SpanCounts | undefi
 /** Those that win over older ones next to them. */
 const currentNames = new Set(["input_tokens", "output_tokens"]);
 
-/** By path, so that the last of repeated keys counts. `texts`: a text with a number in it is one. */
-function countsBelow(entry: JsonText, texts = false): Map<string, NamedCount> {
+/** By path, so that the last of repeated keys counts. */
+function countsBelow(entry: JsonText): Map<string, NamedCount> {
   const found = new Map<string, NamedCount>();
-  visit(entry, names, found, texts);
+  visit(entry, names, found);
   return found;
 }
 
-function visit(object: JsonText, node: NameNode, found: Map<string, NamedCount>, texts: boolean): void {
+function visit(object: JsonText, node: NameNode, found: Map<string, NamedCount>): void {
   forEachMember(object, (key, from, to) => {
     const next = node.below?.get(key) ?? (key.includes(".") ? nodeAt(node, key.split(".")) : undefined);
     if (next === undefined) return;
     const value = object.slice(from, to);
     const type = jsonType(value);
-    if (next.below !== undefined && type === "object") visit(value, next, found, texts);
-    else if (next.below !== undefined && type === "array") visitItems(value, next, found, texts);
+    if (next.below !== undefined && type === "object") visit(value, next, found);
+    else if (next.below !== undefined && type === "array") visitItems(value, next, found);
     else if (next.name !== undefined) {
-      const count = wholeCount(texts ? (stringValue(value) ?? value) : value);
+      const count = wholeCount(stringValue(value) ?? value);
       const { path, kind, part } = next.name;
       if (count !== undefined) found.set(path, { path, kind, part, count });
     }
@@ -93,12 +93,12 @@ function visit(object: JsonText, node: NameNode, found: Map<string, NamedCount>,
 }
 
 /** Details of several requests, which add up. */
-function visitItems(list: JsonText, node: NameNode, found: Map<string, NamedCount>, texts: boolean): void {
+function visitItems(list: JsonText, node: NameNode, found: Map<string, NamedCount>): void {
   forEachItem(list, (_, from, to) => {
     const item = list.slice(from, to);
     if (jsonType(item) !== "object") return;
     const inItem = new Map<string, NamedCount>();
-    visit(item, node, inItem, texts);
+    visit(item, node, inItem);
     for (const [path, one] of inItem) {
       found.set(path, { ...one, count: safe(one.count + (found.get(path)?.count ?? 0)) });
     }
@@ -119,7 +119,7 @@ interface Collected extends ReportedCounts {
 
 function collect(named: readonly NamedCount[]): Collected {
   let [requests, input, moreInput, cacheRead, cacheCreation, output, reasoning, total] = [0, 0, 0, 0, 0, 0, 0, 0];
-  let cacheCreationParts = 0;
+  let [cacheCreationParts, uncachedInput] = [0, 0];
   let [greatestInput, greatestOutput] = [0, 0];
   let [cacheInside, cacheApart, reasoningApart] = [false, false, false];
   for (const { kind, part, count } of named) {
@@ -139,6 +139,9 @@ function collect(named: readonly NamedCount[]): Collected {
         break;
       case "more_input":
         moreInput = Math.max(moreInput, count);
+        break;
+      case "uncached_input":
+        uncachedInput = Math.max(uncachedInput, count);
         break;
       case "cache_read":
         cacheRead = Math.max(cacheRead, count);
@@ -160,6 +163,10 @@ function collect(named: readonly NamedCount[]): Collected {
         total = Math.max(total, count);
     }
   }
+  if (input === 0) {
+    input = greatestInput = uncachedInput;
+    cacheApart ||= uncachedInput > 0;
+  } else cacheInside ||= uncachedInput > 0 && greatestInput > uncachedInput;
   return {
     requests,
     input,
@@ -224,7 +231,7 @@ function spellings(name: string): string[] {
 
 /** A count as a whole number the columns can hold; the store refuses a row with a negative one. Undefined for no number. */
 function wholeCount(token: JsonText): number | undefined {
-  if (token === "" || jsonType(token) !== "number") return undefined;
+  if (token.trim() === "" || jsonType(token) !== "number") return undefined;
   const value = Math.trunc(Number(token));
   if (Number.isNaN(value)) return undefined;
   return value > 0 ? Math.min(value, Number.MAX_SAFE_INTEGER) : 0;

@@ -1,12 +1,13 @@
 /**
  * What a count is of. `input` and `output` are the whole of what was sent and received, as far as the sender counts it;
- * `more_input` is sent in addition to `input`, and of `cache_creation_part` there are several that add up; the others are
- * parts of them, or reported next to them.
+ * `more_input` is sent in addition to `input`, `uncached_input` is what of it was neither read from a cache nor written to one,
+ * and of `cache_creation_part` there are several that add up; the others are parts of them, or reported next to them.
  */
 export type CountKind =
   | "requests"
   | "input"
   | "more_input"
+  | "uncached_input"
   | "cache_read"
   | "cache_creation"
   | "cache_creation_part"
@@ -160,6 +161,15 @@ export const usageSenders: Readonly<Record<string, Readonly<Record<string, Count
     "details.cached_tokens": ["cache_read", "inside"],
     "details.reasoning_tokens": "reasoning",
   },
+  "Datadog LLM Observability": { non_cached_input_tokens: "uncached_input" },
+  "PostHog LLM analytics": {
+    $ai_input_tokens: "input",
+    $ai_output_tokens: "output",
+    $ai_total_tokens: "total",
+    $ai_cache_read_input_tokens: "cache_read",
+    $ai_cache_creation_input_tokens: "cache_creation",
+    $ai_reasoning_tokens: "reasoning",
+  },
   Sentry: {
     "input_tokens.cached": ["cache_read", "inside"],
     "input_tokens.cache_write": ["cache_creation", "inside"],
@@ -174,6 +184,9 @@ export const usageWrappers = [
   "usage_metadata",
   "token_usage",
   "accumulated_usage",
+  // Opik, which writes it with dots
+  "original_usage",
+  "x_groq",
   "meta",
   "amazon-bedrock-invocationMetrics",
 ];
@@ -186,6 +199,8 @@ function named(wholes: readonly string[], parts: readonly string[], name: CountN
 /**
  * Attributes of OpenTelemetry spans below which counts have the names above, the most specific first. Instrumentations write
  * several conventions at once, so of each kind the first of these that has it is taken, and nothing is added.
+ *
+ * An attribute that is itself a name above has that count.
  *
  * `inside`: cached tokens are counted as input and reasoning as output whatever the name, as the GenAI conventions
  * demand; an instrumentation that does not is recognised by its numbers. `named`: as the names say.
@@ -205,6 +220,15 @@ export const usageAttributes: Readonly<Record<string, "inside" | "named">> = {
   "gcp.vertex.agent.llm_response.usage_metadata": "named",
   "langsmith.metadata.usage_metadata": "named",
   "genkit:output.usage": "named",
+  "_ml_obs.metrics": "inside",
+  "opik.usage": "named",
+  usage: "named",
+  $ai_input_tokens: "named",
+  $ai_output_tokens: "named",
+  $ai_total_tokens: "named",
+  $ai_cache_read_input_tokens: "named",
+  $ai_cache_creation_input_tokens: "named",
+  $ai_reasoning_tokens: "named",
   // Sums over the spans below, of agents.
   "gen_ai.aggregated_usage": "inside",
 };

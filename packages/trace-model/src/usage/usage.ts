@@ -20,7 +20,7 @@ export interface UsageRow {
 
 /**
  * The typed rows of `summary.usage`, normalised from the names in `usageSenders`, by the model's name as it was sent. What
- * is not an object is ignored, what is not a number counts as 0, and a missing or zero total is prompt + completion. The JSON
+ * is not an object is ignored, what is not a number, nor a text with one, counts as 0, and a missing or zero total is prompt + completion. The JSON
  * itself stays as it was sent.
  */
 export function reportedUsage(summary: JsonText): UsageRow[] {

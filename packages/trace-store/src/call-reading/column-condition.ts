@@ -32,7 +32,7 @@ function termOf(expression: Expression<CallField>): Term | undefined {
       return mapped(expression.operand, (value) => values.has(value));
     }
     case "field":
-      if (expression.field.kind !== "column" && expression.field.kind !== "weave") return undefined;
+      if (!isInMemory(expression.field)) return undefined;
       return (valueOf) => valueOf(expression.field);
     case "literal":
       return () => expression.value;
@@ -47,6 +47,10 @@ function termOf(expression: Expression<CallField>): Term | undefined {
     default:
       return undefined;
   }
+}
+
+function isInMemory(field: CallField): boolean {
+  return field.kind === "column" || field.kind === "weave" || (field.kind === "ops" && field.ops.labels.length === 0);
 }
 
 /** Conjunction and disjunction: one `decisive` operand decides, else an unknown one makes the whole unknown. */

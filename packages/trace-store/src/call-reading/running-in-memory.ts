@@ -6,7 +6,7 @@ import { needsNames } from "../query/call-columns.js";
 import { timeDirection } from "../query/call-query.js";
 import type { CallPlan, CallsById } from "../query/call-query.js";
 import { expressionFields } from "../query/expression.js";
-import { filterOf, restricts } from "../query/filter.js";
+import { filterOf, opTest, restricts } from "../query/filter.js";
 import type { CallsFilter } from "../query/filter.js";
 import { readStart } from "../stored-calls/call-sides.js";
 import type { StartTexts } from "../stored-calls/call-sides.js";
@@ -123,6 +123,7 @@ function valueOf(field: CallField, projectId: string, { id, started_at }: Runnin
         return null;
     }
   }
+  if (field.kind === "ops") return opTest(field.ops)?.(start) ?? null;
   if (field.kind !== "column") return null;
   const stated = statedColumns.find((column) => column.field === field.name);
   if (stated !== undefined) {

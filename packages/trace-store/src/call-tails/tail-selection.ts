@@ -52,6 +52,7 @@ function stablePart(plan: CallPlan): CallPlan | undefined {
 }
 
 function isStable(field: CallField): boolean {
+  if (field.kind === "ops" || field.kind === "op_text") return true;
   if (field.kind === "column") return stableColumns.has(field.name);
   return field.kind === "json" && (field.column === "inputs" || field.column === "attributes");
 }

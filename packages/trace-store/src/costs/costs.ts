@@ -48,7 +48,7 @@ const maxModelName = 256;
 /** Per token. */
 const maxTokenCost = 1000;
 
-const queryColumns: RowColumns = {
+export const queryColumns: RowColumns = {
   id: { type: "text" },
   llm_id: { type: "text" },
   provider_id: { type: "text" },

@@ -46,6 +46,7 @@ export function storedColumn(field: ColumnField): string {
 /** The value of a column or a computed field: NULL where it is absent, as any other field is here. */
 export function fieldValue(field: CallField): string {
   if (field.kind === "weave") return computed[field.name];
+  if (field.kind === "op_text") return opNamePart;
   if (field.kind !== "column") return "CAST(NULL, 'Nullable(String)')";
   const column = columns[field.name];
   return field.nullable && field.type === "text" ? `nullIf(${column}, '')` : column;

@@ -13,7 +13,7 @@ function compile(condition: unknown, ...sort: string[]) {
   const p = new Parameters();
   const sql = new CallSql(p);
   const source = () => ({ document: "inputs", path: [] });
-  const where = compileQuery(sql, parseQuery({ $expr: condition }, parseCallField), callFields(sql, source));
+  const where = compileQuery(sql, parseQuery({ $expr: condition }, parseCallField), callFields(sql, source, "e/p"));
   const keys = parseSort(
     sort.map((name) => ({ field: name, direction: "asc" })),
     parseCallField,

@@ -3,13 +3,14 @@ import { fieldValue, needsNames, storedColumn } from "./call-columns.js";
 import type { FeedbackField } from "./call-feedback.js";
 import type { CallSql } from "./call-sql.js";
 import type { FieldSql } from "./expression.js";
+import { opCondition } from "./op-condition.js";
 import { leafOrNull, leafSize, leafText } from "./json-path.js";
 
 /** Where the JSON of a field is looked up: its column, or what a ref on the path points to. */
 export type JsonSource = (field: Extract<CallField, { kind: "json" }>) => { document: string; path: readonly string[] };
 
 /** The fields of calls; those that need the renames of calls note it in the statement. */
-export function callFields(sql: CallSql, source: JsonSource): FieldSql<CallField> {
+export function callFields(sql: CallSql, source: JsonSource, projectId: string): FieldSql<CallField> {
   const piece = (field: FeedbackField): string =>
     sql.feedback.pieces(field) === undefined ? sql.feedback.first(field) : sql.feedback.one(field);
   /** The document of a field that leads into JSON, and where in it; undefined for other fields. */
@@ -20,6 +21,7 @@ export function callFields(sql: CallSql, source: JsonSource): FieldSql<CallField
   };
   const value = (field: CallField): string => {
     if (needsNames(field)) sql.names = true;
+    if (field.kind === "ops") return opCondition(sql.p, field.ops, projectId) ?? "0";
     const at = json(field);
     if (at !== undefined) return leafText(sql, at.document, at.path);
     return field.kind === "feedback" ? `nullIf(${piece(field)}, '')` : fieldValue(field);

@@ -1,5 +1,6 @@
+import { Mistakes } from "@heddle/errors";
 import type { ApiSchemas } from "../api-schemas.js";
-import { parseCallField, parseQuery, parseSort } from "@heddle/trace-model";
+import { opsByName, parseCallField, parseQuery, parseSort } from "@heddle/trace-model";
 import type { CallField, Expression, SortKey } from "@heddle/trace-model";
 import type { Parameters } from "../engine/parameters.js";
 import type { CallScope, CallSelection } from "../visibility/visible-calls.js";
@@ -64,16 +65,20 @@ const byStart: Array<SortKey<CallField>> = [{ field: parseCallField("started_at"
  * together with what else the request asks for.
  */
 export function planCalls(request: CallSelector, others: Prices = {}): CallPlan {
-  checkFilter(request.filter ?? {});
-  const sort = request.sort_by === undefined ? [] : parseSort(request.sort_by, parseCallField);
+  const { project_id, filter = {}, query, sort_by: sortBy, search, expand_columns: expand } = request;
+  const mistakes = new Mistakes();
+  mistakes.attempt(() => checkFilter(filter));
+  const sort = mistakes.attempt(() => (sortBy === undefined ? [] : parseSort(sortBy, parseCallField))) ?? [];
+  const expression = mistakes.attempt(() => (query === undefined ? undefined : parseQuery(query, parseCallField)));
   const plan = {
-    project_id: request.project_id,
-    filter: request.filter ?? {},
-    expression: request.query === undefined ? undefined : parseQuery(request.query, parseCallField),
-    search: request.search && parseSearch(request.search),
+    project_id,
+    filter,
+    expression: expression && opsByName(expression, project_id),
+    search: mistakes.attempt(() => search && parseSearch(search)),
     sort: sort.length === 0 ? byStart : sort,
-    expand: parseExpand(request.expand_columns),
+    expand: mistakes.attempt(() => parseExpand(expand)) ?? [],
   };
+  mistakes.throwAll();
   checkPrice({ ...pricesOf(plan), ...others });
   return plan;
 }
@@ -111,7 +116,7 @@ export function compileFields(
   fields: readonly CallField[],
 ): { values: string[]; conditions: CallConditions } {
   const { sql, source, conditions } = compile(plan, scope, p, byId);
-  const compiled = callFields(sql, source);
+  const compiled = callFields(sql, source, plan.project_id);
   const values = fields.map((field) => {
     if (json && field.kind === "json") {
       const { document, path } = source(field);
@@ -145,7 +150,8 @@ function compile(plan: CallPlan, scope: CallScope, p: Parameters, byId: CallsByI
   const filter = [...compileFilter(p, plan.filter, plan.project_id), ...(byId === undefined ? [] : at(p, byId))];
   const source = jsonSource(sql, scope, plan.expand, filter);
   const where = [...filter];
-  if (plan.expression !== undefined) where.push(compileQuery(sql, plan.expression, callFields(sql, source)));
+  if (plan.expression !== undefined)
+    where.push(compileQuery(sql, plan.expression, callFields(sql, source, plan.project_id)));
   if (plan.search !== undefined) where.push(...compileSearch(sql, plan.search, scope));
   // Joins and names are complete once everything else is compiled.
   const conditions = (): CallConditions => ({

@@ -1,4 +1,4 @@
-import { HeddleError, withLoc } from "@heddle/errors";
+import { HeddleError, Mistakes, withLoc } from "@heddle/errors";
 import { parseCallField } from "@heddle/trace-model";
 import type { CallField } from "@heddle/trace-model";
 import { visibleCalls } from "../visibility/visible-calls.js";
@@ -20,7 +20,11 @@ export function parseExpand(columns: readonly string[] = []): JsonField[] {
       loc: ["expand_columns"],
     });
   }
-  const fields = columns.map((text, index) => withLoc(["expand_columns", index], () => parseCallField(text)));
+  const mistakes = new Mistakes();
+  const fields = mistakes.attemptEach(columns, (text, index) =>
+    withLoc(["expand_columns", index], () => parseCallField(text)),
+  );
+  mistakes.throwAll();
   return fields.filter((field) => field.kind === "json").toSorted((a, b) => a.path.length - b.path.length);
 }
 

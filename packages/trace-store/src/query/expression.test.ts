@@ -9,7 +9,7 @@ function compile(condition: unknown): { sql: string; values: Record<string, unkn
   const p = new Parameters();
   const expression = parseQuery({ $expr: condition }, parseCallField);
   const statement = new CallSql(p);
-  const fields = callFields(statement, ({ column, path }) => ({ document: column, path }));
+  const fields = callFields(statement, ({ column, path }) => ({ document: column, path }), "e/p");
   const sql = compileQuery(statement, expression, fields);
   return { sql, values: p.values };
 }

@@ -27,11 +27,20 @@ it("takes a bare run id for a run of the project", () => {
   });
 });
 
+const digest = "d".repeat(43);
+
 it("finds every version of an op by its key", () => {
-  expect(compile({ op_names: ["weave:///e/p/op/a:v1", "weave:///e/p/op/b:*", "weave:///e/p/op/c"] })).toEqual({
+  expect(compile({ op_names: [`weave:///e/p/op/a:${digest}`, "weave:///e/p/op/b:*", "weave:///e/p/op/c"] })).toEqual({
     conditions: ["(op_name IN ({p0:Array(String)}) OR op_key IN ({p1:Array(String)}))"],
-    values: { p0: ["weave:///e/p/op/a:v1"], p1: ["weave:///e/p/op/b", "weave:///e/p/op/c"] },
+    values: { p0: [`weave:///e/p/op/a:${digest}`], p1: ["weave:///e/p/op/b", "weave:///e/p/op/c"] },
   });
+});
+
+it("looks up what a label means in the project of the op alone", () => {
+  expect(compile({ op_names: ["weave:///other/p/op/a:v1"] }).conditions).toEqual(["op_name IN ({p0:Array(String)})"]);
+  const { conditions, values } = compile({ op_names: ["weave:///e/p/op/a:v1"] });
+  expect(conditions.join()).toContain("FROM objects FINAL");
+  expect(Object.values(values)).toContain("e/p");
 });
 
 it.each(["chat gpt-4o", "chat gpt-4o:*"])(

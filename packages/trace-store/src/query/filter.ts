@@ -1,9 +1,10 @@
 import { HeddleError } from "@heddle/errors";
 import { characterCount } from "@heddle/exact-json";
-import { refSpellings } from "@heddle/trace-model";
+import { namedOps, refSpellings } from "@heddle/trace-model";
+import type { NamedOps } from "@heddle/trace-model";
 import type { ApiSchemas } from "../api-schemas.js";
 import { Parameters } from "../engine/parameters.js";
-import { namedOps } from "./named-ops.js";
+import { opCondition } from "./op-condition.js";
 
 /** Lists are alternatives, members must all hold; an empty list restricts nothing. */
 export type CallsFilter = ApiSchemas["CallsFilter"];
@@ -30,19 +31,14 @@ export function checkFilter(filter: CallsFilter): void {
 }
 
 /** The column of a list, or of the texts of which a call must have one. */
-type FilterColumn = "trace_id" | "parent_id" | "thread_id" | "turn_id" | "user_id" | "run_id" | "op_name" | "op_key";
+type ListColumn = "trace_id" | "parent_id" | "thread_id" | "turn_id" | "user_id" | "run_id";
 
 /** What a filter compares of a call, without its refs. */
-export type FilteredCall = Readonly<Record<FilterColumn, string | null>>;
+export type FilteredCall = Readonly<Record<ListColumn | "op_name" | "op_key", string | null>>;
 
-interface OneOf {
-  column: FilterColumn;
-  texts: readonly string[];
-}
-
-/** The conditions of a filter, without its ids and refs: a call meets one by any of its alternatives. */
-function conditionsOf(filter: CallsFilter, projectId: string): OneOf[][] {
-  const lists: Array<[FilterColumn, readonly string[] | undefined]> = [
+/** The lists of a filter, without its ids, ops and refs. */
+function listsOf(filter: CallsFilter, projectId: string): Array<[ListColumn, readonly string[]]> {
+  const lists: Array<[ListColumn, readonly string[] | undefined]> = [
     ["trace_id", filter.trace_ids],
     ["parent_id", filter.parent_ids],
     ["thread_id", filter.thread_ids],
@@ -51,21 +47,14 @@ function conditionsOf(filter: CallsFilter, projectId: string): OneOf[][] {
     ["run_id", filter.wb_run_ids?.flatMap((id) => runIds(id, projectId))],
     ["parent_id", filter.trace_roots_only === true ? [""] : undefined],
   ];
-  const { versions, keys } = namedOps(filter.op_names ?? [], projectId);
-  const ops: OneOf[] = [
-    { column: "op_name", texts: versions },
-    { column: "op_key", texts: keys },
-  ];
-  return [...lists.map(([column, texts = []]) => [{ column, texts }]), ops]
-    .map((alternatives) => alternatives.filter(({ texts }) => texts.length > 0))
-    .filter((alternatives) => alternatives.length > 0);
+  return lists.flatMap(([column, texts = []]) => (texts.length === 0 ? [] : [[column, texts]]));
 }
 
 /** The conditions of a filter, without `call_ids`: `locateCalls` finds calls by id. */
 export function compileFilter(p: Parameters, filter: CallsFilter, projectId: string): string[] {
-  const conditions = conditionsOf(filter, projectId).map((alternatives) =>
-    either(alternatives.map(({ column, texts }) => p.in(column, "String", texts))),
-  );
+  const conditions = listsOf(filter, projectId).map(([column, texts]) => p.in(column, "String", texts));
+  const ops = opCondition(p, namedOps(filter.op_names ?? [], projectId), projectId);
+  if (ops !== undefined) conditions.push(ops);
   return [...conditions, ...refConditions(p, "input_refs", filter), ...refConditions(p, "output_refs", filter)];
 }
 
@@ -75,16 +64,26 @@ export function restricts(filter: CallsFilter, projectId: string): boolean {
 }
 
 /**
- * Whether a call in memory meets what {@link compileFilter} makes of the filter; undefined for filters by refs, which only
- * the table can tell.
+ * Whether a call in memory meets what {@link compileFilter} makes of the filter; undefined for filters by refs or labels, which
+ * only tables can tell.
  */
 export function filterOf(filter: CallsFilter, projectId: string): ((call: FilteredCall) => boolean) | undefined {
   if (filter.input_refs?.length || filter.output_refs?.length) return undefined;
-  const conditions = conditionsOf(filter, projectId).map((alternatives) =>
-    alternatives.map(({ column, texts }) => ({ column, texts: new Set(texts) })),
-  );
-  return (call) =>
-    conditions.every((alternatives) => alternatives.some(({ column, texts }) => texts.has(call[column] ?? "")));
+  const lists = listsOf(filter, projectId).map(([column, texts]) => [column, new Set(texts)] as const);
+  const isOfOps = filter.op_names?.length ? opTest(namedOps(filter.op_names, projectId)) : () => true;
+  if (isOfOps === undefined) return undefined;
+  return (call) => lists.every(([column, texts]) => texts.has(call[column] ?? "")) && isOfOps(call);
+}
+
+/** Whether a call in memory is of one of the ops; undefined for labels, which only tables can tell. */
+export function opTest({
+  versions,
+  keys,
+  labels,
+}: NamedOps): ((call: Pick<FilteredCall, "op_name" | "op_key">) => boolean) | undefined {
+  if (labels.length > 0) return undefined;
+  const [names, ops] = [new Set(versions), new Set(keys)];
+  return ({ op_name, op_key }) => names.has(op_name ?? "") || ops.has(op_key ?? "");
 }
 
 /** A bare run id means the run of this project, in both forms in which calls may name it. */

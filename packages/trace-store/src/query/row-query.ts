@@ -1,4 +1,4 @@
-import { HeddleError, withLoc } from "@heddle/errors";
+import { HeddleError, Mistakes, withLoc } from "@heddle/errors";
 import { parseQuery, parseSort, pathExcess, splitPath } from "@heddle/trace-model";
 import type { Expression, SortKey, TypedField, ValueType } from "@heddle/trace-model";
 import { compileQuery } from "./expression.js";
@@ -68,13 +68,15 @@ export function planRows(request: RowQuery, columns: RowColumns, resource: strin
   if (fields !== undefined && fields.length > maxFields) {
     throw new HeddleError("invalid", `fields has more than ${maxFields} entries`, { loc: ["fields"] });
   }
+  const mistakes = new Mistakes();
   const plan = {
-    fields: fields?.map((text, index) => withLoc(["fields", index], () => parse(text))),
-    expression: query === undefined ? undefined : parseQuery(query, parse),
-    sort: sortBy === undefined ? [] : parseSort(sortBy, parse),
+    fields: fields && mistakes.attemptEach(fields, (text, index) => withLoc(["fields", index], () => parse(text))),
+    expression: mistakes.attempt(() => (query === undefined ? undefined : parseQuery(query, parse))),
+    sort: mistakes.attempt(() => (sortBy === undefined ? [] : parseSort(sortBy, parse))) ?? [],
     limit,
     offset,
   };
+  mistakes.throwAll();
   const priceOf = ({ json, path }: RowField) => (json ? pathPrice(path) : 0);
   checkPrice({
     query: plan.expression === undefined ? 0 : expressionPrice(plan.expression, priceOf),

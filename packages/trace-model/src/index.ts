@@ -57,6 +57,6 @@ export { AttributeShapes } from "./otlp/attribute-shape.js";
 export { decodeTraces, encodeTracesResponse, scanTraces } from "./otlp/export.js";
 export { runSteps, runStepsWithPauses, type Steps } from "./steps.js";
 export { projectOf, type SpanCall, spansToCalls } from "./otlp/to-calls.js";
-export { opObjectId, spanOpName } from "./otlp/op-object.js";
+export { opObjectId, spanOpName } from "./refs/op-object.js";
 export { protobufField } from "./otlp/protobuf-writer.js";
 export type { RejectedSpan, ResourceSpans, ScannedTraces, Span, Traces } from "./otlp/traces.js";

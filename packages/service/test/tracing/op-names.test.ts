@@ -34,11 +34,11 @@ beforeAll(async () => {
     "answers",
     "lookup:v0",
   ];
-  const batch = names.map((op_name, index) => ({
+  const batch = names.map((opName, index) => ({
     project_id: projectId,
     id: `c${index}`,
     trace_id: "t",
-    op_name,
+    op_name: opName,
     started_at: at(index),
     ended_at: at(index),
     attributes: {},
@@ -140,7 +140,7 @@ describe("names are understood by", () => {
       ]);
       const shown: string[] = [];
       for await (const event of tracing.callsTail({ ...of, seconds: 0, after: "0" })) {
-        if (event.kind === "changed" && event.call !== undefined) shown.push(String(event.call["id"]));
+        if (event.kind === "changed" && event.call !== undefined) shown.push(event.call.id);
       }
       expect(shown.toSorted()).toEqual(["c0", "c2"]);
       expect(Object.keys((await tracing.traceUsage(of)).call_usage).toSorted()).toEqual(["c0", "c2"]);

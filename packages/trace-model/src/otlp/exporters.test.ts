@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { formatTime } from "../time.js";
 import { decodeTraces, encodeTracesResponse, scanTraces } from "./export.js";
 import { runSteps } from "../steps.js";
-import { opObjectId } from "./op-object.js";
+import { opObjectId } from "../refs/op-object.js";
 import { spansToCalls } from "./to-calls.js";
 import type { SpanCall } from "./to-calls.js";
 

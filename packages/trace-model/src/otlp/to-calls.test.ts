@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { spanOpName } from "./op-object.js";
+import { spanOpName } from "../refs/op-object.js";
 import { runSteps } from "../steps.js";
 import { spansToCalls } from "./to-calls.js";
 import { emptyResource, emptySpan, noAttributes } from "./traces.js";

@@ -5,7 +5,7 @@ import type { JsonText } from "@heddle/exact-json";
 import { keysOf } from "./attribute-shape.js";
 import { attributeTree, treeJson } from "./attribute-tree.js";
 import { spanContent } from "./mapping.js";
-import { opObjectId, spanOpName } from "./op-object.js";
+import { opObjectId, spanOpName } from "../refs/op-object.js";
 import { attempt, warn } from "./rejection.js";
 import { senderAttributes } from "./sender-attributes.js";
 import { firstText, listedEvents, sources } from "./sources.js";

@@ -1,5 +1,5 @@
 import { isContentDigest } from "../digest.js";
-import { opObjectId, spanOpName } from "../otlp/op-object.js";
+import { opObjectId, spanOpName } from "../refs/op-object.js";
 import { opKey } from "../refs/op-name.js";
 import { decodeRefPart, formatRef } from "../refs/ref.js";
 import { refSpellings } from "../refs/spellings.js";

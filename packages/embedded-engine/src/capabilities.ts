@@ -2,7 +2,7 @@ import type { BaseModelInfo, LoraConfig, TrainingCapabilities } from "@heddle/tr
 import { loraTargets } from "@heddle/training";
 import type { ModelConfig } from "./model/config.js";
 import { maxRank } from "./model/lora-config.js";
-import { requireSamplingMemory, requireTrainingMemory } from "./model/memory.js";
+import { requireSamplingMemory, requireTrainingMemory, trainsAllWeights } from "./model/memory.js";
 import { maxSequenceTokens } from "./trainer/batch-limits.js";
 import type { BaseModel, BaseModelProblem } from "./weights/base-models.js";
 import { targetGroups } from "./weights/projection-rows.js";
@@ -54,7 +54,7 @@ function trainingOf(
   const tokens = (adapter?: LoraConfig) => maxSequenceTokens(config, adapter, { memoryBytes: trainerBytes, threads });
   const byDefault = defaultAdapter(config);
   const groups = targetGroups(config);
-  const withAllWeights = config.experts ? 0 : tokens();
+  const withAllWeights = trainsAllWeights(config) ? tokens() : 0;
   const withAdapter = tokens({ ...byDefault, rank: adapterRank }) || tokens(byDefault);
   if (withAllWeights === 0 && withAdapter === 0) return undefined;
   return {

@@ -51,7 +51,7 @@ export function float64Logits(model: Float64Model, tokens: ArrayLike<number>): V
     embedding.slice(token * width, (token + 1) * width).map((value) => model.tape.scale(value, embeddingScale)),
   );
   for (let layer = 0; layer < config.layers; layer++) {
-    stream = attention(model, layer, stream);
+    stream = config.layerKinds?.[layer]?.linear ? linear(model, layer, stream) : attention(model, layer, stream);
     stream = feedForward(model, layer, stream);
   }
   const head = numbers(model, config.tiedEmbeddings ? "embedding" : "head");
@@ -69,8 +69,9 @@ function attention(model: Float64Model, layer: number, stream: Vector[]): Vector
   const kind = config.layerKinds?.[layer] ?? {};
   const scale = config.attentionScale ?? 1 / Math.sqrt(headSize);
   const at = `layers.${layer}.`;
-  const queries = heads * headSize;
+  const queries = (config.outputGate ? 2 : 1) * heads * headSize;
   const keys = keyValueHeads * headSize;
+  const gates: Vector[][] = [];
   const y = config.norms === "after" ? stream : stream.map((x) => norm(model, x, `${at}attention_norm`));
   /** Heads of every token. */
   const part = (target: "q" | "k" | "v", from: number, width: number, gain: string): Vector[][] =>
@@ -78,8 +79,15 @@ function attention(model: Float64Model, layer: number, stream: Vector[]): Vector
       let out = product(model, x, numbers(model, `${at}qkv`), queries + 2 * keys).slice(from, from + width);
       if (attentionBias) out = out.map((value, i) => tape.add(value, numbers(model, `${at}qkv_bias`)[from + i]!));
       out = adapted(model, layer, target, x, out);
+      if (config.outputGate && target === "q") {
+        const halves = Array.from({ length: 2 * heads }, (_, i) => out.slice(i * headSize, (i + 1) * headSize));
+        gates[position] = halves.filter((_, i) => i % 2 === 1);
+        out = halves.filter((_, i) => i % 2 === 0).flat();
+      }
       if (wideQueryKeyNorm && target !== "v") out = norm(model, out, at + gain);
-      const split = Array.from({ length: width / headSize }, (_, i) => out.slice(i * headSize, (i + 1) * headSize));
+      const split = Array.from({ length: out.length / headSize }, (_, i) =>
+        out.slice(i * headSize, (i + 1) * headSize),
+      );
       if (target === "v") return split;
       const isNormed = queryKeyNorm && !wideQueryKeyNorm;
       return split.map((head) => rotate(model, kind, isNormed ? norm(model, head, at + gain) : head, position));
@@ -95,13 +103,86 @@ function attention(model: Float64Model, layer: number, stream: Vector[]): Vector
       const sink = config.attentionSinks ? [tape.exp(numbers(model, `${at}sinks`)[head]!)] : [];
       const inverse = tape.power(tape.sum([...scores, ...sink]), -1);
       return query.map((_, i) =>
-        tape.sum(seen.map((u, at) => tape.multiply(tape.multiply(scores[at]!, inverse), v[u]![shared]![i]!))),
+        gated(
+          model,
+          gates[t]?.[head]?.[i],
+          tape.sum(seen.map((u, at) => tape.multiply(tape.multiply(scores[at]!, inverse), v[u]![shared]![i]!))),
+        ),
       );
     });
     const out = biased(model, product(model, mixed, numbers(model, `${at}attention_output`), x.length), {
       name: config.outputBias && `${at}attention_output_bias`,
     });
     return added(model, adapted(model, layer, "o", mixed, out), x, `${at}attention_after_norm`);
+  });
+}
+
+function gated(model: Float64Model, gate: Scalar | undefined, value: Scalar): Scalar {
+  return gate === undefined ? value : model.tape.multiply(value, sigmoid(model, gate));
+}
+
+function sigmoid({ tape }: Float64Model, x: Scalar): Scalar {
+  return tape.power(tape.scale(tape.exp(tape.scale(x, -1)), 1, 1), -1);
+}
+
+function silu(model: Float64Model, x: Scalar): Scalar {
+  return model.tape.multiply(x, sigmoid(model, x));
+}
+
+/** Linear attention: a matrix by head that maps keys to values, changed by every token. */
+function linear(model: Float64Model, layer: number, stream: Vector[]): Vector[] {
+  const { tape, config } = model;
+  const { keyHeads, valueHeads, keySize, valueSize, kernel } = config.linearAttention!;
+  const at = `layers.${layer}.`;
+  const [keys, values] = [keyHeads * keySize, valueHeads * valueSize];
+  const mixed = 2 * keys + values;
+  const columns = stream.map((x) => {
+    const y = norm(model, x, `${at}attention_norm`);
+    return product(model, y, numbers(model, `${at}linear_input`), mixed + values + 2 * valueHeads);
+  });
+  const weights = numbers(model, `${at}convolution`);
+  /** [key][value] of each head. */
+  const states = Array.from({ length: valueHeads }, () =>
+    Array.from({ length: keySize }, () => Array.from({ length: valueSize }, () => tape.constant(0))),
+  );
+  return stream.map((x, t) => {
+    const active = Array.from({ length: mixed }, (_, column) => {
+      const terms = Array.from({ length: kernel }, (_, i) => {
+        const from = columns[t - (kernel - 1) + i]?.[column];
+        return from === undefined ? tape.constant(0) : tape.multiply(from, weights[i * mixed + column]!);
+      });
+      return silu(model, tape.sum(terms));
+    });
+    const own = columns[t]!;
+    const unit = (from: number) => {
+      const head = active.slice(from, from + keySize);
+      const factor = tape.power(tape.scale(dot(model, head, head), 1, 1e-6), -0.5);
+      return head.map((value) => tape.multiply(value, factor));
+    };
+    const outputs = states.flatMap((state, head) => {
+      const shared = Math.floor(head / (valueHeads / keyHeads));
+      const query = unit(shared * keySize).map((value) => tape.scale(value, 1 / Math.sqrt(keySize)));
+      const key = unit(keys + shared * keySize);
+      const value = active.slice(2 * keys + head * valueSize, 2 * keys + (head + 1) * valueSize);
+      const rate = sigmoid(model, own[mixed + values + head]!);
+      const step = tape.add(own[mixed + values + valueHeads + head]!, numbers(model, `${at}step_bias`)[head]!);
+      const softplus = tape.log(tape.scale(tape.exp(step), 1, 1));
+      const speed = tape.exp(numbers(model, `${at}log_decay`)[head]!);
+      const decay = tape.exp(tape.scale(tape.multiply(speed, softplus), -1));
+      const decayed = state.map((row) => row.map((each) => tape.multiply(each, decay)));
+      const columnOf = (rows: Vector[], j: number) => rows.map((row) => row[j]!);
+      const change = value.map((each, j) =>
+        tape.multiply(rate, tape.add(each, tape.scale(dot(model, key, columnOf(decayed, j)), -1))),
+      );
+      decayed.forEach((row, i) =>
+        row.forEach((each, j) => (state[i]![j] = tape.add(each, tape.multiply(key[i]!, change[j]!)))),
+      );
+      const output = change.map((_, j) => dot(model, query, columnOf(state, j)));
+      const gates = own.slice(mixed + head * valueSize, mixed + (head + 1) * valueSize);
+      return norm(model, output, `${at}linear_norm`).map((each, j) => tape.multiply(each, silu(model, gates[j]!)));
+    });
+    const out = product(model, outputs, numbers(model, `${at}linear_output`), x.length);
+    return added(model, out, x, `${at}attention_after_norm`);
   });
 }
 

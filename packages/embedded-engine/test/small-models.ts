@@ -108,6 +108,18 @@ export const smallModels = {
     experts: { count: 4, perToken: 2, sharesSumToOne: true, hasBiases: true },
     limitedGate: { limit: 0.5, slope: 1.7 },
   },
+  "qwen3_5, with linear attention": {
+    ...llama,
+    family: "qwen3_5_text",
+    layers: 3,
+    keyValueHeads: 2,
+    headSize: 8,
+    rotarySize: 4,
+    queryKeyNorm: true,
+    outputGate: true,
+    layerKinds: [{ linear: true }, {}, { linear: true }],
+    linearAttention: { keyHeads: 2, valueHeads: 4, keySize: 5, valueSize: 3, kernel: 3 },
+  },
 } satisfies Record<string, ModelConfig>;
 
 /** Weights large enough for every part of the model to affect its logits. */

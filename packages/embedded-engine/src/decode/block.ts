@@ -4,6 +4,9 @@ import type { ParameterSet } from "../model/parameters.js";
 import { gatedProduct } from "../graph/activation.js";
 import { attentionShares } from "../graph/attention-sinks.js";
 import { expertsForward, namedExpertWeights } from "../graph/experts.js";
+import type { LinearWeights } from "../graph/linear-attention.js";
+import { namedLinearWeights } from "../graph/linear-attention.js";
+import { isLinearLayer } from "../model/layer-kinds.js";
 import { adapterParameters, modelParameters, projectionShape } from "../model/parameters.js";
 import type { Graph, TensorName } from "../graph/onnx.js";
 
@@ -18,21 +21,31 @@ export interface GraphVariant {
   constants?: ParameterSet;
 }
 
+interface AttentionInputs {
+  q: TensorName;
+  k: TensorName;
+  v: TensorName;
+  /** Of the outputs of the heads; see `ModelConfig.outputGate`. */
+  gate?: TensorName;
+}
+
 /** The parts of a transformer layer that do not attend to other positions. Activations are [positions, width]. */
 export interface Blocks {
   embed(tokens: TensorName): TensorName;
   firstNorm(x: TensorName): TensorName;
   /** Queries, keys and values of layer `layer`, [positions, heads * headSize] each. */
-  attentionInputs(h: TensorName, layer: number): { q: TensorName; k: TensorName; v: TensorName };
+  attentionInputs(h: TensorName, layer: number): AttentionInputs;
+  /** The weights of a layer of linear attention. */
+  linearWeights(layer: number): LinearWeights;
   /** RMS norm over the last axis of [.., headSize], for models that have it. */
   headNorm(x: TensorName, which: "query" | "key", layer: number): TensorName;
   /** Shares of attention by masked scores of four dimensions, of which `byHead` has those of the heads, and 1 elsewhere. */
   shares(masked: TensorName, layer: number, byHead: readonly number[]): TensorName;
   /**
    * Computes the inputs of the next layer, or of the head after the last layer, from the outputs of the attention heads
-   * [positions, heads * headSize].
+   * [positions, heads * headSize], or from those of linear attention, and their gate.
    */
-  finish(x: TensorName, attended: TensorName, layer: number): { x: TensorName; h: TensorName };
+  finish(x: TensorName, attended: TensorName, layer: number, gate?: TensorName): { x: TensorName; h: TensorName };
   /** Logits [positions, vocabulary] of normalised activations. */
   logits(h: TensorName): TensorName;
 }
@@ -82,6 +95,15 @@ export function buildBlocks(graph: Graph, { config, adapter, constants }: GraphV
   /** x W, plus the bias of the projection if the model has one. */
   const project = (x: TensorName, name: string, hasBias: boolean | undefined): TensorName =>
     hasBias ? graph.op("Gemm", [x, weight(name), weight(`${name}_bias`)]) : graph.op("MatMul", [x, weight(name)]);
+  /** Splits what each head has next to each other: queries and their gates. */
+  const withoutGate = (both: TensorName): { queries: TensorName; gate?: TensorName } => {
+    if (!config.outputGate) return { queries: both };
+    const { heads, headSize } = config;
+    const byHead = graph.op("Reshape", [both, graph.integers(-1, heads, 2 * headSize)]);
+    const { q, gate } = graph.ops("Split", [byHead, graph.integers(headSize, headSize)], { axis: 2 }, ["q", "gate"]);
+    const flat = (values: TensorName) => graph.op("Reshape", [values, graph.integers(-1, heads * headSize)]);
+    return { queries: flat(q), gate: flat(gate) };
+  };
   const widthOf = (target: LoraTarget) => projectionShape(config, target)[1];
 
   return {
@@ -94,9 +116,11 @@ export function buildBlocks(graph: Graph, { config, adapter, constants }: GraphV
     attentionInputs(h, layer) {
       const qkv = project(h, `layers.${layer}.qkv`, config.attentionBias);
       const widths = graph.integers(widthOf("q"), widthOf("k"), widthOf("v"));
-      const { q, k, v } = graph.ops("Split", [qkv, widths], { axis: 1 }, ["q", "k", "v"]);
+      const { q: both, k, v } = graph.ops("Split", [qkv, widths], { axis: 1 }, ["q", "k", "v"]);
+      const { queries, gate } = withoutGate(addAdapter(both, h, layer, "q"));
       return {
-        q: wideNorm(addAdapter(q, h, layer, "q"), `layers.${layer}.query_norm`),
+        ...(gate && { gate }),
+        q: wideNorm(queries, `layers.${layer}.query_norm`),
         k: wideNorm(addAdapter(k, h, layer, "k"), `layers.${layer}.key_norm`),
         v: addAdapter(v, h, layer, "v"),
       };
@@ -108,10 +132,14 @@ export function buildBlocks(graph: Graph, { config, adapter, constants }: GraphV
       const sinks = graph.op("Reshape", [weight(`layers.${layer}.sinks`), graph.integers(...byHead)]);
       return attentionShares(graph, masked, sinks);
     },
-    finish(x, attended, layer) {
+    linearWeights: (layer) => namedLinearWeights((name) => weight(`layers.${layer}.${name}`)),
+    finish(x, outputs, layer, outputGate) {
       const at = `layers.${layer}`;
-      const output = project(attended, `${at}.attention_output`, config.outputBias);
-      const adapted = addAdapter(output, attended, layer, "o");
+      const attended =
+        outputGate === undefined ? outputs : graph.op("Mul", [outputs, graph.op("Sigmoid", [outputGate])]);
+      const adapted = isLinearLayer(config, layer)
+        ? graph.op("MatMul", [attended, weight(`${at}.linear_output`)])
+        : addAdapter(project(attended, `${at}.attention_output`, config.outputBias), attended, layer, "o");
       const middle = addBlock(x, adapted, `${at}.attention_after_norm`, reading(`${at}.feed_forward_norm`));
       const next = layer + 1 < config.layers ? reading(`layers.${layer + 1}.attention_norm`) : "final_norm";
       if (config.experts) {

@@ -54,6 +54,8 @@ interface Layout {
   kinds: KindBuffers[];
   feeds: Record<string, Tensor>;
   fresh: Tensor<"float32">;
+  /** States of layers of linear attention after a step. */
+  next: Tensor<"float32">[];
   /** Allocated when first requested: a row is as long as the vocabulary. */
   outputs: Partial<Record<ModelOutput, Tensor<"float32">>>;
 }
@@ -128,8 +130,10 @@ export function createDecodeBatch(weights: PreparedWeights): DecodeBatch {
       }
       const fetches: Record<string, Tensor> = { fresh };
       for (const name of outputNames) fetches[name] = outputOf(name);
+      layout.next.forEach((state, at) => (fetches[`next.${at}`] = state));
       await weights.decode.session.run(feeds, fetches);
       appendFresh(config, cache, fresh.data, lengths);
+      cache.states.forEach((state, at) => state.set(layout.next[at]!.data));
       for (let row = 0; row < cache.rows; row++) {
         if (!layout.occupied[row]) continue;
         const position = lengths[row]!++;
@@ -146,7 +150,7 @@ export function createDecodeBatch(weights: PreparedWeights): DecodeBatch {
 }
 
 function createLayout({ config, decode }: PreparedWeights, rows: number, capacity: number): Layout {
-  const { layers, keyValueHeads, headSize } = config;
+  const { keyValueHeads, headSize } = config;
   const cache = createCache(config, rows, capacity);
   const tokens = new Int32Array(rows);
   const kinds = layerKindsOf(config).kinds.map((kind): KindBuffers => {
@@ -181,10 +185,16 @@ function createLayout({ config, decode }: PreparedWeights, rows: number, capacit
       ),
       ...Object.fromEntries(cache.keys.map((keys, layer) => [`keys.${layer}`, tensor("float32", keys, past)])),
       ...Object.fromEntries(cache.values.map((values, layer) => [`values.${layer}`, tensor("float32", values, past)])),
+      ...Object.fromEntries(cache.states.map((state, at) => [`state.${at}`, stateTensor(state, rows)])),
     },
-    fresh: emptyTensor([rows, keyValueHeads, 2 * layers, headSize]),
+    fresh: emptyTensor([rows, keyValueHeads, 2 * cache.keys.length, headSize]),
+    next: cache.states.map((state) => stateTensor(new Float32Array(state.length), rows)),
     outputs: {},
   };
+}
+
+function stateTensor(state: Float32Array, rows: number): Tensor<"float32"> {
+  return tensor("float32", state, [rows, state.length / rows]);
 }
 
 function emptyTensor(dims: number[]): Tensor<"float32"> {
@@ -208,8 +218,8 @@ function vacate({ occupied, lengths, tokens, kinds, cache }: Layout, slot: numbe
 }
 
 /** Zeroes a row of the cache: an attention weight of zero does not mask NaN. */
-function wipeRow({ rows, keys, values }: KeyValueCache, row: number): void {
-  for (const array of [...keys, ...values]) {
+function wipeRow({ rows, keys, values, states }: KeyValueCache, row: number): void {
+  for (const array of [...keys, ...values, ...states]) {
     const size = array.length / rows;
     array.fill(0, row * size, (row + 1) * size);
   }

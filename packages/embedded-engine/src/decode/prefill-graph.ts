@@ -1,7 +1,9 @@
+import { isLinearLayer, linearStateSize } from "../model/layer-kinds.js";
 import { Graph } from "../graph/onnx.js";
 import type { GraphVariant } from "./block.js";
 import { buildBlocks } from "./block.js";
 import { declareKindInputs } from "./kind-inputs.js";
+import { linearSequence } from "./linear-steps.js";
 
 /**
  * Builds the prefill of one prompt chunk: S tokens that attend to M cached positions before them and, causally, to each
@@ -11,13 +13,15 @@ import { declareKindInputs } from "./kind-inputs.js";
  * the scores;
  * `selected` int32 [N], the tokens whose successors are predicted; per layer `keys.<l>`, `values.<l>` [keyValueHeads,
  * M, headSize]. Outputs: `logits`, `probabilities` [N, vocabularySize]; `fresh` [2 * layers, keyValueHeads, S,
- * headSize], keys and values of a layer in sequence.
+ * headSize], keys and values of a layer in sequence. Of layers of linear attention, which are counted apart, `state.<l>` and the output
+ * `next.<l>` [size]; such models have no tokens for padding.
  *
  * It uses standard operators: com.microsoft.GroupQueryAttention requires head sizes that are multiples of 16 and cannot
  * return the new keys alone. Most of the time is spent in the products with the weights, not in attention.
  */
 export function prefillGraph(variant: GraphVariant): Uint8Array<ArrayBuffer> {
-  const { layers, heads, keyValueHeads, headSize, vocabularySize } = variant.config;
+  const { config } = variant;
+  const { layers, heads, keyValueHeads, headSize, vocabularySize } = config;
   const group = heads / keyValueHeads;
   const graph = new Graph();
   const blocks = buildBlocks(graph, variant);
@@ -46,9 +50,18 @@ export function prefillGraph(variant: GraphVariant): Uint8Array<ArrayBuffer> {
   const fresh: string[] = [];
   let x = blocks.embed(tokens);
   let h = blocks.firstNorm(x);
+  const next: string[] = [];
+  const count = reshape(own, graph.constant(new BigInt64Array(), [0], "int64"));
   for (let layer = 0; layer < layers; layer++) {
-    const pastKeys = graph.input(`keys.${layer}`, [keyValueHeads, "M", headSize]);
-    const pastValues = graph.input(`values.${layer}`, [keyValueHeads, "M", headSize]);
+    if (isLinearLayer(config, layer)) {
+      const kept = graph.input(`state.${next.length}`, [linearStateSize(config)]);
+      const mixed = linearSequence(graph, config, blocks.linearWeights(layer), { h, kept, count });
+      next.push(mixed.next);
+      ({ x, h } = blocks.finish(x, mixed.output, layer));
+      continue;
+    }
+    const pastKeys = graph.input(`keys.${fresh.length / 2}`, [keyValueHeads, "M", headSize]);
+    const pastValues = graph.input(`values.${fresh.length / 2}`, [keyValueHeads, "M", headSize]);
     const inputs = blocks.attentionInputs(h, layer);
     const { mask, rotateQuery, rotateKey } = kindOf[layer]!;
     const heading = (x: string, count: number, which: "query" | "key") =>
@@ -67,7 +80,7 @@ export function prefillGraph(variant: GraphVariant): Uint8Array<ArrayBuffer> {
     const fromOwn = graph.op("MatMul", [perGroup(parts.own, own), v]);
     const attended = reshape(graph.op("Add", [fromPast, fromOwn]), byHead);
     const flat = reshape(transpose(attended, [0, 2, 1, 3]), graph.integers(-1, heads * headSize));
-    ({ x, h } = blocks.finish(x, flat, layer));
+    ({ x, h } = blocks.finish(x, flat, layer, inputs.gate));
   }
   const logits = blocks.logits(graph.op("Gather", [h, selected], { axis: 0 }));
   graph.output("logits", logits, ["N", vocabularySize]);
@@ -77,6 +90,7 @@ export function prefillGraph(variant: GraphVariant): Uint8Array<ArrayBuffer> {
     fresh.map((x) => graph.op("Unsqueeze", [x, graph.integers(0)])),
     { axis: 0 },
   );
-  graph.output("fresh", joined, [2 * layers, keyValueHeads, "S", headSize]);
+  graph.output("fresh", joined, [fresh.length, keyValueHeads, "S", headSize]);
+  next.forEach((state, at) => graph.output(`next.${at}`, state, [linearStateSize(config)]));
   return graph.build();
 }

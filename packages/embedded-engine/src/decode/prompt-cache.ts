@@ -38,6 +38,8 @@ export class PromptCache {
 
   /** Lets prompts of the weights be kept, until `close`. */
   open(weights: PreparedWeights): void {
+    // A state of linear attention is that of one position, and says nothing of those before.
+    if (weights.config.linearAttention) return;
     const block = new Float32Array();
     this.#roots.set(weights, { parent: undefined, name: "", block, count: 0, outputs: undefined, next: new Map() });
   }

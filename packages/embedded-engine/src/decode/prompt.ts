@@ -1,5 +1,6 @@
 import type { TokenLogprob } from "@heddle/training";
 import { rawDistribution } from "../sampling/raw-distribution.js";
+import type { Tensor } from "../session.js";
 import { tensor } from "../session.js";
 import type { ModelConfig } from "../model/config.js";
 import { firstVisible, layerKindsOf, rotaryWidth } from "../model/layer-kinds.js";
@@ -89,8 +90,9 @@ export function createPromptReader(
       const count = Math.min(chunkAt(config, length, maxChunk), prompt.length - length);
       const selected = scored ? Array.from({ length: count }, (_, i) => i) : [count - 1];
       const chunk = { tokens: prompt.subarray(length, length + count), start: length };
-      const { logits, probabilities, fresh, padded } = await runChunks(weights, cache, [chunk], selected);
+      const { logits, probabilities, fresh, next, padded } = await runChunks(weights, cache, [chunk], selected);
       cache = withCapacity(weights, cache, length, length + count);
+      cache.states.forEach((state, at) => state.set(next[at]!));
       writeChunk(weights, cache, fresh, { from: 0, start: length, count, padded });
       if (scored) scoring = { logits, start: length };
       length += count;
@@ -147,9 +149,10 @@ async function runChunks(
   chunks: readonly PromptChunk[],
   selected: readonly number[],
 ) {
-  const { keyValueHeads, headSize, layers, vocabularySize } = config;
+  const { keyValueHeads, headSize, vocabularySize } = config;
   const total = chunks.reduce((sum, { tokens }) => sum + tokens.length, 0);
-  const padded = Math.max(minChunkTokens, roundRows(total));
+  // Padding would change the states of linear attention.
+  const padded = cache.states.length > 0 ? total : Math.max(minChunkTokens, roundRows(total));
   const ids = new Int32Array(padded);
   const width = cache.capacity + padded;
   const kinds = layerKindsOf(config).kinds.map((kind) => ({
@@ -191,16 +194,19 @@ async function runChunks(
     selected: tensor("int32", Int32Array.from(selected), [selected.length]),
     ...Object.fromEntries(cache.keys.map((keys, layer) => [`keys.${layer}`, tensor("float32", keys, past)])),
     ...Object.fromEntries(cache.values.map((values, layer) => [`values.${layer}`, tensor("float32", values, past)])),
+    ...Object.fromEntries(cache.states.map((state, at) => [`state.${at}`, tensor("float32", state, [state.length])])),
   };
   const output = (dims: number[]) =>
     tensor("float32", new Float32Array(dims.reduce((product, each) => product * each, 1)), dims);
   const results = await prefill.session.run(feeds, {
     logits: output([selected.length, vocabularySize]),
     probabilities: output([selected.length, vocabularySize]),
-    fresh: output([2 * layers, keyValueHeads, padded, headSize]),
-  });
-  const dataOf = (name: "logits" | "probabilities" | "fresh") => results[name].data as Float32Array;
-  return { logits: dataOf("logits"), probabilities: dataOf("probabilities"), fresh: dataOf("fresh"), padded };
+    fresh: output([2 * cache.keys.length, keyValueHeads, padded, headSize]),
+    ...Object.fromEntries(cache.states.map((state, at) => [`next.${at}`, output([state.length])])),
+  } as Record<string, Tensor>);
+  const dataOf = (name: string) => results[name]!.data as Float32Array;
+  const next = cache.states.map((_, at) => dataOf(`next.${at}`));
+  return { logits: dataOf("logits"), probabilities: dataOf("probabilities"), fresh: dataOf("fresh"), next, padded };
 }
 
 function withCapacity(

@@ -155,8 +155,10 @@ export async function prefillTogether(batch: readonly ScheduledRequest[]): Promi
   });
 }
 
-export function canSharePrefill({ reader, prompt, context }: ScheduledRequest): boolean {
+export function canSharePrefill({ reader, prompt, context, weights }: ScheduledRequest): boolean {
   const { request } = context;
+  // Linear attention would read one prompt after the other.
+  if (weights.config.linearAttention) return false;
   return !reader && !prompt && request.promptLogprobs === undefined && isShortPrompt(request.prompt);
 }
 

@@ -41,13 +41,14 @@ export async function huggingFaceArchive(tensors: MergedTensors, format: ExportF
 
 /** The configuration of the model as its author wrote it, where there is one; quantised or remote code it cannot have. */
 async function configOf({ config, directory, hasConfig }: MergedTensors, format: ExportFormat): Promise<JsonObject> {
+  const whole = hasConfig ? await readJsonFile(directory, "config.json") : undefined;
+  // Of a model with other parts, such as one that reads images, the part for texts is written.
+  const own = whole?.["text_config"] === undefined ? whole : undefined;
   const {
     dtype: _,
     quantization_config: __,
     ...json
-  } = hasConfig
-    ? await readJsonFile(directory, "config.json")
-    : { ...modelConfigJson(config), ...(await carried(directory)) };
+  } = own ?? { ...modelConfigJson(config), ...(await carried(directory)) };
   return { ...json, torch_dtype: format === "F32" ? "float32" : "bfloat16" };
 }
 

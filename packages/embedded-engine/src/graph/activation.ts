@@ -39,7 +39,7 @@ function silu(graph: Graph, x: TensorName, factor: number): TensorName {
 }
 
 /** With s = sigmoid(f x): silu = x s, and silu' = s + f silu (1 - s). */
-function siluWithSlope(graph: Graph, x: TensorName, factor: number): { active: TensorName; slope: TensorName } {
+export function siluWithSlope(graph: Graph, x: TensorName, factor: number): { active: TensorName; slope: TensorName } {
   const times = (value: TensorName) => (factor === 1 ? value : multiply(graph, value, graph.scalar(factor)));
   const sigmoid = graph.op("Sigmoid", [times(x)]);
   const active = multiply(graph, x, sigmoid);

@@ -7,7 +7,7 @@ import { addedGradient, addToStream, readAgain, readGradient, readsNormed, readS
 import { rotaryWidth } from "../model/layer-kinds.js";
 import { rmsNorm, rmsNormBackward } from "./norm.js";
 import type { Dimension, TensorName } from "./onnx.js";
-import { multiply, reshape, sumOver } from "./operators.js";
+import { multiply, reshape, subtract, sumOver } from "./operators.js";
 import { rotated } from "./rotated.js";
 import type { Projection } from "./projection.js";
 import { project, projectBackward } from "./projection.js";
@@ -35,6 +35,8 @@ export interface AttentionValues {
   rawKey?: TensorName;
   queryScale?: TensorName;
   keyScale?: TensorName;
+  /** Of the outputs of all heads: [tokens, queries]. Only with `outputGate`. */
+  outputGate?: TensorName;
 }
 
 /**
@@ -62,7 +64,8 @@ export function attentionForward(context: LayerContext, x: TensorName): Attentio
   const { y, scale } = readStream(context, "attention", x);
   const { q, k, v } = project(context, qkv(config), y);
   const isWide = config.wideQueryKeyNorm === true;
-  let query = isWide ? q : reshape(graph, q, "query_shape");
+  const { queries, gates } = config.outputGate ? withoutGates(context, q) : { queries: q };
+  let query = isWide ? queries : reshape(graph, queries, "query_shape");
   let key = isWide ? k : reshape(graph, k, "key_shape");
   let raw: Pick<AttentionValues, "rawQuery" | "rawKey" | "queryScale" | "keyScale"> = {};
   if (config.queryKeyNorm) {
@@ -77,7 +80,7 @@ export function attentionForward(context: LayerContext, x: TensorName): Attentio
   const value = swapHeadsAndTime(context, reshape(graph, v, "key_shape"));
   const attended = context.attention === "blocks" ? blockwiseAttention : wholeAttention;
   const { mixed, probabilities } = attended(context, { query, key, value });
-  const { o } = project(context, output(config), mixed);
+  const { o } = project(context, output(config), gated(context, mixed, gates));
   const middle = addToStream(context, "attention", x, o);
   return {
     ...(scale && { attentionScale: scale }),
@@ -88,6 +91,7 @@ export function attentionForward(context: LayerContext, x: TensorName): Attentio
     middle,
     ...raw,
     ...(probabilities && { probabilities }),
+    ...(gates && { outputGate: gates }),
   };
 }
 
@@ -99,16 +103,20 @@ export function attentionBackward(
   dmiddle: TensorName,
 ): TensorName {
   const { graph, config } = context;
-  const doutput = addedGradient(context, "attention", dmiddle, () => project(context, output(config), values.mixed).o);
-  const dmixed = projectBackward(context, output(config), values.mixed, { o: doutput });
-  const inner = sumOver(graph, reshape(graph, multiply(graph, dmixed, values.mixed), "query_shape"), [3], {
+  const { mixed, outputGate: gates } = values;
+  const out = gated(context, mixed, gates);
+  const doutput = addedGradient(context, "attention", dmiddle, () => project(context, output(config), out).o);
+  const dout = projectBackward(context, output(config), out, { o: doutput });
+  const dmixed = gated(context, dout, gates);
+  const inner = sumOver(graph, reshape(graph, multiply(graph, dmixed, mixed), "query_shape"), [3], {
     keep: true,
   });
   const rowSums = swapHeadsAndTime(context, inner);
   const dheads = swapHeadsAndTime(context, reshape(graph, dmixed, "query_shape"));
   const attended = context.attention === "blocks" ? blockwiseAttentionBackward : wholeAttentionBackward;
   const { dquery, dkey, dvalue } = attended(context, values, { doutput: dheads, rowSums });
-  const q = backToColumns(context, dquery, "query", values.rawQuery, values.queryScale);
+  const dqueries = backToColumns(context, dquery, "query", values.rawQuery, values.queryScale);
+  const q = gates === undefined ? dqueries : withGates(context, dqueries, gateGradient(context, dout, mixed, gates));
   const k = backToColumns(context, dkey, "key", values.rawKey, values.keyScale);
   const v = joinHeads(context, dvalue, keyWidth(config));
   const scale = values.attentionScale;
@@ -126,6 +134,7 @@ export function attentionDimensions(config: ModelConfig): Record<string, Dimensi
     value: ["batch", keyValueHeads, "time", headSize],
     probabilities: ["batch", keyValueHeads, "group", "time"],
     mixed: ["tokens", queryWidth(config)],
+    ...(config.outputGate && { outputGate: ["tokens", queryWidth(config)] }),
     middle: ["tokens", hiddenSize],
     ...(config.queryKeyNorm &&
       config.wideQueryKeyNorm && {
@@ -163,8 +172,35 @@ function backToColumns(
   return isWide ? dx : reshape(graph, dx, graph.integers(-1, width));
 }
 
+/** Splits the columns of queries and gates, which each head has next to each other. */
+function withoutGates({ graph, config }: LayerContext, both: TensorName): { queries: TensorName; gates: TensorName } {
+  const byHead = reshape(graph, both, graph.integers(-1, config.heads, 2 * config.headSize));
+  const sizes = graph.integers(config.headSize, config.headSize);
+  const { queries, gates } = graph.ops("Split", [byHead, sizes], { axis: 2 }, ["queries", "gates"]);
+  const columns = graph.integers(-1, queryWidth(config));
+  return { queries: reshape(graph, queries, columns), gates: reshape(graph, gates, columns) };
+}
+
+/** Reverses `withoutGates`. */
+function withGates({ graph, config }: LayerContext, queries: TensorName, gates: TensorName): TensorName {
+  const byHead = (values: TensorName) => reshape(graph, values, graph.integers(-1, config.heads, config.headSize));
+  const both = graph.op("Concat", [byHead(queries), byHead(gates)], { axis: 2 });
+  return reshape(graph, both, graph.integers(-1, 2 * queryWidth(config)));
+}
+
+function gated({ graph }: LayerContext, values: TensorName, gates: TensorName | undefined): TensorName {
+  return gates === undefined ? values : multiply(graph, values, graph.op("Sigmoid", [gates]));
+}
+
+function gateGradient({ graph }: LayerContext, dout: TensorName, mixed: TensorName, gates: TensorName): TensorName {
+  const sigmoid = graph.op("Sigmoid", [gates]);
+  const slope = multiply(graph, sigmoid, subtract(graph, graph.scalar(1), sigmoid));
+  return multiply(graph, multiply(graph, dout, mixed), slope);
+}
+
 function qkv(config: ModelConfig): Projection<"q" | "k" | "v"> {
-  const widths = { q: queryWidth(config), k: keyWidth(config), v: keyWidth(config) };
+  const queries = (config.outputGate ? 2 : 1) * queryWidth(config);
+  const widths = { q: queries, k: keyWidth(config), v: keyWidth(config) };
   return { weight: "qkv", bias: config.attentionBias ? "qkv_bias" : undefined, widths };
 }
 

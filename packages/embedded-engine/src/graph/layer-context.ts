@@ -6,6 +6,8 @@ import type { Graph, TensorName } from "./onnx.js";
 export interface LayerVariant {
   config: ModelConfig;
   adapter?: LoraConfig;
+  /** A layer of those that have the same graphs. Default: the first. */
+  layer?: number;
 }
 
 /** A graph of one layer under construction. Parameters are inputs, named as within their layer. */

@@ -1,4 +1,4 @@
-import type { ModelConfig } from "../model/config.js";
+import { isLinearLayer } from "../model/layer-kinds.js";
 import type { ModelParameter } from "../model/parameters.js";
 import { adapterParameters, modelParameters } from "../model/parameters.js";
 import type { AttentionValues } from "./attention.js";
@@ -6,20 +6,23 @@ import { attentionBackward, attentionDimensions, attentionForward, attentionInpu
 import type { FeedForwardValues } from "./feed-forward.js";
 import { feedForwardBackward, feedForwardDimensions, feedForwardOutput, feedForwardValues } from "./feed-forward.js";
 import type { LayerContext, LayerVariant } from "./layer-context.js";
+import type { LinearValues } from "./linear-layer.js";
+import { linearBackward, linearDimensions, linearForward } from "./linear-layer.js";
 import type { Dimension } from "./onnx.js";
 import { Graph } from "./onnx.js";
 
-// One graph is used for every layer and batch shape: weights are inputs, batch and time are symbolic dimensions.
+// One graph is used for every layer of a form (with attention or linear attention) and every batch shape: weights are inputs, batch and time are symbolic dimensions.
 
-type LayerValues = AttentionValues & FeedForwardValues;
+type LayerValues = (AttentionValues | LinearValues) & FeedForwardValues;
 
 /**
  * Returns the parameters of one layer, named as within the layer: those of the base model, then the adapter's factors.
  */
-export function layerParameters({ config, adapter }: LayerVariant): ModelParameter[] {
-  const base = modelParameters({ ...config, layers: 1 });
-  const factors = adapter ? adapterParameters({ ...config, layers: 1 }, adapter) : [];
-  const prefix = "layers.0.";
+export function layerParameters({ config, adapter, layer = 0 }: LayerVariant): ModelParameter[] {
+  const upTo = { ...config, layers: layer + 1 };
+  const base = modelParameters(upTo);
+  const factors = adapter ? adapterParameters(upTo, adapter) : [];
+  const prefix = `layers.${layer}.`;
   return [...base, ...factors]
     .filter(({ name }) => name.startsWith(prefix))
     .map((parameter) => Object.assign({}, parameter, { name: parameter.name.slice(prefix.length) }));
@@ -42,12 +45,12 @@ export function layerForwardGraph(variant: LayerVariant, mode: LayerMode): Uint8
   const context = begin(variant, mode);
   const { graph, config } = context;
   attentionInputs(context);
-  const attention = attentionForward(context, "x");
+  const attention = mixForward(context);
   const values: LayerValues = { ...attention, ...feedForwardValues(context, attention.middle) };
   graph.output("y", feedForwardOutput(context, values.middle, values), ["tokens", config.hiddenSize]);
   if (mode === "keep") {
     const byName = new Map<string, string | undefined>(Object.entries(values));
-    for (const [name, dimensions] of Object.entries(keptDimensions(config))) {
+    for (const [name, dimensions] of Object.entries(keptDimensions(context))) {
       graph.output(name, byName.get(name) ?? "", dimensions);
     }
   }
@@ -65,7 +68,10 @@ export function layerBackwardGraph(variant: LayerVariant, mode: "keep" | "blocks
   graph.input("dy", ["tokens", config.hiddenSize]);
   const values = mode === "keep" ? keptInputs(context) : recomputed(context);
   const dmiddle = feedForwardBackward(context, values.middle, values, "dy");
-  graph.output("dx", attentionBackward(context, "x", values, dmiddle), ["tokens", config.hiddenSize]);
+  const dx = isLinear(context)
+    ? linearBackward(context, "x", values, dmiddle)
+    : attentionBackward(context, "x", values as AttentionValues, dmiddle);
+  graph.output("dx", dx, ["tokens", config.hiddenSize]);
   for (const { name, shape } of layerParameters(variant)) {
     const gradient = context.gradients.get(name);
     if (gradient !== undefined) graph.output(`d.${name}`, gradient, shape);
@@ -81,17 +87,28 @@ function begin(variant: LayerVariant, mode: LayerMode): LayerContext {
 }
 
 function recomputed(context: LayerContext): LayerValues {
-  const attention = attentionForward(context, "x");
+  const attention = mixForward(context);
   return { ...attention, ...feedForwardValues(context, attention.middle) };
 }
 
-function keptInputs({ graph, config }: LayerContext): LayerValues {
-  const inputs = Object.entries(keptDimensions(config)).map(
-    ([name, dimensions]) => [name, graph.input(name, dimensions)] as const,
+function keptInputs(context: LayerContext): LayerValues {
+  const inputs = Object.entries(keptDimensions(context)).map(
+    ([name, dimensions]) => [name, context.graph.input(name, dimensions)] as const,
   );
   return Object.fromEntries(inputs) as unknown as LayerValues;
 }
 
-function keptDimensions(config: ModelConfig): Record<string, Dimension[]> {
-  return { ...attentionDimensions(config), ...feedForwardDimensions(config) };
+function isLinear({ config, layer = 0 }: LayerVariant): boolean {
+  return isLinearLayer(config, layer);
+}
+
+/** What a layer adds to the stream before its feed-forward block. */
+function mixForward(context: LayerContext): AttentionValues | LinearValues {
+  return isLinear(context) ? linearForward(context, "x") : attentionForward(context, "x");
+}
+
+function keptDimensions(context: LayerContext): Record<string, Dimension[]> {
+  const { config } = context;
+  const mixing = isLinear(context) ? linearDimensions(config) : attentionDimensions(config);
+  return { ...mixing, ...feedForwardDimensions(config) };
 }

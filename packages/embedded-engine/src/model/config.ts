@@ -10,7 +10,8 @@ export type ModelFamily =
   | "olmo2"
   | "phi3"
   | "gemma3_text"
-  | "gpt_oss";
+  | "gpt_oss"
+  | "qwen3_5_text";
 
 /** A mixture of experts in place of the feed-forward block of every layer. */
 export interface Experts {
@@ -27,8 +28,21 @@ export interface Experts {
 export interface LayerKind {
   /** Number of positions that a token attends to, itself among them. Absent: all before it. */
   window?: number;
+  /** Linear attention by the gated delta rule (Yang et al., arXiv 2412.06464), with neither of the others. */
+  linear?: true;
   /** Positions: `local` are rotated with `localRotaryBase`, without scaling; `none` not at all. */
   rotary?: "local" | "none";
+}
+
+/** Layers of linear attention. */
+export interface LinearAttention {
+  /** Number of heads of queries, and of keys; they divide those of values. */
+  keyHeads: number;
+  valueHeads: number;
+  keySize: number;
+  valueSize: number;
+  /** Number of positions, itself among them, that queries, keys and values of a position are summed over. */
+  kernel: number;
 }
 
 /**
@@ -122,6 +136,10 @@ export interface ModelConfig {
    * `activation`.
    */
   limitedGate?: { limit: number; slope: number };
+  /** Of the layers whose kind is linear. */
+  linearAttention?: LinearAttention;
+  /** Whether each query has a gate, whose sigmoid the output of its head is multiplied by (Qwen3.5). */
+  outputGate?: boolean;
   /** Whether each head has a weight that takes a part of its attention from all positions (gpt-oss). */
   attentionSinks?: boolean;
   /** Factor of the scores of attention. Absent: `1 / sqrt(headSize)`. */

@@ -3,6 +3,7 @@ import { HeddleError, withLoc } from "@heddle/errors";
 import { maxBlockLength } from "./attention-blocks.js";
 import { checkLoraConfig } from "./lora-config.js";
 import type { ModelConfig } from "./config.js";
+import { layersByMemory, linearStateSize, linearWidths } from "./layer-kinds.js";
 import { adapterParameters, modelParameters, parameterCount } from "./parameters.js";
 
 /** Required bytes, in total and by purpose. */
@@ -53,12 +54,26 @@ export function activationBytes(
   const stored = layers * (hiddenSize + (kept ? values + scores : 0));
   // In the backward pass: the gradients of all those, and as many intermediate products.
   const oneLayer = 3 * values + (kept ? 3 * scores : scoreArrays * blockScores + 4 * keys);
-  return residentOverhead * bytesPerNumber * rows * time * (stored + oneLayer);
+  const linear = linearNumbers(config, rows, time);
+  return residentOverhead * bytesPerNumber * (rows * time * (stored + oneLayer) + linear);
 }
 
 /** Returns the bytes of keys and values of one token of one sequence. */
-function cacheBytesPerToken({ layers, keyValueHeads, headSize }: ModelConfig): number {
-  return bytesPerNumber * 2 * layers * keyValueHeads * headSize;
+function cacheBytesPerToken(config: ModelConfig): number {
+  return bytesPerNumber * 2 * layersByMemory(config).attention.length * config.keyValueHeads * config.headSize;
+}
+
+/** Returns the numbers that layers of linear attention keep of one sequence. */
+function stateNumbers(config: ModelConfig): number {
+  const { linear } = layersByMemory(config);
+  return linear.length === 0 ? 0 : linear.length * linearStateSize(config);
+}
+
+/** Numbers of one layer of linear attention in the backward pass, besides those of attention: columns, and states of blocks. */
+function linearNumbers(config: ModelConfig, rows: number, time: number): number {
+  if (!config.linearAttention) return 0;
+  const { mixed, values } = linearWidths(config);
+  return rows * (time * 8 * (mixed + values) + (time / 16 + 24) * linearStateSize(config));
 }
 
 /**
@@ -89,7 +104,7 @@ export function samplingMemory(config: ModelConfig): MemoryRequirement {
   const tokens = Math.min(minContextTokens, config.contextLength);
   return requirement({
     weights: parameterCount(modelParameters(config)),
-    cache: (tokens * cacheBytesPerToken(config)) / bytesPerNumber,
+    cache: (tokens * cacheBytesPerToken(config)) / bytesPerNumber + stateNumbers(config),
     logits: 2 * config.vocabularySize,
   });
 }
@@ -98,12 +113,14 @@ export function samplingMemory(config: ModelConfig): MemoryRequirement {
  * Checks the memory for training before any weights are read.
  *
  * @throws HeddleError `too_large` with the required and available memory and what would fit; `invalid` for an invalid
- *   adapter configuration; `unsupported` for all weights of a mixture of experts.
+ *   adapter configuration; `unsupported` for all weights of a model of which not all are trained.
  */
 export function requireTrainingMemory(config: ModelConfig, adapter: LoraConfig | undefined, memoryBytes: number): void {
   if (adapter) withLoc(["adapter"], () => checkLoraConfig(adapter));
-  if (!adapter && config.experts) {
-    const message = "all weights of a mixture of experts cannot be trained; an adapter on its attention can";
+  if (!adapter && !trainsAllWeights(config)) {
+    const message = config.experts
+      ? "all weights of a mixture of experts cannot be trained; an adapter on its attention can"
+      : "all weights of a model with linear attention cannot be trained; an adapter can";
     throw new HeddleError("unsupported", message, { loc: ["adapter"] });
   }
   const required = trainingMemory(config, adapter);
@@ -116,6 +133,11 @@ export function requireTrainingMemory(config: ModelConfig, adapter: LoraConfig |
       ? `an adapter of rank ${smaller.rank} would fit, with ${formatBytes(withAdapter)}`
       : fittingModel(config, memoryBytes, (shape) => trainingMemory(shape, adapter));
   throw tooLarge(`training ${what} of this model`, required, memoryBytes, fits);
+}
+
+/** Whether there are gradients of all weights of a model. */
+export function trainsAllWeights({ experts, linearAttention }: ModelConfig): boolean {
+  return experts === undefined && linearAttention === undefined;
 }
 
 /** Checks the memory for sampling, like `requireTrainingMemory`. */

@@ -1,6 +1,7 @@
 import type { LoraConfig, LoraTarget } from "@heddle/training";
 import { loraTargets } from "@heddle/training";
 import type { ModelConfig } from "./config.js";
+import { isLinearLayer, linearAttentionOf, linearWidths } from "./layer-kinds.js";
 
 /** A weight matrix or vector. `offset` counts elements of the flat array of all weights. */
 export interface ModelParameter {
@@ -27,20 +28,23 @@ export function modelParameters(config: ModelConfig): ModelParameter[] {
   const queries = heads * headSize;
   const { experts } = config;
   const each = experts ? [experts.count] : [];
-  const qkv = queries + 2 * keyValueHeads * headSize;
+  const qkv = (config.outputGate ? 2 : 1) * queries + 2 * keyValueHeads * headSize;
   const shapes: [string, number[]][] = [["embedding", [vocabularySize, hiddenSize]]];
   for (let layer = 0; layer < config.layers; layer++) {
     const at = `layers.${layer}.`;
     if (config.norms !== "after") shapes.push([`${at}attention_norm`, [hiddenSize]]);
-    shapes.push([`${at}qkv`, [hiddenSize, qkv]]);
-    if (config.attentionBias) shapes.push([`${at}qkv_bias`, [qkv]]);
-    if (config.queryKeyNorm) {
-      const [query, key] = queryKeyNormWidths(config);
-      shapes.push([`${at}query_norm`, [query]], [`${at}key_norm`, [key]]);
+    if (isLinearLayer(config, layer)) shapes.push(...linearShapes(config, at));
+    else {
+      shapes.push([`${at}qkv`, [hiddenSize, qkv]]);
+      if (config.attentionBias) shapes.push([`${at}qkv_bias`, [qkv]]);
+      if (config.queryKeyNorm) {
+        const [query, key] = queryKeyNormWidths(config);
+        shapes.push([`${at}query_norm`, [query]], [`${at}key_norm`, [key]]);
+      }
+      if (config.attentionSinks) shapes.push([`${at}sinks`, [heads]]);
+      shapes.push([`${at}attention_output`, [queries, hiddenSize]]);
+      if (config.outputBias) shapes.push([`${at}attention_output_bias`, [hiddenSize]]);
     }
-    if (config.attentionSinks) shapes.push([`${at}sinks`, [heads]]);
-    shapes.push([`${at}attention_output`, [queries, hiddenSize]]);
-    if (config.outputBias) shapes.push([`${at}attention_output_bias`, [hiddenSize]]);
     if (config.norms) shapes.push([`${at}attention_after_norm`, [hiddenSize]]);
     if (config.norms !== "after") shapes.push([`${at}feed_forward_norm`, [hiddenSize]]);
     if (experts) shapes.push([`${at}router`, [hiddenSize, experts.count]]);
@@ -57,19 +61,38 @@ export function modelParameters(config: ModelConfig): ModelParameter[] {
   return layOut(shapes);
 }
 
+/** `linear_input`: columns of queries, keys, values, output gates, rates and steps. */
+function linearShapes(config: ModelConfig, at: string): [string, number[]][] {
+  const { valueHeads, valueSize, kernel } = linearAttentionOf(config);
+  const { values, mixed } = linearWidths(config);
+  return [
+    [`${at}linear_input`, [config.hiddenSize, mixed + values + 2 * valueHeads]],
+    [`${at}convolution`, [kernel, mixed]],
+    [`${at}log_decay`, [valueHeads]],
+    [`${at}step_bias`, [valueHeads]],
+    [`${at}linear_norm`, [valueSize]],
+    [`${at}linear_output`, [values, config.hiddenSize]],
+  ];
+}
+
 /** Returns what the norms of queries and of keys are over. */
 export function queryKeyNormWidths(config: ModelConfig): [query: number, key: number] {
   const { wideQueryKeyNorm, heads, keyValueHeads, headSize } = config;
   return wideQueryKeyNorm ? [heads * headSize, keyValueHeads * headSize] : [headSize, headSize];
 }
 
-/** Returns the input and output width of a projection. */
+/** Whether a layer has a projection of this name: linear attention has none of those that adapters change. */
+export function hasProjection(config: ModelConfig, layer: number, target: LoraTarget): boolean {
+  return !isLinearLayer(config, layer) || target === "gate" || target === "up" || target === "down";
+}
+
+/** Returns the input and output width of a projection; with `outputGate`, queries and gates of each head. */
 export function projectionShape(config: ModelConfig, target: LoraTarget): [inputs: number, outputs: number] {
   const { hiddenSize, feedForwardSize } = config;
   const queries = config.heads * config.headSize;
   const keys = config.keyValueHeads * config.headSize;
   const shapes: Record<LoraTarget, [number, number]> = {
-    q: [hiddenSize, queries],
+    q: [hiddenSize, config.outputGate ? 2 * queries : queries],
     k: [hiddenSize, keys],
     v: [hiddenSize, keys],
     o: [queries, hiddenSize],
@@ -86,7 +109,8 @@ export function projectionShape(config: ModelConfig, target: LoraTarget): [input
 export function adapterParameters(config: ModelConfig, adapter: LoraConfig): ModelParameter[] {
   const shapes: [string, number[]][] = [];
   for (let layer = 0; layer < config.layers; layer++) {
-    for (const target of loraTargets.filter((each) => adapter.targets.includes(each))) {
+    const own = loraTargets.filter((each) => adapter.targets.includes(each) && hasProjection(config, layer, each));
+    for (const target of own) {
       const [inputs, outputs] = projectionShape(config, target);
       shapes.push([`layers.${layer}.${target}.a`, [inputs, adapter.rank]]);
       shapes.push([`layers.${layer}.${target}.b`, [adapter.rank, outputs]]);

@@ -1,6 +1,7 @@
 import type { LoraConfig } from "@heddle/training";
 import { HeddleError } from "@heddle/errors";
 import type { ModelConfig } from "../model/config.js";
+import { isLinearLayer } from "../model/layer-kinds.js";
 import type { ParameterSet } from "../model/parameters.js";
 import { headBackwardGraph, headForwardGraph } from "../graph/head.js";
 import { layerBackwardGraph, layerForwardGraph } from "../graph/layer.js";
@@ -94,6 +95,8 @@ export async function openNetwork({
   if (missing !== undefined) throw new HeddleError("unsupported", missing);
   const { hiddenSize } = config;
   const kind = { config, adapter: adapter?.config };
+  /** Layers with linear attention have graphs of their own. */
+  const formOf = (layer: number) => (isLinearLayer(config, layer) ? ", linear" : "");
   const trainsAllWeights = !adapter;
   const sessions = sessionCache(threads, reuseArenas);
   const inputsOf = batchInputs(config);
@@ -108,12 +111,13 @@ export async function openNetwork({
   const forward: Network["forward"] = async (batch, { gradient, lowMemory }) => {
     const inputs = inputsOf(batch.rows, batch.time, { blockwise: lowMemory });
     const mode = lowMemory ? "blocks" : gradient ? "keep" : "whole";
-    const layer = await sessions.get(`forward, ${mode}`, () => layerForwardGraph(kind, mode), { lowMemory });
     const layers: ForwardPass["layers"] = [];
     let x = rowsOf(tensors.embedding, batch.tokens);
     scaleBy(x.data, embeddingScale);
     for (const [index, parameters] of tensors.layers.entries()) {
       throwIfStopped();
+      const name = `forward, ${mode}${formOf(index)}`;
+      const layer = await sessions.get(name, () => layerForwardGraph({ ...kind, layer: index }, mode), { lowMemory });
       const { y, ...kept } = await layer.run({ ...inputs[index], ...parameters, x });
       if (gradient) layers.push({ x, kept: mode === "keep" ? kept : undefined });
       else discard([x]);
@@ -187,9 +191,8 @@ export async function openNetwork({
       const step = pass.layers.pop();
       if (!step) throw new TypeError("the forward pass ran without gradients or has been consumed");
       const mode = step.kept ? "keep" : "blocks";
-      const session = await sessions.get(`backward, ${mode}`, () => layerBackwardGraph(kind, mode), {
-        lowMemory: !step.kept,
-      });
+      const build = () => layerBackwardGraph({ ...kind, layer }, mode);
+      const session = await sessions.get(`backward, ${mode}${formOf(layer)}`, build, { lowMemory: !step.kept });
       const { dx, ...outputs } = await session.run({
         ...pass.inputs[layer],
         ...tensors.layers[layer],
@@ -197,7 +200,7 @@ export async function openNetwork({
         x: step.x,
         dy,
       });
-      for (const { name } of tensors.layerParameters) {
+      for (const { name } of tensors.layerParameters[layer]!) {
         const gradient = outputs[`d.${name}`];
         if (gradient) gradients.add(`layers.${layer}.${name}`, floats(gradient).data);
       }

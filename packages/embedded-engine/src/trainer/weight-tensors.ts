@@ -8,8 +8,8 @@ import { tensor } from "../session.js";
 /** The weights of a model as graph inputs, sharing their memory. */
 export interface WeightTensors {
   embedding: Float32Array;
-  /** Parameters of one layer, named as within the layer. */
-  layerParameters: ModelParameter[];
+  /** Parameters of each layer, named as within the layer. */
+  layerParameters: ModelParameter[][];
   layers: Record<string, Tensor>[];
   head: Record<"final_norm" | "head", Tensor>;
   /** Name of the parameter that is the output head. */
@@ -27,14 +27,16 @@ export function weightTensors(
     if (!found) throw new TypeError(`there is no parameter ${name}`);
     return found;
   };
-  const parameters = layerParameters({ config, adapter: adapter?.config });
+  const parameters = Array.from({ length: layers }, (_, layer) =>
+    layerParameters({ config, adapter: adapter?.config, layer }),
+  );
   const headName = tiedEmbeddings ? "embedding" : "head";
   return {
     embedding: view("embedding"),
     layerParameters: parameters,
-    layers: Array.from({ length: layers }, (_, layer) =>
+    layers: parameters.map((own, layer) =>
       Object.fromEntries(
-        parameters.map(({ name, shape }) => [name, tensor("float32", view(`layers.${layer}.${name}`), shape)]),
+        own.map(({ name, shape }) => [name, tensor("float32", view(`layers.${layer}.${name}`), shape)]),
       ),
     ),
     head: {

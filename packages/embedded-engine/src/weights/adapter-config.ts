@@ -3,6 +3,7 @@ import { readJsonFile } from "@heddle/durable-files";
 import type { LoraConfig } from "@heddle/training";
 import { loraTargets } from "@heddle/training";
 import type { ModelConfig } from "../model/config.js";
+import { hasProjection } from "../model/parameters.js";
 import { maxRank } from "../model/lora-config.js";
 import type { ConfigFields } from "./config-fields.js";
 import { configFields, formatValue } from "./config-fields.js";
@@ -123,7 +124,9 @@ export function adapterConfigJson(
 export function modulesOf(model: ModelConfig): Omit<AdaptedModule, "rank" | "scale" | "isStacked">[] {
   const ofLayer = projectionRows(model);
   return Array.from({ length: model.layers }, (_, layer) =>
-    ofLayer.map((each) => ({ ...each, layer, path: `model.layers.${layer}.${each.module}` })),
+    ofLayer
+      .filter(({ target }) => hasProjection(model, layer, target))
+      .map((each) => ({ ...each, layer, path: `model.layers.${layer}.${each.module}` })),
   ).flat();
 }
 

@@ -153,7 +153,8 @@ interface NamedFactor {
   factor: "a" | "b";
 }
 
-const factorName = /^(?:base_model\.model\.)?(?:model\.)?(layers\.\d+\.\w+\.\w+)\.lora_([AB])(?:\.default)?\.weight$/u;
+const factorName =
+  /^(?:base_model\.model\.)?(?:model\.)?(?:language_model\.)?(layers\.\d+\.\w+\.\w+)\.lora_([AB])(?:\.default)?\.weight$/u;
 
 /** Returns the tensors of a file. Throws `invalid` for a name that is not one of a factor, or that two tensors have. */
 function namedFactors(tensors: Tensors): NamedFactor[] {

@@ -222,6 +222,35 @@ const gptOss = {
   swiglu_limit: 7.0,
   vocab_size: 201088,
 };
+const qwen35 = {
+  architectures: ["Qwen3_5ForCausalLM"],
+  attn_output_gate: true,
+  full_attention_interval: 4,
+  head_dim: 256,
+  hidden_act: "silu",
+  hidden_size: 1024,
+  intermediate_size: 3584,
+  linear_conv_kernel_dim: 4,
+  linear_key_head_dim: 128,
+  linear_num_key_heads: 16,
+  linear_num_value_heads: 16,
+  linear_value_head_dim: 128,
+  max_position_embeddings: 262144,
+  model_type: "qwen3_5_text",
+  num_attention_heads: 8,
+  num_hidden_layers: 8,
+  num_key_value_heads: 2,
+  rms_norm_eps: 1e-6,
+  rope_parameters: {
+    mrope_interleaved: true,
+    mrope_section: [11, 11, 10],
+    partial_rotary_factor: 0.25,
+    rope_theta: 10000000,
+    rope_type: "default",
+  },
+  tie_word_embeddings: true,
+  vocab_size: 248320,
+};
 const yarn = { type: "yarn", factor: 4.0, original_max_position_embeddings: 32768 };
 
 test("published configurations of the families are read", () => {
@@ -285,6 +314,26 @@ test("gpt-oss is read as it is published, and has the same defaults", () => {
   const names = new Set([...absent.split(" "), "swiglu_limit", "num_key_value_heads"]);
   const least = Object.fromEntries(Object.entries(gptOss).filter(([name]) => !names.has(name)));
   expect(parseModelConfig(least)).toEqual(read);
+});
+
+test("Qwen3.5 is read alone and as a part of a model that reads images", () => {
+  const read = parseModelConfig(qwen35);
+  const linear = { linear: true };
+  expect(read).toMatchObject({
+    linearAttention: { keyHeads: 16, valueHeads: 16, keySize: 128, valueSize: 128, kernel: 4 },
+    layerKinds: [linear, linear, linear, {}, linear, linear, linear, {}],
+    outputGate: true,
+    rotarySize: 64,
+  });
+  const { architectures: _, ...text } = qwen35;
+  const types = ["linear_attention", "linear_attention", "linear_attention", "full_attention"];
+  const whole = { architectures: ["Qwen3_5ForConditionalGeneration"], model_type: "qwen3_5", image_token_id: 1 };
+  expect(parseModelConfig({ ...whole, text_config: text })).toEqual(read);
+  const { tie_word_embeddings: tied, ...untied } = text;
+  expect(parseModelConfig({ ...whole, tie_word_embeddings: tied, text_config: untied })).toEqual(read);
+  const quantized = { ...whole, text_config: text, quantization_config: { quant_method: "fp8" } };
+  expect(() => parseModelConfig(quantized)).toThrow(/quantization_config is set \("fp8"\)/);
+  expect(parseModelConfig({ ...qwen35, layer_types: [...types, ...types] })).toEqual(read);
 });
 
 test("biases are read where the family has them", () => {
@@ -374,6 +423,10 @@ const refused: [base: JsonObject, change: JsonObject, code: string, field: strin
   ],
   [gptOss, { quantization_config: { quant_method: "fp8" } }, "unsupported", "quantization_config", /"fp8"/],
   [gptOss, { num_experts_per_tok: 33 }, "invalid", "num_experts_per_tok", /1 to 32/],
+  [qwen35, { linear_num_key_heads: 3 }, "invalid", "linear_num_key_heads", /does not divide the 16 heads/],
+  [qwen35, { layer_types: Array(8).fill("linear_attention") }, "unsupported", "layer_types", /full_attention too/],
+  [qwen35, { layer_types: Array(8).fill("sliding_attention") }, "unsupported", "layer_types", /"sliding_attention"/],
+  [qwen35, { attn_output_gate: false }, "unsupported", "attn_output_gate", /gates/],
   [gptOss, { swiglu_limit: 0 }, "invalid", "swiglu_limit", /above zero/],
   [llama, { num_local_experts: 8 }, "unsupported", "num_local_experts", /experts/],
   [qwen2, { use_sliding_window: true, sliding_window: "x" }, "invalid", "sliding_window", /integer/],
@@ -507,7 +560,7 @@ test("a written configuration is read unchanged", () => {
   const shapes = [
     ...presets.values(),
     ...[llama, qwen2, qwen3, mistral, ...biased].map((json) => parseModelConfig(json)),
-    ...[qwen3Moe, smollm3, granite, olmo2, phi4, gemma3, gptOss].map((json) => parseModelConfig(json)),
+    ...[qwen3Moe, smollm3, granite, olmo2, phi4, gemma3, gptOss, qwen35].map((json) => parseModelConfig(json)),
     ...[
       { ...mistral, sliding_window: 4096 },
       { ...qwen2, use_sliding_window: true, sliding_window: 4096 },
@@ -529,6 +582,7 @@ test("any value in any field gives a configuration or a HeddleError", () => {
       ...phi4,
       ...gemma3,
       ...gptOss,
+      ...qwen35,
     }),
     "rope_parameters",
     "layer_types",
@@ -549,6 +603,7 @@ test("any value in any field gives a configuration or a HeddleError", () => {
         phi4,
         gemma3,
         gptOss,
+        qwen35,
       ),
       fields,
       fc.jsonValue(),

@@ -5,6 +5,7 @@ import { layerFields, readLayerKinds } from "./config-layers.js";
 import { maxContext, readRotary, rotaryJson } from "./config-rotary.js";
 import { families } from "./families.js";
 import type { JsonObject } from "@heddle/exact-json";
+import { isJsonObject } from "@heddle/exact-json";
 
 const maxWidth = 2 ** 17;
 const maxVocabulary = 2 ** 22;
@@ -17,8 +18,9 @@ const maxVocabulary = 2 ** 22;
  *   have (other activations, further biases, quantised weights…).
  */
 export function parseModelConfig(json: JsonObject): ModelConfig {
-  const fields = configFields(json, "config.json");
-  const family = readFamily(fields);
+  const whole = configFields(json, "config.json");
+  const family = readFamily(whole);
+  const fields = isPart(whole, family) ? textFields(json) : whole;
   const { shape, defaults = {} } = families[family];
   refuseUnsupportedComputation(fields, family);
   const attentionBias = readBias(fields, "attention_bias", family);
@@ -64,10 +66,45 @@ export function parseModelConfig(json: JsonObject): ModelConfig {
     ...(feedForwardBias && { feedForwardBias: true }),
     ...readLayerKinds(fields, family, { layers, contextLength: longest }),
     ...readExperts(fields, family, layers),
+    ...readLinearAttention(fields, family),
     ...readLimitedGate(fields, family),
     ...readFactors(fields, family, { hiddenSize, headSize }),
     ...shape,
   };
+}
+
+/** The fields of a part, and those of the whole that hold for it. */
+function textFields(json: JsonObject): ConfigFields {
+  const { text_config: text, tie_word_embeddings, quantization_config } = json;
+  const common = { tie_word_embeddings, quantization_config };
+  return configFields({ ...common, ...(isJsonObject(text) && text) }, "config.json", "text_config");
+}
+
+/** Whether a model is one of a family with other parts, such as one that reads images. */
+function isPart(fields: ConfigFields, family: ModelFamily): boolean {
+  const { partOf } = families[family];
+  return partOf !== undefined && firstArchitecture(fields) === partOf.architecture;
+}
+
+function readLinearAttention(fields: ConfigFields, family: ModelFamily): Pick<ModelConfig, "linearAttention"> {
+  if (!families[family].hasLinearAttention) return {};
+  if (!fields.flag("attn_output_gate", true)) {
+    throw fields.unsupported("attn_output_gate", "is false; the engine computes attention with gates");
+  }
+  const linearAttention = {
+    keyHeads: fields.count("linear_num_key_heads", 4096, 16),
+    valueHeads: fields.count("linear_num_value_heads", 4096, 32),
+    keySize: fields.count("linear_key_head_dim", maxWidth, 128),
+    valueSize: fields.count("linear_value_head_dim", maxWidth, 128),
+    kernel: fields.count("linear_conv_kernel_dim", 64, 4),
+  };
+  const { keyHeads, valueHeads, kernel } = linearAttention;
+  if (valueHeads % keyHeads) {
+    const what = `is ${keyHeads}, which does not divide the ${valueHeads} heads of values`;
+    throw fields.invalid("linear_num_key_heads", what);
+  }
+  if (kernel < 2) throw fields.unsupported("linear_conv_kernel_dim", "is 1; the engine computes 2 and more");
+  return { linearAttention };
 }
 
 function readExperts(fields: ConfigFields, family: ModelFamily, layers: number): Pick<ModelConfig, "experts"> {
@@ -140,20 +177,38 @@ export function modelConfigJson(config: ModelConfig): JsonObject {
     rope_theta: config.rotaryBase,
     rope_scaling: rotaryJson(scaling, config.family),
     ...(scaling?.type === "longrope" && { original_max_position_embeddings: scaling.originalContextLength }),
-    ...(config.rotarySize !== undefined && { partial_rotary_factor: config.rotarySize / config.headSize }),
+    ...rotatedPart(config),
     ...(config.localRotaryBase !== undefined && { rope_local_base_freq: config.localRotaryBase }),
     tie_word_embeddings: config.tiedEmbeddings,
     attention_dropout: 0,
     ...biasFields(config),
     ...expertFields(config),
+    ...linearFields(config),
     ...layerFields(config),
     ...factorFields(config),
   };
 }
 
+function rotatedPart({ family, rotarySize, headSize }: ModelConfig): JsonObject {
+  if (rotarySize !== undefined) return { partial_rotary_factor: rotarySize / headSize };
+  return families[family].defaults?.rotatedPart === undefined ? {} : { partial_rotary_factor: 1 };
+}
+
 function biasFields({ family, outputBias = false, feedForwardBias = false }: ModelConfig): JsonObject {
   const values = { attention_bias: outputBias, mlp_bias: feedForwardBias };
   return Object.fromEntries((families[family].biases ?? []).map((name) => [name, values[name]]));
+}
+
+function linearFields({ linearAttention }: ModelConfig): JsonObject {
+  if (!linearAttention) return {};
+  const { keyHeads, valueHeads, keySize, valueSize, kernel } = linearAttention;
+  return {
+    linear_num_key_heads: keyHeads,
+    linear_num_value_heads: valueHeads,
+    linear_key_head_dim: keySize,
+    linear_value_head_dim: valueSize,
+    linear_conv_kernel_dim: kernel,
+  };
 }
 
 function expertFields({ experts, feedForwardSize, limitedGate }: ModelConfig): JsonObject {
@@ -203,19 +258,25 @@ function readBias(fields: ConfigFields, name: "attention_bias" | "mlp_bias", fam
 /** The class that computes a model decides, since a fine-tuned one may have a type of its own. */
 function readFamily(fields: ConfigFields): ModelFamily {
   const known = Object.entries(families) as [ModelFamily, (typeof families)[ModelFamily]][];
-  const named = fields.value("architectures");
-  const first: unknown = Array.isArray(named) ? named[0] : named;
+  const first = firstArchitecture(fields);
   if (first !== undefined) {
-    const found = known.find(([, { architecture }]) => architecture === first);
+    const found = known.find(([, { architecture, partOf }]) => [architecture, partOf?.architecture].includes(first));
     if (found) return found[0];
     const all = known.map(([, { architecture }]) => architecture).join(", ");
-    throw fields.unsupported("architectures", `is ${formatValue(named)}; the engine computes ${all}`);
+    const what = `is ${formatValue(fields.value("architectures"))}; the engine computes ${all}`;
+    throw fields.unsupported("architectures", what);
   }
   const type = fields.text("model_type");
   const found = known.find(([family]) => family === type);
   if (found) return found[0];
   const all = known.map(([family]) => family).join(", ");
   throw fields.unsupported("model_type", `is ${formatValue(type)}; the engine computes ${all}`);
+}
+
+function firstArchitecture(fields: ConfigFields): string | undefined {
+  const named = fields.value("architectures");
+  const first: unknown = Array.isArray(named) ? named[0] : named;
+  return first === undefined ? undefined : typeof first === "string" ? first : formatValue(first);
 }
 
 function refuseUnsupportedComputation(fields: ConfigFields, family: ModelFamily): void {

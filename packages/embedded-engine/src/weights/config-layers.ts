@@ -11,6 +11,7 @@ export function readLayerKinds(
   family: ModelFamily,
   { layers, contextLength }: { layers: number; contextLength: number },
 ): Pick<ModelConfig, "layerKinds"> {
+  const linear = families[family].hasLinearAttention ? linearLayers(fields, layers) : undefined;
   const withoutPositions = families[family].hasLayersWithoutPositions
     ? layersWithoutPositions(fields, layers)
     : undefined;
@@ -18,6 +19,7 @@ export function readLayerKinds(
   const window = windowed.includes(true) ? readWindow(fields, family) : undefined;
   const hasLocal = typeof families[family].windows === "number";
   const kinds = Array.from({ length: layers }, (_, layer): LayerKind => {
+    if (linear?.[layer]) return { linear: true };
     const isWindowed = windowed[layer] === true;
     // One that is as long as the context is none.
     const width = isWindowed && window !== undefined && window < contextLength ? { window } : {};
@@ -60,13 +62,30 @@ function layersWithWindows(
   return every((layer) => layer >= first);
 }
 
-function readTypes(fields: ConfigFields, layers: number): unknown[] | undefined {
+/** Which layers have linear attention. Not all: positions would be unknown to the model. */
+function linearLayers(fields: ConfigFields, layers: number): boolean[] {
+  const types = readTypes(fields, layers, ["full_attention", "linear_attention"]);
+  const interval = fields.count("full_attention_interval", 1024, 4);
+  const linear = Array.from({ length: layers }, (_, layer) =>
+    types ? types[layer] === "linear_attention" : (layer + 1) % interval !== 0,
+  );
+  if (linear.includes(false)) return linear;
+  throw fields.unsupported(
+    "layer_types",
+    "has linear_attention only; the engine computes models with full_attention too",
+  );
+}
+
+function readTypes(
+  fields: ConfigFields,
+  layers: number,
+  known: readonly string[] = ["full_attention", "sliding_attention"],
+): unknown[] | undefined {
   const types = fields.value("layer_types");
   if (!Array.isArray(types)) return undefined;
-  const other: unknown = types.find((type) => type !== "full_attention" && type !== "sliding_attention");
+  const other: unknown = types.find((type) => typeof type !== "string" || !known.includes(type));
   if (other !== undefined) {
-    const known = "full_attention and sliding_attention";
-    throw fields.unsupported("layer_types", `has ${formatValue(other)}; the engine computes ${known}`);
+    throw fields.unsupported("layer_types", `has ${formatValue(other)}; the engine computes ${known.join(" and ")}`);
   }
   if (types.length < layers) {
     throw fields.invalid("layer_types", `names ${types.length} layers; the model has ${layers}`);
@@ -88,7 +107,12 @@ function layersWithoutPositions(fields: ConfigFields, layers: number): boolean[]
 
 /** The fields from which `readLayerKinds` reads the same. */
 export function layerFields({ family, layers, layerKinds = [], contextLength }: ModelConfig): JsonObject {
-  const { windows, hasLayersWithoutPositions } = families[family];
+  const { windows, hasLayersWithoutPositions, hasLinearAttention } = families[family];
+  if (hasLinearAttention) {
+    const isLinear = (layer: number) => layerKinds[layer]?.linear === true;
+    const typeOf = (layer: number) => (isLinear(layer) ? "linear_attention" : "full_attention");
+    return { layer_types: Array.from({ length: layers }, (_, layer) => typeOf(layer)) };
+  }
   const kinds = Array.from({ length: layers }, (_, layer): LayerKind => layerKinds[layer] ?? {});
   const window = kinds.find((kind) => kind.window !== undefined)?.window;
   const isSliding = (kind: LayerKind) => kind.window !== undefined || kind.rotary === "local";

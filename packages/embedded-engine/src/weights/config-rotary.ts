@@ -22,7 +22,8 @@ export function readRotary(
   const sections = [fields.object("rope_scaling"), parameters?.object("full_attention") ?? parameters].filter(
     (each) => each !== undefined,
   );
-  const rotated = [fields, ...sections].map((section) => readRotatedPart(section, family, headSize));
+  const named = [fields, ...sections].filter((section) => section.value("partial_rotary_factor") !== undefined);
+  const rotated = (named.length > 0 ? named : [fields]).map((section) => readRotatedPart(section, family, headSize));
   const rotarySize = rotated.find((size) => size !== headSize);
   const byDefault = families[family].defaults?.rotaryBase ?? 10_000;
   const bases = [fields, ...sections].filter((section) => section.value("rope_theta") !== undefined);
@@ -60,7 +61,7 @@ function readLocalBase(
 }
 
 function readRotatedPart(fields: ConfigFields, family: ModelFamily, headSize: number): number {
-  const part = fields.positive("partial_rotary_factor", 1);
+  const part = fields.positive("partial_rotary_factor", families[family].defaults?.rotatedPart ?? 1);
   if (part === 1) return headSize;
   if (!families[family].rotatesParts) {
     throw fields.unsupported("partial_rotary_factor", "is not 1; the engine rotates whole heads");

@@ -50,6 +50,7 @@ const published: Record<ModelFamily, { name: string; template: string; form: str
     template: turns("<start_of_turn>user\n", "<end_of_turn>\n", "<start_of_turn>model\n"),
     form: "`<start_of_turn>`",
   },
+  qwen3_5_text: { name: "Qwen3.5 (text)", template: chatMl, form: "ChatML, reasoning" },
   gpt_oss: {
     name: "gpt-oss",
     template: turns(
@@ -84,10 +85,12 @@ async function row(family: ModelFamily, { models, adapters }: Awaited<ReturnType
   session.close();
   await constraints.close();
   const isCompared = models.has(family) ? "yes" : "no";
-  const adapted = families[family].experts ? "attention" : "all projections";
+  const { experts, hasLinearAttention } = families[family];
+  const all = hasLinearAttention ? "all but linear attention" : "all projections";
+  const adapted = experts ? "attention" : all;
   return [
     `${name} (\`${families[family].architecture}\`)`,
-    families[family].experts && isCompared === "yes" ? "adapter" : isCompared,
+    (experts || hasLinearAttention) && isCompared === "yes" ? "adapter" : isCompared,
     isCompared,
     adapters.has(family) ? adapted : "no",
     text.includes("Which colour?") ? form : "no",

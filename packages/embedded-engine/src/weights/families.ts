@@ -15,6 +15,8 @@ export interface FamilyRecord {
     normEpsilon?: number;
     rotaryScaling?: RotaryScaling;
     window?: number;
+    /** Part of each head that is rotated. */
+    rotatedPart?: number;
     /** Of the fields of `biases`. Absent: false. */
     attentionBias?: true;
   };
@@ -46,6 +48,13 @@ export interface FamilyRecord {
   isFused?: true;
   /** What is added to the norms of a file. */
   normOffset?: 1;
+  /** Whether `layer_types` names layers of linear attention, by default all but each fourth. */
+  hasLinearAttention?: true;
+  /**
+   * The class of a model of which this one is the part for texts: its fields are those of `text_config`, its tensors have a prefix
+   * in place of `model.`, and those of other parts are left out.
+   */
+  partOf?: { architecture: string; prefix: string; others: RegExp };
 }
 
 export type NormParameter = "attention_norm" | "attention_after_norm" | "feed_forward_norm" | "feed_forward_after_norm";
@@ -143,6 +152,20 @@ export const families: Readonly<Record<ModelFamily, FamilyRecord>> = {
     biases: ["attention_bias"],
     windows: "alternating",
     experts: "together",
+  },
+  qwen3_5_text: {
+    architecture: "Qwen3_5ForCausalLM",
+    shape: { queryKeyNorm: true, outputGate: true },
+    defaults: { keyValueHeads: 4, headSize: 256, rotatedPart: 0.25 },
+    biases: ["attention_bias"],
+    rotatesParts: true,
+    normOffset: 1,
+    hasLinearAttention: true,
+    partOf: {
+      architecture: "Qwen3_5ForConditionalGeneration",
+      prefix: "model.language_model.",
+      others: /^(?:model\.visual|mtp)\./u,
+    },
   },
 };
 

@@ -118,6 +118,27 @@ test.each([
   await expect(loadModel(directory)).rejects.toThrow(message);
 });
 
+test("the part for texts of a model that reads images is the model for texts", async () => {
+  const name = "qwen3-5";
+  const expected = await loadModel(join(models, name));
+  const directory = await copyOf(name);
+  await rewrite(directory, (tensors) => {
+    const text = Array.from(tensors).filter(([key]) => key.startsWith("model."));
+    for (const [key, tensor] of text) {
+      tensors.delete(key);
+      tensors.set(key.replace("model.", "model.language_model."), tensor);
+    }
+    const other = { shape: [1], values: new Float32Array(1) };
+    tensors.set("model.visual.blocks.0.norm1.weight", other).set("mtp.norm.weight", other);
+  });
+  const text = JSON.parse(await readFile(join(directory, "config.json"), "utf8"));
+  const whole = { architectures: ["Qwen3_5ForConditionalGeneration"], model_type: "qwen3_5", vision_config: {} };
+  await writeFile(join(directory, "config.json"), JSON.stringify({ ...whole, text_config: text }));
+  const read = await loadModel(directory);
+  expect(read.config).toEqual(expected.config);
+  expect(sameBits(read.weights.flat, expected.weights.flat)).toBe(true);
+});
+
 test("an expert that is missing is named", async () => {
   const key = "model.layers.1.mlp.experts.3.down_proj.weight";
   const directory = await copyOf("qwen3-moe");

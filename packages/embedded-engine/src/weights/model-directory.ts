@@ -13,6 +13,7 @@ import { withExpandedMxfp4 } from "./mxfp4.js";
 import { writeSafetensors } from "./safetensors.js";
 import type { Tensors } from "./sharded-tensors.js";
 import { openTensors } from "./sharded-tensors.js";
+import { textPart } from "./text-part.js";
 import { storeTensor, tensorLocations, tensorValues } from "./tensor-layout.js";
 
 export interface ModelWeights {
@@ -92,8 +93,10 @@ export async function openModelTensors(directory: string, config: ModelConfig): 
 }
 
 async function openWeights(directory: string, { family }: ModelConfig): Promise<Tensors> {
+  const { experts, partOf } = families[family];
   const tensors = await openTensors(directory, "model");
-  return families[family].experts === "together" ? withExpandedMxfp4(tensors) : tensors;
+  if (partOf) return textPart(tensors, partOf);
+  return experts === "together" ? withExpandedMxfp4(tensors) : tensors;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { ModelConfig } from "../model/config.js";
+import { isLinearLayer, linearWidths } from "../model/layer-kinds.js";
 import { queryKeyNormWidths } from "../model/parameters.js";
 import type { NormParameter } from "./families.js";
 import { families, normNames } from "./families.js";
@@ -31,11 +32,12 @@ export function tensorLocations(config: ModelConfig): TensorLocation[] {
   const keys = config.keyValueHeads * headSize;
   const { isFused, normOffset, experts } = families[config.family];
   const isTogether = experts === "together";
+  const queryColumns = config.outputGate ? 2 * queries : queries;
   const attention = columnRanges(
     isFused
-      ? [["qkv_proj", queries + 2 * keys]]
+      ? [["qkv_proj", queryColumns + 2 * keys]]
       : [
-          ["q_proj", queries],
+          ["q_proj", queryColumns],
           ["k_proj", keys],
           ["v_proj", keys],
         ],
@@ -49,6 +51,15 @@ export function tensorLocations(config: ModelConfig): TensorLocation[] {
         ],
   );
   const plus = normOffset && { plus: normOffset };
+  const linear = config.linearAttention ? linearWidths(config) : undefined;
+  const linearInputs = linear
+    ? columnRanges([
+        ["in_proj_qkv", linear.mixed],
+        ["in_proj_z", linear.values],
+        ["in_proj_b", linear.heads],
+        ["in_proj_a", linear.heads],
+      ])
+    : [];
   const locations: TensorLocation[] = [
     { tensor: "model.embed_tokens.weight", shape: [vocabularySize, hiddenSize], parameter: "embedding" },
   ];
@@ -72,18 +83,33 @@ export function tensorLocations(config: ModelConfig): TensorLocation[] {
       if (name !== undefined) normed(name, hiddenSize, parameter);
     };
     blockNorm("attention_norm");
-    for (const range of attention) matrix(`self_attn.${range.name}`, hiddenSize, range, "qkv");
-    if (config.attentionBias) {
+    const isLinear = isLinearLayer(config, layer);
+    if (isLinear && linear && config.linearAttention) {
+      const { kernel, valueSize } = config.linearAttention;
+      for (const range of linearInputs) matrix(`linear_attn.${range.name}`, hiddenSize, range, "linear_input");
+      locations.push({
+        tensor: `${from}linear_attn.conv1d.weight`,
+        shape: [linear.mixed, 1, kernel],
+        parameter: `${to}convolution`,
+        projection: { column: 0, columns: linear.mixed },
+      });
+      vector("linear_attn.A_log", linear.heads, "log_decay");
+      vector("linear_attn.dt_bias", linear.heads, "step_bias");
+      vector("linear_attn.norm.weight", valueSize, "linear_norm");
+      matrix("linear_attn.out_proj", linear.values, allColumns(hiddenSize), "linear_output");
+    }
+    for (const range of isLinear ? [] : attention) matrix(`self_attn.${range.name}`, hiddenSize, range, "qkv");
+    if (!isLinear && config.attentionBias) {
       for (const { name, width, column } of attention) vector(`self_attn.${name}.bias`, width, "qkv_bias", column);
     }
-    if (config.queryKeyNorm) {
+    if (!isLinear && config.queryKeyNorm) {
       const [query, key] = queryKeyNormWidths(config);
       normed("self_attn.q_norm", query, "query_norm");
       normed("self_attn.k_norm", key, "key_norm");
     }
-    if (config.attentionSinks) vector("self_attn.sinks", config.heads, "sinks");
-    matrix("self_attn.o_proj", queries, allColumns(hiddenSize), "attention_output");
-    if (config.outputBias) vector("self_attn.o_proj.bias", hiddenSize, "attention_output_bias");
+    if (!isLinear && config.attentionSinks) vector("self_attn.sinks", config.heads, "sinks");
+    if (!isLinear) matrix("self_attn.o_proj", queries, allColumns(hiddenSize), "attention_output");
+    if (!isLinear && config.outputBias) vector("self_attn.o_proj.bias", hiddenSize, "attention_output_bias");
     blockNorm("attention_after_norm");
     blockNorm("feed_forward_norm");
     if (isTogether && config.experts) {
@@ -128,7 +154,7 @@ export function storeTensor(location: TensorLocation, values: Float32Array, para
   if (pairs !== undefined) return eachPair(values.length, pairs, (stored, at) => (parameter[at] = values[stored]!));
   if (plus !== undefined) return parameter.set(values.map((value) => value + plus));
   if (!projection) return parameter.set(values, offset);
-  const [outputs = 0, inputs = 0] = shape;
+  const [outputs, inputs] = matrixOf(shape);
   copyTransposed(values, { rows: outputs, columns: inputs, stride: inputs, offset: 0 }, parameter, {
     stride: projection.columns,
     offset: offset + projection.column,
@@ -146,11 +172,16 @@ export function tensorValues(location: TensorLocation, parameter: Float32Array):
     return stored;
   }
   if (!projection) return parameter.subarray(offset, offset + size);
-  const [outputs = 0, inputs = 0] = shape;
+  const [outputs, inputs] = matrixOf(shape);
   const values = new Float32Array(size);
   const from = { rows: inputs, columns: outputs, stride: projection.columns, offset: offset + projection.column };
   copyTransposed(parameter, from, values, { stride: inputs, offset: 0 });
   return values;
+}
+
+/** A convolution has a length of one between its own. */
+function matrixOf(shape: readonly number[]): [outputs: number, inputs: number] {
+  return [shape[0] ?? 0, shape.at(-1) ?? 0];
 }
 
 /** Calls with the index of each number where gates and ups are in turn, and where all `count` gates of a row come first. */

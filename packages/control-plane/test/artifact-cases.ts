@@ -223,6 +223,24 @@ export function artifactCases(backEnd: string, make: () => Promise<string>): voi
       await expect(artifacts.deleteAlias({ ...alias, alias: "latest" })).rejects.toMatchObject(latest);
     });
 
+    test.each(["最新", "лучший", "best model", "🚀", "e\u0301"])("a type and an alias may be %s", async (label) => {
+      const { artifacts } = await open();
+      const { version } = await commit(artifacts, "a", { type: label, aliases: [label] });
+      expect(version).toMatchObject({ type: label, aliases: expect.arrayContaining([label]) });
+      await commit(artifacts, "b", { type: label });
+      expect(await artifacts.get(project, "data", label)).toMatchObject({ index: 0 });
+      await artifacts.deleteAlias({ project_id: project, name: "data", alias: label });
+      expect(await artifacts.get(project, "data", label)).toBeUndefined();
+    });
+
+    test.each(["a/b", "a:b", "a\nb", " ", "..", "\ud800", "x".repeat(129)])("no alias may be %j", async (label) => {
+      const { artifacts } = await open();
+      await commit(artifacts, "a");
+      const alias = { project_id: project, name: "data", alias: label };
+      await expect(artifacts.setAlias(alias, "v0")).rejects.toMatchObject({ code: "unprocessable", loc: ["alias"] });
+      expect(await artifacts.get(project, "data", label)).toBeUndefined();
+    });
+
     test("content that the project has not sent makes no version, even when another project has it", async () => {
       const { artifacts } = await open();
       await commit(artifacts, "secret", { project_id: other });

@@ -162,7 +162,10 @@ function clean(schema: Schema, components: Record<string, Schema>): Schema {
   const result: Schema = {};
   for (const [key, value] of Object.entries(schema)) if (validationKeywords.has(key)) result[key] = value;
   if (schema.$ref) result.$ref = schema.$ref.replace("#/components/schemas/", "spec#/$defs/");
-  if (schema.format === "date-time" || schema["x-heddle-time"]) result.format = "date-time";
+  if (schema.format === "date-time") result.format = "date-time";
+  // Seconds from the year 1900, milliseconds up to the year 2299; the server knows these limits by their numbers.
+  if (schema["x-heddle-time"])
+    Object.assign(result, { format: "date-time", minimum: -2208988800, exclusiveMaximum: 10413792000000 });
   if (schema.properties) {
     result.properties = Object.fromEntries(
       Object.entries(schema.properties).map(([key, value]) => [key, clean(value, components)]),

@@ -6,7 +6,7 @@ import { textOf } from "../database/database.js";
 import { batches, Parameters } from "../database/parameters.js";
 import { storedText } from "../database/stored-text.js";
 import { writeAlias } from "./aliases.js";
-import { checkAlias, checkArtifactName, latestAlias } from "./artifact-names.js";
+import { checkAlias, checkArtifactName, checkArtifactType, latestAlias } from "./artifact-names.js";
 import { ensureCollection } from "./collections.js";
 import { findContents, manifestDigest } from "./contents.js";
 import { checkFilePath, checkFilesFit } from "./file-paths.js";
@@ -102,7 +102,7 @@ export async function insertVersion(
 
 function checkVersion({ name, type, files, aliases = [], metadata, description }: NewArtifactVersion): void {
   checkArtifactName(name, "name");
-  checkArtifactName(type, "type");
+  checkArtifactType(type, "type");
   if (files.length > maxFiles) throw tooMany("files", maxFiles);
   for (const [at, { path }] of files.entries()) checkFilePath(path, "files", at, "path");
   checkFilesFit(

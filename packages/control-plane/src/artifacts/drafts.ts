@@ -4,7 +4,7 @@ import type { Database, Row } from "../database/database.js";
 import { integerOf, textOf } from "../database/database.js";
 import type { ReserveRows } from "../database/reserve.js";
 import { originalText, storedText } from "../database/stored-text.js";
-import { checkArtifactName } from "./artifact-names.js";
+import { checkArtifactName, checkArtifactType } from "./artifact-names.js";
 import { checkAliases, checkTexts } from "./commit-version.js";
 
 /** What a client says of a version before it sends its content. */
@@ -47,7 +47,7 @@ export function openArtifactDrafts(database: Database, now: () => bigint): Artif
   return {
     async add({ project_id, created_by }, fields) {
       checkArtifactName(fields.name, "name");
-      checkArtifactName(fields.type, "type");
+      checkArtifactType(fields.type, "type");
       checkAliases(fields.aliases);
       checkTexts({ metadata: fields.metadata, description: fields.description });
       const [row] = await database.rows(

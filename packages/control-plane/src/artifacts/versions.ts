@@ -5,7 +5,7 @@ import { batches, Parameters } from "../database/parameters.js";
 import { storedText } from "../database/stored-text.js";
 import { readPage } from "../database/page.js";
 import type { CursorPage, PageSource } from "../database/page.js";
-import { isArtifactName, latestAlias, versionIndexOf } from "./artifact-names.js";
+import { isArtifactLabel, isArtifactName, latestAlias, versionIndexOf } from "./artifact-names.js";
 import { refuseCheckpoints, requireCollection } from "./collections.js";
 import { isSha256 } from "./contents.js";
 import { contentColumns, fileOf, ownVersionColumns, versionColumns, versionOf } from "./records.js";
@@ -36,7 +36,7 @@ export async function getVersion(
   name: string,
   selector: string = latestAlias,
 ): Promise<ArtifactVersion | undefined> {
-  if (!isArtifactName(name) || !isArtifactName(selector)) return undefined;
+  if (!isArtifactName(name) || !isArtifactLabel(selector)) return undefined;
   const index = versionIndexOf(selector);
   const isVersion =
     index !== undefined

@@ -128,11 +128,16 @@ function describe(finding: Finding): { msg: string; type: string } {
     case "multipleOf":
       return { msg: `Must be a multiple of ${String(params["multipleOf"])}`, type: "multiple_of" };
     default: {
+      if (timeLimits.has(params["limit"])) return { msg: outOfTime, type: "value_error" };
       const [msg, type] = messages[keyword] ?? ["Does not fit the schema", "value_error"];
       return { msg: msg.replace("%", String(params["limit"])), type };
     }
   }
 }
+
+/** Of schemas with `x-heddle-time`. */
+const outOfTime = "Must be between the years 1900 and 2299, in seconds or milliseconds since 1970";
+const timeLimits = new Set<unknown>([-2208988800, 10413792000000]);
 
 const messages: Record<string, [msg: string, type: string]> = {
   required: ["Field required", "missing"],

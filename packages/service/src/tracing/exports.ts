@@ -11,6 +11,7 @@ import { keptText, readRequest } from "../exports/export-request.js";
 import type { ExportRequest } from "../exports/export-request.js";
 import { callWriter, writeCalls } from "../exports/write-calls.js";
 import { storedBlob } from "../files/stored-blob.js";
+import { attachment } from "../http/attachment.js";
 import { publicUrl } from "../http/public-url.js";
 import { currentScope, currentSharer, reserveForStream } from "../limits/request-scope.js";
 import { openExportSlots } from "../limits/shares.js";
@@ -97,15 +98,3 @@ export function exportHandlers({ config, control, store, blobs }: Services): Tra
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array, void, undefined> {}
-
-/** Names in every script are in the second form (RFC 6266), which readers that know it prefer. */
-function attachment(given: string): Record<string, string> {
-  // The end says what kind of file it is. Nothing of a name is a folder, or changes how it is read on a screen.
-  const name = Array.from(given.replaceAll(/[^\p{L}\p{M}\p{N}\p{S}_.-]+/gu, "_"))
-    .slice(-100)
-    .join("");
-  const ascii = name.replaceAll(/[^\w.-]+/g, "_");
-  const encoded = encodeURIComponent(name);
-  const more = ascii === name ? "" : `; filename*=UTF-8''${encoded}`;
-  return { "content-disposition": `attachment; filename="${ascii}"${more}` };
-}

@@ -5,6 +5,7 @@ import type { TrainingHandlers } from "@heddle/server-stub/training";
 import { byteRange } from "../artifacts/byte-range.js";
 import { readContent } from "../artifacts/read-content.js";
 import { storeContent } from "../artifacts/store-content.js";
+import { attachment } from "../http/attachment.js";
 import { reserveForResponse } from "../limits/request-scope.js";
 import type { Caller, Services } from "../services.js";
 import { wireArtifact, wireArtifactVersion } from "../wire/artifact.js";
@@ -97,6 +98,7 @@ export function artifactHandlers(services: Services): TrainingHandlers<Caller>["
       const whole = range === undefined;
       const { stream, start, end, size } = await readContent(services, file, whole ? { verify: true } : { range });
       return reply(whole ? 200 : 206, stream, {
+        ...attachment(file.path.slice(file.path.lastIndexOf("/") + 1)),
         "accept-ranges": "bytes",
         "content-length": String(end - start),
         etag: `"${file.sha256}"`,

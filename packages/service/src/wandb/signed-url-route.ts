@@ -5,6 +5,7 @@ import { byteRange } from "../artifacts/byte-range.js";
 import { readContent } from "../artifacts/read-content.js";
 import { storeContent } from "../artifacts/store-content.js";
 import { filesOf } from "../artifacts/write-directory.js";
+import { attachment } from "../http/attachment.js";
 import type { OpenRoute } from "../http/route.js";
 import { currentScope } from "../limits/request-scope.js";
 import { writeAll } from "../http/write-all.js";
@@ -83,7 +84,7 @@ async function send(
     status: range === undefined ? 200 : 206,
     headers: {
       "content-type": "application/octet-stream",
-      "content-disposition": "attachment",
+      ...attachment(file.path.slice(file.path.lastIndexOf("/") + 1)),
       "accept-ranges": "bytes",
       "content-length": String(end - start),
       ...(range !== undefined && { "content-range": `bytes ${start}-${end - 1}/${size}` }),

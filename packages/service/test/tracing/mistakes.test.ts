@@ -134,6 +134,13 @@ test("times that are none are named with all other mistakes", async () => {
     "body.start: Not a point in time: ISO 8601 text, or seconds or milliseconds since 1970",
     "body.end: Not a point in time: ISO 8601 text, or seconds or milliseconds since 1970",
   ]);
+  const microseconds = { project_id: "demo", start: 1775811600000000, end: -1e12 };
+  expect(await send("/calls/stats", microseconds)).toEqual([
+    422,
+    "body.project_id: Must be entity/project, like local/demo",
+    "body.start: Must be between the years 1900 and 2299, in seconds or milliseconds since 1970",
+    "body.end: Must be between the years 1900 and 2299, in seconds or milliseconds since 1970",
+  ]);
   const filter = { after_datetime: "soon", before_datetime: true, thread_ids: "t" };
   const [, ...threadMistakes] = await send("/threads/stream_query", { project_id: projectId, filter });
   expect(threadMistakes).toHaveLength(3);

@@ -76,6 +76,24 @@ test("what is sent and committed is listed and read back, by version, alias and 
   await expect(client.getArtifact({ ...where, name: "data" })).rejects.toMatchObject({ status: 404 });
 });
 
+test.each(["计算", "агент", "café", "🚀"])(
+  "a version is found by the alias %s, and a file keeps that name",
+  async (name) => {
+    const where = inProject();
+    const { sha256: digest } = await client.uploadArtifactContent({ ...where, body: "hello" });
+    const files = [{ path: `dir/${name}.txt`, sha256: digest }];
+    await client.commitArtifact({ ...where, name: "data", type: name, files, aliases: [name] });
+    const found = await client.getArtifactVersion({ ...where, name: "data", version: name });
+    expect(found).toMatchObject({ type: name, version: "v0" });
+    const at = `/v1/artifacts/${where.entity}/${where.project}/data/versions/${encodeURIComponent(name)}/file`;
+    const response = await service.fetch(`http://in-process${at}?path=${encodeURIComponent(`dir/${name}.txt`)}`, {
+      headers: { authorization: `Bearer ${service.owner_key}` },
+    });
+    expect(await response.text()).toBe("hello");
+    expect(response.headers.get("content-disposition")).toContain(`filename*=UTF-8''${encodeURIComponent(name)}.txt`);
+  },
+);
+
 test("a part of a file is read, and bytes beyond its end are refused", async () => {
   const where = inProject();
   await commit(where, "0123456789");
@@ -90,7 +108,7 @@ test("a part of a file is read, and bytes beyond its end are refused", async () 
   expect(Object.fromEntries(whole.headers)).toMatchObject({
     "accept-ranges": "bytes",
     "content-length": "10",
-    "content-disposition": "attachment",
+    "content-disposition": 'attachment; filename="train.jsonl"',
     etag: `"${sha256("0123456789")}"`,
   });
   const part = await read("bytes=2-4");

@@ -6,7 +6,7 @@ import type { JsonText } from "@heddle/exact-json";
 import { fitsTotal, tokenBuckets } from "../usage/buckets.js";
 import type { TokenBuckets } from "../usage/buckets.js";
 import { countsOfSpan } from "../usage/entry-counts.js";
-import type { SpanCounts } from "../usage/entry-counts.js";
+import type { SpanCounts, UsagePlace } from "../usage/entry-counts.js";
 import { isWrapper } from "../usage/usage-includes.js";
 import type { UsageIncludes } from "../usage/usage-includes.js";
 import { byModelName, usageRow } from "../usage/usage.js";
@@ -48,7 +48,7 @@ export function spanContent(data: SpanData, all: JsonText, otelSpan: JsonText): 
   const output = first(outputSources, data);
   const recognised = recognisedAttributes(data);
   const hits = everyHit(usageSources, data);
-  const counts = countsOfSpan(hits.map(({ name, value }) => ({ attribute: name, entry: value })));
+  const counts = countsOfSpan(hits.map(usagePlace));
   const buckets = counts && tokenBuckets(counts.counts);
   const nothing = !input && !output && !counts && recognised.length === 0;
   const model = modelOf(recognised);
@@ -61,6 +61,13 @@ export function spanContent(data: SpanData, all: JsonText, otelSpan: JsonText): 
     // Attributes of the user's own may override the others.
     ...(nothing || first(ownSources, data) !== undefined ? unknown : marksOf(recognised, hits)),
   };
+}
+
+/** What is next to a number or a text is counted where that itself would be. */
+function usagePlace({ name, value, others = [] }: Hit): UsagePlace {
+  if (others.length === 0) return { attribute: name, entry: value };
+  const members = others.map(([other, text]) => `${textJson(other.slice(name.length + 1))}:${text}`);
+  return { attribute: name, entry: `{${members.join(",")}}` };
 }
 
 type Marks = Pick<SpanContent, "kind" | "usageIncludes">;

@@ -122,12 +122,18 @@ class Series {
 }
 
 function objectOf(text: string): Record<string, unknown> {
+  const value = parsed(text) ?? parsed(text.replaceAll(bareWords, (_, quoted?: string) => quoted ?? "null"));
+  return isJsonObject(value) ? value : {};
+}
+
+/** What some clients write for numbers that are none, as Python does; texts are found to be left as they are. */
+const bareWords = /("(?:[^"\\]|\\.)*")|-?\b(?:NaN|Infinity)\b/g;
+
+function parsed(text: string): unknown {
   try {
-    const value = JSON.parse(text) as unknown;
-    return isJsonObject(value) ? value : {};
+    return JSON.parse(text) as unknown;
   } catch {
-    // Bare NaN, which some clients log.
-    return {};
+    return undefined;
   }
 }
 

@@ -38,7 +38,8 @@ test("numbers that were logged are columns with their rows, steps and times", as
     '{"val/reward":0.5,"_step":3,"_timestamp":1775811600.5,"note":"text","flag":true,"nested":{"a":1}}',
     '{"train/loss":-1e-3,"_step":4}',
     "[1]",
-    '{"train/loss":NaN}',
+    // What is no number has no value; what is beside it does.
+    '{"train/loss":NaN,"grad":-Infinity,"note":"NaN \\" Infinity","lr":0.5}',
     '{"val/reward":0.75,"train/loss":2}',
   ]);
   const history = async (more: object = {}) => await client.modelHistory({ model_id: model.id, ...more });
@@ -48,6 +49,7 @@ test("numbers that were logged are columns with their rows, steps and times", as
     rows: 5,
     last_row: 4,
     series: [
+      { key: "lr", count: 1, sampled: false, rows: [3], steps: [null], times: [null], values: [0.5] },
       {
         key: "train/loss",
         count: 2,

@@ -127,6 +127,19 @@ it("arrivals and ends shift no page, and running calls come out of memory in the
   await expect(readPage({ ...byName, start: { at_time: t0 } })).rejects.toMatchObject({ loc: ["at_time"] });
 });
 
+it.each(["1.0", "1E2", "100e-2", "-0.0", "10", "18446744073709551615", "1.50"])(
+  "a leaf that is asked for alone has the text %s that was sent, as one beside others does",
+  async (number) => {
+    const projectId = newProject();
+    const inputs = `{"n":${number},"list":[[${number}]]}`;
+    await store.ingest([startPart({ project_id: projectId, id: "one", inputs })]);
+    for (const field of ["inputs.n", "inputs.list.0.0"]) {
+      const { calls } = await readPage({ project_id: projectId, select: [field], preview_chars: 50 });
+      expect(calls[0]?.values).toBe(`{"${field}":${number}}`);
+    }
+  },
+);
+
 it("leaves come as the exact text, long ones cut with what they are", async () => {
   const projectId = newProject();
   const long = "\u{1F9F5}é".repeat(3000);

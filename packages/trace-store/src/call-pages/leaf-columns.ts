@@ -40,12 +40,16 @@ const kinds: Readonly<Record<string, CutValue["kind"]>> = {
   Double: "number",
 };
 
+/** What is in a document of which a whole number may have been written otherwise: `1.0`, `1E2`. */
+const rewrittenNumbers = "[0-9](\\.0|[eE][-+0-9])";
+
 /**
  * The columns that return leaves, cut by the engine. It prints numbers, objects and lists anew (`1.0` as `1`): where one of them
  * is short enough to be shown whole, the document comes along, from which {@link readLeaves} takes the exact text.
  */
 export function leafColumns(sql: StatementSql, leaves: readonly Leaf[], previewChars: number): string[] {
   const most = sql.p.bind("UInt32", previewChars);
+  const rewritten = sql.p.bind("String", rewrittenNumbers);
   const doubts = new Map<JsonColumn, string[]>();
   const columns = leaves.map(({ column, path }, at) => {
     const raw = sql.named(leafJson(sql, column, path));
@@ -54,7 +58,8 @@ export function leafColumns(sql: StatementSql, leaves: readonly Leaf[], previewC
     const chars = sql.named(`lengthUTF8(${text.first})`);
     const list = doubts.get(column) ?? [];
     list.push(
-      `((${type.again} = 'Double' OR ${raw.again} = '0' OR ${type.again} IN ('Object', 'Array')) AND ${chars.again} <= ${most})`,
+      `((${type.again} IN ('Double', 'Object', 'Array') OR ${raw.again} = '0'
+        OR (${type.again} IN ('Int64', 'UInt64') AND match(${column}, ${rewritten}))) AND ${chars.again} <= ${most})`,
     );
     doubts.set(column, list);
     return `(${type.again}, ${chars.first}, leftUTF8(${text.again}, ${most})) AS l${at}`;

@@ -100,18 +100,21 @@ async function readColumns(
   const statement = () => {
     const p = new Parameters();
     const trials = selectTrialFields(scope(), p, { runs, columns: new Set(["scores"]) });
-    return { sql: `SELECT row_digest, run_id, scores FROM (${trials}) ORDER BY row_digest`, params: p };
+    const run = `indexOf(${p.bind("Array(String)", runs)}, run_id) - 1`;
+    return {
+      sql: `SELECT row_digest, toUInt32(${run}) AS run, scores FROM (${trials}) ORDER BY row_digest`,
+      params: p,
+    };
   };
   const columns = new ScoreColumns(runs.length, wanted);
-  const indexOf = new Map(runs.map((id, index) => [id, index]));
-  type Row = { row_digest: string; run_id: string; scores: string };
+  type Row = { row_digest: string; run: number; scores: string };
   let count = 0;
   for await (const row of engine.stream<Row>(statement, { signal, settings: resultsSettings })) {
     if (++count > maxTrials)
       throw new HeddleError("too_large", `the runs have more than ${maxTrials} trials; compare fewer`, {
         loc: ["others"],
       });
-    columns.add(row.row_digest, indexOf.get(row.run_id) ?? 0, row.scores, 1);
+    columns.add(row.row_digest, row.run, row.scores, 1);
   }
   return columns;
 }

@@ -1,6 +1,7 @@
 import type { JsonText } from "@heddle/exact-json";
 import { HeddleError } from "@heddle/errors";
 import { forEachScore } from "./score-values.js";
+import type { ScoreValue } from "./score-values.js";
 
 /** One value of the scores in one run, by the index of the row. */
 export interface RunColumn {
@@ -26,6 +27,13 @@ export interface ScoreColumn {
   runs: RunColumn[];
 }
 
+/** A value of the scores of a trial, with the key of its column. */
+interface Scored {
+  key: string;
+  path: readonly string[];
+  value: ScoreValue;
+}
+
 /** What the trials of one row have at a place of the scores. */
 interface Pending {
   count: number;
@@ -36,6 +44,8 @@ interface Pending {
 
 export const maxColumns = 50;
 const maxValues = 4_000_000;
+/** Scores of which the values are remembered: judges say few different things. Longer ones have a reason that no other has. */
+const [mostRemembered, longestRemembered] = [1000, 400];
 /** A larger number is none that can be compared: its square is none. */
 const maxMagnitude = 1e100;
 
@@ -60,6 +70,7 @@ export class ScoreColumns {
   readonly #runs: number;
   readonly #wanted: string | undefined;
   readonly #columns = new Map<string, ScoreColumn>();
+  readonly #remembered = new Map<JsonText, readonly Scored[]>();
   #pending = new Map<ScoreColumn, Array<Pending | undefined>>();
 
   /** `wanted`: a value that is compared even if there are many. */
@@ -75,16 +86,16 @@ export class ScoreColumns {
     const row = this.digests.length - 1;
     const trials = this.trials[run];
     if (trials !== undefined) trials[row] = (trials[row] ?? 0) + count;
-    forEachScore(scores, (path, value) => {
-      const column = this.#columnAt(path);
+    for (const { key, path, value } of this.#valuesOf(scores)) {
+      const column = this.#columnAt(key, path);
       const ofRun = column?.runs[run];
-      if (column === undefined || ofRun === undefined) return;
+      if (column === undefined || ofRun === undefined) continue;
       if (value === "text") ofRun.hasTexts = true;
-      if (typeof value === "string" || Math.abs(Number(value)) > maxMagnitude) return;
+      if (typeof value === "string" || Math.abs(Number(value)) > maxMagnitude) continue;
       this.#addTo(column, run, Number(value), typeof value === "boolean", count);
       if (typeof value === "boolean") ofRun.hasBooleans = true;
       else ofRun.hasNumbers = true;
-    });
+    }
   }
 
   /** By scorer and path, in the order of their code units; to be called when all trials were added. */
@@ -94,6 +105,16 @@ export class ScoreColumns {
     for (const { runs } of columns) for (const run of runs) fillTo(run, this.digests.length);
     const key = ({ path }: ScoreColumn) => path.join("\u0000");
     return columns.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
+  }
+
+  #valuesOf(scores: JsonText): readonly Scored[] {
+    const remembered = this.#remembered.get(scores);
+    if (remembered !== undefined) return remembered;
+    const found: Scored[] = [];
+    forEachScore(scores, (path, value) => found.push({ key: JSON.stringify(path), path, value }));
+    if (scores.length <= longestRemembered && this.#remembered.size < mostRemembered)
+      this.#remembered.set(scores, found);
+    return found;
   }
 
   #beginRow(digest: string): void {
@@ -131,8 +152,7 @@ export class ScoreColumns {
     sums.trues += value * count;
   }
 
-  #columnAt(path: readonly string[]): ScoreColumn | undefined {
-    const key = JSON.stringify(path);
+  #columnAt(key: string, path: readonly string[]): ScoreColumn | undefined {
     const known = this.#columns.get(key);
     if (known !== undefined) return known;
     if (this.#columns.size >= maxColumns && key !== this.#wanted) {

@@ -25,7 +25,7 @@ import "./call-screen.css";
 export function CallScreen() {
   const from = "/$entity/$project/calls/$callId";
   const { entity, project, callId } = useParams({ from });
-  const { span, show, act, find, words, ...search } = useSearch({ from });
+  const { span, show, act, find, words, zoom, ...search } = useSearch({ from });
   const projectId = `${entity}/${project}`;
   const navigate = useNavigate({ from });
   const { pages, state } = useCallPages(projectId, search);
@@ -119,6 +119,8 @@ export function CallScreen() {
           onFind={(text) => void navigate({ search: (given) => ({ ...given, find: text }) })}
           words={words}
           onWords={(text) => void navigate({ search: (given) => ({ ...given, words: text }), replace: true })}
+          zoom={zoom}
+          onZoom={(part) => void navigate({ search: (given) => ({ ...given, zoom: part }), replace: true })}
           show={show ?? "messages"}
           onShow={(now) =>
             void navigate({

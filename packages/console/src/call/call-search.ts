@@ -12,10 +12,12 @@ export interface CallSearch extends CallsSearch, Pick<CallsView, "act"> {
   find?: string;
   /** What is looked for in the values of the span. */
   words?: string;
+  /** The part of the time that is shown, as `readWindow` reads it. */
+  zoom?: string;
 }
 
 export function readCallSearch(given: Record<string, unknown>): CallSearch {
-  const { span, find, words } = given;
+  const { span, find, words, zoom } = given;
   const show = detailViews.find((known) => known === given["show"]);
   return {
     ...readCallsSearch(given),
@@ -23,6 +25,7 @@ export function readCallSearch(given: Record<string, unknown>): CallSearch {
     ...(show !== undefined && { show }),
     ...(typeof find === "string" && find !== "" && { find: find.slice(0, 1000) }),
     ...(typeof words === "string" && words !== "" && { words: words.slice(0, 1000) }),
+    ...(typeof zoom === "string" && zoom !== "" && { zoom: zoom.slice(0, 40) }),
     ...readCallsView({ act: given["act"] }),
   };
 }

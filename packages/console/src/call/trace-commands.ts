@@ -10,3 +10,13 @@ export const traceCommands = {
   find: { title: "Find calls by name", keys: ["/"] },
   conversation: { title: "Conversation of the trace, or the call", keys: ["c"] },
 };
+
+/** Of the times beside the tree. */
+export const timeCommands = {
+  fit: { title: "Show only the time of the call", keys: ["z"] },
+  whole: { title: "Show the time of the whole trace", keys: ["Z"] },
+  closer: { title: "Zoom into the time of the call", keys: ["+"] },
+  wider: { title: "Zoom out", keys: ["-"] },
+  earlier: { title: "Earlier, where a part of the time is shown", keys: ["<"] },
+  later: { title: "Later, where a part of the time is shown", keys: [">"] },
+};

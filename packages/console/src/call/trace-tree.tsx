@@ -1,12 +1,17 @@
 import { useEffect, useId, useLayoutEffect, useMemo, useRef } from "react";
 import type { RefObject } from "react";
+import { useCommands } from "../commands/use-commands.js";
 import { scrollToRow, useRowWindow } from "../grid/use-row-window.js";
 import { formatCount, formatDuration } from "../ui/format.js";
 import { useNow } from "../ui/use-now.js";
 import { visibleLine } from "../ui/visible-text.js";
 import { keyOfRow } from "./outline.js";
 import type { Outline, OutlineRow } from "./outline.js";
+import { panned, readWindow, writeWindow, zoomed } from "./time-window.js";
+import type { TimeWindow } from "./time-window.js";
+import { timeCommands } from "./trace-commands.js";
 import { useRowsInPlace } from "./use-rows-in-place.js";
+import { useTimePointer } from "./use-time-pointer.js";
 import "./trace-tree.css";
 
 export const treeRowHeight = 24;
@@ -19,10 +24,13 @@ interface Props {
   onSelect: (at: number) => void;
   onToggle: (row: OutlineRow, isOpen: boolean) => void;
   scroller: RefObject<HTMLDivElement | null>;
+  /** The part of the time that is shown, as `readWindow` reads it; undefined for all of it. */
+  zoom: string | undefined;
+  onZoom: (zoom: string | undefined) => void;
 }
 
-/** The tree of calls, each with the bar of its time on the scale of the whole trace. */
-export function TraceTree({ outline, rows, current, onSelect, onToggle, scroller }: Props) {
+/** The tree of calls, each with the bar of its time on the scale of the trace, or of the part of it that is zoomed into. */
+export function TraceTree({ outline, rows, current, onSelect, onToggle, scroller, zoom, onZoom }: Props) {
   const id = useId();
   const { first, end } = useRowWindow(scroller, rows.length, treeRowHeight);
   const isRunning = useMemo(() => outline.data.status.includes("running"), [outline]);
@@ -35,6 +43,29 @@ export function TraceTree({ outline, rows, current, onSelect, onToggle, scroller
   });
   // Another row is scrolled to; the same one that others came before stays where it is.
   useLayoutEffect(() => scrollToRow(scroller.current, at.current, treeRowHeight, treeRowHeight), [scroller, selected]);
+  const part = readWindow(zoom, scale);
+  const window = part ?? scale;
+  const isZoomed = part !== undefined;
+  const show = (next: TimeWindow) => onZoom(writeWindow(next, scale));
+  const head = useRef<HTMLDivElement>(null);
+  const { dragged, handlers } = useTimePointer({ scroller, head, window, isZoomed, onWindow: show });
+  const timesAt = (row: OutlineRow | undefined): TimeWindow | undefined => {
+    const times = row && timesOf(outline, row, scale.now);
+    return times && { start: times[0], end: times[1] };
+  };
+  // What begins and ends at the edges would not be seen to.
+  const fit = (times: TimeWindow) => show(zoomed(times, 1.1));
+  const ofCurrent = timesAt(rows[current]);
+  const middle = ofCurrent && ((ofCurrent.start + ofCurrent.end) / 2 - window.start) / (window.end - window.start);
+  const around = middle !== undefined && middle >= 0 && middle <= 1 ? middle : 0.5;
+  useCommands({ scope: "Times of the trace" }, timeCommands, {
+    fit: ofCurrent && (() => fit(ofCurrent)),
+    whole: isZoomed ? () => onZoom(undefined) : undefined,
+    closer: () => show(zoomed(window, 0.5, around)),
+    wider: isZoomed ? () => show(zoomed(window, 2, around)) : undefined,
+    earlier: isZoomed ? () => show(panned(window, -0.25)) : undefined,
+    later: isZoomed ? () => show(panned(window, 0.25)) : undefined,
+  });
   const indexes = Array.from({ length: Math.max(0, end - first) }, (_, at) => first + at);
   if (current >= 0 && current < rows.length && (current < first || current >= end)) indexes.push(current);
   return (
@@ -46,15 +77,29 @@ export function TraceTree({ outline, rows, current, onSelect, onToggle, scroller
       aria-label="Calls of the trace"
       aria-rowcount={rows.length + 1}
       aria-activedescendant={current < 0 ? undefined : `${id}-${current}`}
+      {...handlers}
     >
       <div role="row" aria-rowindex={1} className="tree-row tree-head">
         <div role="columnheader">call</div>
         <div role="columnheader" className="figure">
           time
         </div>
-        <div role="columnheader" className="tree-scale">
-          <span>0</span>
-          <span>{formatDuration((scale.end - scale.start) / 1000)}</span>
+        <div ref={head} role="columnheader" className="tree-scale">
+          <span>{isZoomed ? `+${formatDuration((window.start - scale.start) / 1000)}` : "0"}</span>
+          <span>
+            {isZoomed && "+"}
+            {formatDuration((window.end - scale.start) / 1000)}
+          </span>
+          {dragged !== undefined && (
+            <span
+              className="tree-dragged"
+              style={{
+                left: `${100 * Math.min(dragged.from, dragged.to)}%`,
+                width: `${100 * Math.abs(dragged.to - dragged.from)}%`,
+                height: dragged.height,
+              }}
+            />
+          )}
         </div>
       </div>
       <div role="rowgroup" className="tree-body" style={{ height: rows.length * treeRowHeight }}>
@@ -93,8 +138,17 @@ export function TraceTree({ outline, rows, current, onSelect, onToggle, scroller
               <div role="gridcell" className="figure">
                 <RowTime outline={outline} row={row} now={scale.now} />
               </div>
-              <div role="gridcell" className="tree-bar">
-                <Bar outline={outline} row={row} scale={scale} />
+              <div
+                role="gridcell"
+                className="tree-bar"
+                onDoubleClick={(event) => {
+                  const times = timesAt(row);
+                  if (times === undefined) return;
+                  event.stopPropagation();
+                  fit(times);
+                }}
+              >
+                <Bar outline={outline} row={row} now={scale.now} window={window} />
               </div>
             </div>
           );
@@ -174,11 +228,22 @@ function RowTime({ outline, row, now }: { outline: Outline; row: OutlineRow; now
   );
 }
 
-function Bar({ outline, row, scale }: { outline: Outline; row: OutlineRow; scale: Scale }) {
-  const times = timesOf(outline, row, scale.now);
+interface BarProps {
+  outline: Outline;
+  row: OutlineRow;
+  /** The end of what runs. */
+  now: number;
+  window: TimeWindow;
+}
+
+function Bar({ outline, row, now, window }: BarProps) {
+  const times = timesOf(outline, row, now);
   if (times === undefined) return undefined;
-  const width = Math.max(1, scale.end - scale.start);
-  const [left, right] = [(times[0] - scale.start) / width, (times[1] - scale.start) / width];
+  const width = Math.max(1, window.end - window.start);
+  const placeOf = (time: number) => (time - window.start) / width;
+  if (placeOf(times[1]) < 0) return <span className="bar-beyond is-before">‹</span>;
+  if (placeOf(times[0]) > 1) return <span className="bar-beyond is-after">›</span>;
+  const [left, right] = [Math.max(0, placeOf(times[0])), Math.min(1, placeOf(times[1]))];
   const status = outline.data.status[row.index];
   const kind = outline.data.kind[row.index] ?? "other";
   return (

@@ -30,12 +30,28 @@ interface Props {
   /** What is looked for in the values of the call. */
   words?: string | undefined;
   onWords?: (words: string | undefined) => void;
+  /** The part of the time that is shown; undefined for all of it. */
+  zoom: string | undefined;
+  onZoom: (zoom: string | undefined) => void;
   show: DetailView;
   onShow: (show: DetailView) => void;
 }
 
 /** The tree of a trace with its times, and the call under the cursor. */
-export function Trace({ projectId, traceId, selected, onSelect, find, onFind, words, onWords, show, onShow }: Props) {
+export function Trace({
+  projectId,
+  traceId,
+  selected,
+  onSelect,
+  find,
+  onFind,
+  words,
+  onWords,
+  zoom,
+  onZoom,
+  show,
+  onShow,
+}: Props) {
   const { data: outline, error, refetch } = useOutline(projectId, traceId);
   useGrowingTrace(projectId, traceId, outline);
   const session = useSession();
@@ -136,8 +152,15 @@ export function Trace({ projectId, traceId, selected, onSelect, find, onFind, wo
               onSelect={select}
               onToggle={setOpen}
               scroller={scroller}
+              zoom={zoom}
+              onZoom={onZoom}
             />
             <TraceSummary total={outline.data.total} loaded={outline.length} cycles={outline.data.cycles}>
+              {zoom !== undefined && (
+                <button className="plain" onClick={() => onZoom(undefined)}>
+                  Whole time <kbd>Z</kbd>
+                </button>
+              )}
               {toggleConversation !== undefined && (
                 <button className="plain" aria-pressed={show === "trace"} onClick={toggleConversation}>
                   Conversation <kbd>c</kbd>

@@ -1,5 +1,5 @@
 import type { CallsSearch } from "./calls-search.js";
-import { columnPaths } from "./calls-search.js";
+import { columnPaths, pinnedColumns } from "./calls-search.js";
 import type { CallsDialog } from "./calls-view.js";
 import { ColumnsDialog } from "./columns-dialog.js";
 import { ConditionDialog } from "./condition-dialog.js";
@@ -26,7 +26,8 @@ export function CallsDialogs({ dialog, onChange, onOpen, ...props }: Props) {
     <ColumnsDialog
       {...props}
       paths={columnPaths(search)}
-      onChange={(chosen) => onChange({ cols: chosen.join(",") || "," })}
+      pinned={pinnedColumns(search)}
+      onChange={(chosen, pinned) => onChange({ cols: chosen.join(",") || ",", pin: pinned.join(",") || "," })}
     />
   );
 }

@@ -1,5 +1,5 @@
 import { useNavigate, useParams, useSearch } from "../router/routing.js";
-import { useCallback, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useCommands } from "../commands/use-commands.js";
 import { asCurl } from "../data/as-curl.js";
 import { VirtualGrid } from "../grid/virtual-grid.js";
@@ -10,7 +10,7 @@ import { copyText, showNotice } from "../ui/notice.js";
 import { useIsVisible } from "../ui/use-is-visible.js";
 import { useMedia } from "../ui/use-media.js";
 import { Waiting } from "../ui/waiting.js";
-import { columnPaths, orderOf } from "./calls-search.js";
+import { columnPaths, orderOf, pinnedColumns } from "./calls-search.js";
 import type { CallsSearch } from "./calls-search.js";
 import { callColumns, markColumn } from "./columns.js";
 import { Conditions, describeConditions } from "./conditions.js";
@@ -21,6 +21,8 @@ import { Facets } from "./facets/facets.js";
 import { CallsHistogram } from "./histogram/histogram.js";
 import { useNewerCalls } from "./use-newer-calls.js";
 import type { PagesState } from "./call-pages.js";
+import { RowAtTop } from "./time-rail/row-at-top.js";
+import { TimeRail } from "./time-rail/time-rail.js";
 import { CallsSummary } from "./calls-summary.js";
 import { NoCalls } from "./no-calls.js";
 import { ActionDialog } from "./actions/action-dialog.js";
@@ -32,15 +34,20 @@ import { callsCommands } from "./calls-commands.js";
 import "./calls-screen.css";
 
 /** What other conditions end. */
-const nothingOpen = { at: undefined, chosen: undefined, act: undefined, dialog: undefined };
+const nothingOpen = { at: undefined, t: undefined, chosen: undefined, act: undefined, dialog: undefined };
 
 /** Rows that PageDown moves. */
 const pageStep = 20;
 
+/** Rows that are seen at a glance: there is no other time to go to. */
+const fewRows = 40;
+
+const timeOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : Date.parse(text));
+
 /** The calls of a project: a table of any length, by conditions that the address has. */
 export function CallsScreen() {
   const { entity, project } = useParams({ from: "/$entity/$project/calls" });
-  const { at, chosen: chosenText, act, dialog, ...search } = useSearch({ from: "/$entity/$project/calls" });
+  const { at, t, chosen: chosenText, act, dialog, ...search } = useSearch({ from: "/$entity/$project/calls" });
   const projectId = `${entity}/${project}`;
   const navigate = useNavigate({ from: "/$entity/$project/calls" });
   const { pages, openedAt, state } = useCallPages(projectId, search);
@@ -106,9 +113,23 @@ export function CallsScreen() {
     void navigate({ search: (given) => ({ ...given, act: undefined, dialog: undefined }), replace: true });
   const jump = (to: "first" | "last") => {
     setAtEnd(to === "last");
-    void navigate({ search: (given) => ({ ...given, at: undefined }), replace: true });
+    void navigate({ search: (given) => ({ ...given, at: undefined, t: undefined }), replace: true });
     void pages.jump(to).then(() => to === "last" && setCurrent(pages.state().count - 1));
   };
+  const [top] = useState(() => new RowAtTop());
+  const seek = (time: number) => {
+    setAtEnd(false);
+    top.set(0);
+    const begin = new Date(time).toISOString();
+    void navigate({ search: (given) => ({ ...given, at: undefined, t: begin }), replace: true });
+    void pages.jump({ at_time: begin });
+  };
+  const isFresh = state.generation === 0;
+  useEffect(() => {
+    if (t !== undefined && isFresh) void pages.jump({ at_time: t });
+    // Where the address begins; a time that is chosen later is gone to at once.
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, [pages]);
   const last = describeConditions(search).at(-1);
   const hasRows = state.count > 0;
   const canAct = hasRows || hasChosen;
@@ -148,12 +169,13 @@ export function CallsScreen() {
   const isNarrow = useMedia("(max-width: 640px)");
   const isSearched = search.text !== undefined;
   const pathKey = paths.join(",");
+  const pinnedKey = pinnedColumns(search).join(",");
   const columns = useMemo(
     () => [
       markColumn((id) => isChosen(chosen, id), toggle),
-      ...callColumns(pathKey.split(",").filter(Boolean), { now, isNarrow, isSearched }),
+      ...callColumns(pathKey.split(",").filter(Boolean), { now, isNarrow, isSearched, pinned: pinnedKey.split(",") }),
     ],
-    [pathKey, now, isNarrow, isSearched, chosen, toggle],
+    [pathKey, pinnedKey, now, isNarrow, isSearched, chosen, toggle],
   );
   const want = useCallback((first: number, end: number) => pages.want(first, end), [pages]);
   const row = useCallback((index: number) => pages.row(index), [pages]);
@@ -163,6 +185,7 @@ export function CallsScreen() {
       <h1 className="unseen">Calls of {projectId}</h1>
       <div className="calls-bar">
         <Conditions
+          projectId={projectId}
           search={search}
           onChange={change}
           names={namesOf(pages)}
@@ -237,6 +260,19 @@ export function CallsScreen() {
             generation={state.generation}
             atEnd={atEnd}
             total={state.total?.exact === true ? state.total.value : undefined}
+            onTop={top.set}
+          />
+        )}
+        {!isEmpty && search.sort === undefined && (state.hasAfter || state.hasBefore || state.count > fewRows) && (
+          <TimeRail
+            projectId={projectId}
+            search={search}
+            openedAt={openedAt}
+            isLive={isLive && isVisible}
+            top={top}
+            isAtNewest={!state.hasBefore}
+            timeOf={(index) => timeOf(pages.row(index)?.started_at)}
+            onTime={seek}
           />
         )}
       </div>

@@ -30,6 +30,8 @@ export interface CallsSearch {
   sort?: (typeof orders)[number];
   /** Paths of further columns, separated by commas. */
   cols?: string;
+  /** Columns that stay at the left, by names of {@link ownColumns} and by paths, separated by commas. */
+  pin?: string;
 }
 
 const oneOf = <Value extends string>(values: readonly Value[], given: unknown): Value | undefined =>
@@ -70,6 +72,7 @@ export function readCallsSearch(given: Record<string, unknown>): CallsSearch {
     panel: oneOf(panels, given["panel"]),
     sort: oneOf(orders, given["sort"]),
     cols: textOf(given["cols"]),
+    pin: textOf(given["pin"]),
   });
 }
 
@@ -87,6 +90,12 @@ export const conditionsOf = (search: CallsSearch): Condition[] =>
 export const columnPaths = ({ cols = defaultColumns }: CallsSearch): string[] =>
   cols.split(",").filter(Boolean).slice(0, 20);
 const defaultColumns = "inputs,output";
+
+/** The columns that every table has. */
+export const ownColumns = ["started", "name", "status", "latency", "tokens", "cost"] as const;
+
+/** Columns that stay at the left, in any order. */
+export const pinnedColumns = ({ pin = "name" }: CallsSearch): string[] => pin.split(",").filter(Boolean);
 
 export interface CallSelection {
   filter?: CallsFilter;

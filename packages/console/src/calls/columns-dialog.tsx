@@ -4,6 +4,7 @@ import { useCommands } from "../commands/use-commands.js";
 import { formatCount } from "../ui/format.js";
 import { visibleLine } from "../ui/visible-text.js";
 import { useFields } from "./facets/use-facets.js";
+import { ownColumns } from "./calls-search.js";
 import type { CallsSearch } from "./calls-search.js";
 import { pathsIn } from "./paths-in.js";
 
@@ -14,23 +15,34 @@ interface Props {
   search: CallsSearch;
   openedAt: number;
   paths: readonly string[];
-  onChange: (paths: string[]) => void;
+  /** Names and paths of columns. */
+  pinned: readonly string[];
+  onChange: (paths: string[], pinned: string[]) => void;
   onClose: () => void;
 }
 
-/** Which leaves of calls are columns, in their order: any path, and those that the newest calls have to choose from. */
-export function ColumnsDialog({ projectId, search, openedAt, paths, onChange, onClose }: Props) {
+/** Which leaves of calls are columns, in their order: any path, and those that the newest calls have to choose from; and which columns stay. */
+export function ColumnsDialog({ projectId, search, openedAt, paths, pinned, onChange, onClose }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [draft, setDraft] = useState(paths.join("\n"));
+  const [staying, setStaying] = useState<ReadonlySet<string>>(new Set(pinned));
   const id = useId();
   const { data } = useFields({ projectId, search, openedAt });
   useEffect(() => dialog.current?.showModal(), []);
   useCommands({ scope: "Columns", modal: true }, dialogCommands, { close: onClose });
+  const chosen = pathsIn(draft);
+  const names = [...new Set([...ownColumns, ...chosen])];
+  const pin = (name: string, isOn: boolean) => {
+    const others = [...staying].filter((each) => each !== name);
+    setStaying(new Set(isOn ? [...others, name] : others));
+  };
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    onChange(pathsIn(draft));
+    onChange(
+      chosen,
+      names.filter((name) => staying.has(name)),
+    );
   };
-  const chosen = pathsIn(draft);
   const toggle = (path: string) => {
     const others = chosen.filter((each) => each !== path);
     setDraft([...others, ...(chosen.includes(path) ? [] : [path])].join("\n"));
@@ -66,6 +78,15 @@ export function ColumnsDialog({ projectId, search, openedAt, paths, onChange, on
             ))}
           </div>
         )}
+        <fieldset className="columns-pinned">
+          <legend>Stay at the left when the table is scrolled sideways</legend>
+          {names.map((name) => (
+            <label key={name}>
+              <input type="checkbox" checked={staying.has(name)} onChange={({ target }) => pin(name, target.checked)} />{" "}
+              <span className="given cut">{visibleLine(name)}</span>
+            </label>
+          ))}
+        </fieldset>
         <div>
           <button className="primary">Show</button>{" "}
           <button type="button" onClick={onClose}>

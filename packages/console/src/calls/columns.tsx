@@ -23,6 +23,7 @@ export const markColumn = (isChosen: (id: string) => boolean, onToggle: (id: str
   id: "chosen",
   title: <span className="unseen">chosen</span>,
   width: 56,
+  isPinned: true,
   cell: ({ id }) => (
     <button
       className="chosen-mark"
@@ -40,16 +41,32 @@ export const markColumn = (isChosen: (id: string) => boolean, onToggle: (id: str
   ),
 });
 
+interface Shown {
+  now: number;
+  isNarrow: boolean;
+  isSearched: boolean;
+  /** By name, or by path. */
+  pinned: readonly string[];
+}
+
 /** The columns that every table has, and one for each path. */
-export function callColumns(
+export function callColumns(paths: readonly string[], { pinned, ...shown }: Shown): Column<TableRow>[] {
+  const isPinned = new Set(pinned);
+  return allColumns(paths, shown).map((column) => ({
+    ...column,
+    isPinned: isPinned.has(column.id.replace(/^path /, "")),
+  }));
+}
+
+function allColumns(
   paths: readonly string[],
-  { now, isNarrow, isSearched }: { now: number; isNarrow: boolean; isSearched: boolean },
+  { now, isNarrow, isSearched }: Omit<Shown, "pinned">,
 ): Column<TableRow>[] {
   return [
     {
       id: "started",
       title: "started",
-      width: isNarrow ? 104 : 208,
+      width: isNarrow ? 104 : 190,
       cell: ({ started_at }) => (
         <time dateTime={started_at} title={started_at}>
           {isNarrow ? formatClock(Date.parse(started_at)) : formatMoment(Date.parse(started_at), now)}
@@ -59,7 +76,7 @@ export function callColumns(
     {
       id: "name",
       title: "name",
-      width: isNarrow ? 112 : 220,
+      width: isNarrow ? 112 : 180,
       ...(isNarrow && { grows: true as const }),
       cell: ({ name = "" }) => <Name name={name} />,
     },
@@ -84,6 +101,7 @@ export function callColumns(
       id: `path ${path}`,
       title: <span className="given">{visibleLine(path)}</span>,
       width: 220,
+      least: 150,
       grows: true,
       cell: (call) => <Value call={call} path={path} />,
     })),
@@ -95,6 +113,7 @@ const foundColumn: Column<TableRow> = {
   id: "found",
   title: "found in",
   width: 200,
+  least: 120,
   cell: ({ matches = [] }) => {
     const places = [...new Set(matches.map(({ path }) => path))];
     return (

@@ -2,7 +2,8 @@ import { useId, useRef, useState } from "react";
 import type { RefObject } from "react";
 import { formatMoment } from "../ui/format.js";
 import { visibleLine } from "../ui/visible-text.js";
-import { readWhere, whereWords, withoutCondition } from "./where.js";
+import { useUsersOf } from "./facets/use-facets.js";
+import { readWhere, whereWords, withoutCondition, writeWhere } from "./where.js";
 import { conditionsOf, readBetween, statuses } from "./calls-search.js";
 import type { CallsSearch, Condition, periods } from "./calls-search.js";
 import "./conditions.css";
@@ -30,6 +31,7 @@ function timeWords({ between }: CallsSearch): string {
 }
 
 interface Props {
+  projectId: string;
   search: CallsSearch;
   onChange: (change: Partial<CallsSearch>) => void;
   /** Names that the table has. */
@@ -40,8 +42,9 @@ interface Props {
 }
 
 /** Which calls are shown, as a sentence: each word can be changed. */
-export function Conditions({ search, onChange, names, textField, onAdd }: Props) {
+export function Conditions({ projectId, search, onChange, names, textField, onAdd }: Props) {
   const id = useId();
+  const users = useUsersOf(projectId, [search]);
   return (
     <div className="conditions" role="group" aria-label="Which calls are shown">
       <select
@@ -105,15 +108,15 @@ export function Conditions({ search, onChange, names, textField, onAdd }: Props)
         field={textField}
       />
       {readWhere(search.where).map((condition, index) => (
-        <span key={whereWords(condition)} className="condition">
+        <span key={writeWhere([condition])} className="condition">
           {index === 0 ? "whose" : "and"}{" "}
           <span className="mono given" title={whereWords(condition)}>
-            {visibleLine(whereWords(condition))}
+            {visibleLine(whereWords(condition, users))}
           </span>
           <button
             className="plain"
             onClick={() => onChange({ where: withoutCondition(search.where, index) })}
-            aria-label={`Drop the condition ${visibleLine(whereWords(condition))}`}
+            aria-label={`Drop the condition ${visibleLine(whereWords(condition, users))}`}
           >
             ×
           </button>
@@ -188,12 +191,15 @@ const conditionWords: Record<Exclude<Condition, "where">, (search: CallsSearch) 
   thread: ({ thread }) => `of thread ${thread}`,
 };
 
-/** The conditions in words, each with what drops it. */
-export function describeConditions(search: CallsSearch): { words: string; without: Partial<CallsSearch> }[] {
+/** The conditions in words, each with what drops it; users by the names that are known for their ids. */
+export function describeConditions(
+  search: CallsSearch,
+  users?: ReadonlyMap<string, string>,
+): { words: string; without: Partial<CallsSearch> }[] {
   return conditionsOf(search).flatMap((name): { words: string; without: Partial<CallsSearch> }[] => {
     if (name !== "where") return [{ words: conditionWords[name](search), without: { [name]: undefined } }];
     return readWhere(search.where).map((condition, index) => ({
-      words: `whose ${whereWords(condition)}`,
+      words: `whose ${whereWords(condition, users)}`,
       without: { where: withoutCondition(search.where, index) },
     }));
   });

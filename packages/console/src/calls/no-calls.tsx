@@ -1,6 +1,7 @@
 import { FirstTrace } from "../first-trace/first-trace.js";
 import type { CallsSearch } from "./calls-search.js";
 import { describeConditions } from "./conditions.js";
+import { useUsersOf } from "./facets/use-facets.js";
 
 /** Which condition removes all calls, and what drops it. In a project without calls, how to send one. */
 export function NoCalls({
@@ -12,7 +13,7 @@ export function NoCalls({
   search: CallsSearch;
   onChange: (change: CallsSearch) => void;
 }) {
-  const given = describeConditions(search);
+  const given = describeConditions(search, useUsersOf(projectId, [search]));
   if (given.length === 0) {
     return (
       <div className="calls-empty">
@@ -29,7 +30,7 @@ export function NoCalls({
       <p>There are no such calls. Drop a condition:</p>
       <ul>
         {given.map(({ words, without }, index) => (
-          <li key={words}>
+          <li key={JSON.stringify(without)}>
             <button onClick={() => onChange(without)}>
               <span className="given">{words}</span>
             </button>{" "}

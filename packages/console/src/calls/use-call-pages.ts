@@ -63,8 +63,8 @@ export function useCallPages(projectId: string, search: CallsSearch): OpenTable 
   const client = useQueryClient();
   const session = useSession();
   const { logIns, isReachable } = useSessionState();
-  // What is open next to a table makes no other one of it.
-  const key = JSON.stringify({ ...search, panel: undefined });
+  // What is open next to a table, and which columns stay, makes no other one of it.
+  const key = JSON.stringify({ ...search, panel: undefined, pin: undefined });
   const { pages, openedAt } = useMemo(
     () => tableOf(client, session, projectId, JSON.parse(key) as CallsSearch),
     [client, session, projectId, key],

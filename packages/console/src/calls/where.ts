@@ -75,5 +75,19 @@ function equals(path: string, value: string): Expression {
 const comparable = (value: string): string | number =>
   value.trim() !== "" && Number.isFinite(Number(value)) ? Number(value) : value;
 
-/** As a person says it: `inputs.user = ada`. */
-export const whereWords = ({ path, operator, value }: WhereCondition): string => `${path} ${operator} ${value}`;
+/** The field that conditions on a user name. */
+export const userPath = "wb_user_id";
+
+/** The users that conditions name, each once. */
+export const usersIn = (conditions: readonly WhereCondition[]): string[] => [
+  ...new Set(
+    conditions.flatMap(({ path, operator, value }) =>
+      path === userPath && (operator === "=" || operator === "≠") ? [value] : [],
+    ),
+  ),
+];
+
+/** As a person says it: `inputs.city = Bergen`. Users are said by the names that are known for their ids: `user = ada`. */
+export function whereWords({ path, operator, value }: WhereCondition, names?: ReadonlyMap<string, string>): string {
+  return path === userPath ? `user ${operator} ${names?.get(value) ?? value}` : `${path} ${operator} ${value}`;
+}

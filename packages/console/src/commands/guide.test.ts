@@ -8,9 +8,10 @@ import { comparedRunsCommands } from "../evaluations/comparison/comparison-comma
 import { evaluationsCommands, startRunCommands } from "../evaluations/evaluations-commands.js";
 import { feedbackCommands } from "../call/feedback/feedback-commands.js";
 import { replayCommands, spanCommands } from "../call/span-commands.js";
-import { traceCommands } from "../call/trace-commands.js";
+import { timeCommands, traceCommands } from "../call/trace-commands.js";
 import { callsCommands } from "../calls/calls-commands.js";
 import { histogramCommands } from "../calls/histogram/histogram-commands.js";
+import { railCommands } from "../calls/time-rail/rail-commands.js";
 import { homeCommands } from "../home/home-commands.js";
 import { libraryCommands, rowCommands, versionCommands } from "../library/library-commands.js";
 import { keysCommands, settingsCommands, usageCommands } from "../settings/settings-commands.js";
@@ -27,8 +28,10 @@ const scopes: Record<string, Commands> = {
   Projects: homeCommands,
   Calls: callsCommands,
   Histogram: histogramCommands,
+  "Time rail": railCommands,
   Call: callCommands,
   Trace: traceCommands,
+  "Times of the trace": timeCommands,
   Span: spanCommands,
   Replay: replayCommands,
   Feedback: feedbackCommands,
@@ -57,7 +60,8 @@ const screens = [
   ["Projects"],
   ["Calls"],
   ["Histogram"],
-  ["Call", "Trace", "Span", "Replay", "Feedback"],
+  ["Time rail"],
+  ["Call", "Trace", "Times of the trace", "Span", "Replay", "Feedback"],
   ["Compare with"],
   ["Comparison"],
   ["Threads"],

@@ -11,7 +11,7 @@ interface ColumnWindow {
   to: number;
 }
 
-/** Which columns are to be rendered, by where those of the head are: each row has its cells in the same places. */
+/** Which columns are to be rendered, by where those of the head are: each row has its cells in the same places. Pinned ones always are. */
 export function useColumnWindow(scroller: RefObject<HTMLElement | null>, columns: readonly unknown[]): ColumnWindow {
   const [window, setWindow] = useState<ColumnWindow>({ from: 0, to: Infinity });
   const look = useCallback(() => {
@@ -20,7 +20,8 @@ export function useColumnWindow(scroller: RefObject<HTMLElement | null>, columns
     if (element === null || head === null || head === undefined) return;
     const [left, right] = [element.scrollLeft - overscan, element.scrollLeft + element.clientWidth + overscan];
     const cells = [...head.children] as HTMLElement[];
-    const isIn = ({ offsetLeft, offsetWidth }: HTMLElement) => offsetLeft < right && offsetLeft + offsetWidth > left;
+    const isIn = ({ offsetLeft, offsetWidth, classList }: HTMLElement) =>
+      !classList.contains("is-pinned") && offsetLeft < right && offsetLeft + offsetWidth > left;
     const next = { from: cells.findIndex(isIn), to: cells.findLastIndex(isIn) + 1 };
     setWindow((present) => (present.from === next.from && present.to === next.to ? present : next));
   }, [scroller]);

@@ -9,8 +9,12 @@ export interface Column<Row> {
   title: ReactNode;
   /** In pixels. */
   width: number;
+  /** What it is at least where the window has not room for all of it. */
+  least?: number;
   /** Takes a share of what is left of the window. */
   grows?: true;
+  /** Stays at the left where it would be scrolled out of the window. */
+  isPinned?: boolean;
   align?: "end";
   cell: (row: Row) => ReactNode;
 }
@@ -35,7 +39,8 @@ interface Props<Row> {
   total?: number | undefined;
   /** Without a word, while others are read. */
   isOld?: boolean;
-  onTop?: (isAtTop: boolean) => void;
+  /** The row at the top, whenever the list was scrolled. */
+  onTop?: (row: number) => void;
 }
 
 const height = 28;
@@ -71,6 +76,7 @@ export function VirtualGrid<Row>({
   }, [generation, atEnd]);
   useLayoutEffect(() => scrollToRow(scroller.current, current, height, height), [current, prepended]);
   const template = useMemo(() => templateOf(columns), [columns]);
+  const lefts = useMemo(() => leftsOf(columns), [columns]);
   const indexes = Array.from({ length: Math.max(0, end - first) }, (_, index) => first + index);
   // The row that has the focus must exist, also where it was scrolled away.
   if (current >= 0 && current < count && (current < first || current >= end)) indexes.push(current);
@@ -91,11 +97,11 @@ export function VirtualGrid<Row>({
       aria-colcount={columns.length}
       aria-activedescendant={current < 0 ? undefined : `${id}-${current}`}
       aria-busy={isOld}
-      onScroll={({ currentTarget }) => onTop?.(currentTarget.scrollTop < height)}
+      onScroll={({ currentTarget }) => onTop?.(Math.floor(currentTarget.scrollTop / height))}
     >
       <div role="row" className="grid-row grid-head" aria-rowindex={1} style={template}>
-        {columns.map((column) => (
-          <div key={column.id} role="columnheader" className={column.align === "end" ? "cell figure" : "cell"}>
+        {columns.map((column, at) => (
+          <div key={column.id} role="columnheader" className={classOf(column)} style={lefts[at]}>
             {column.title}
           </div>
         ))}
@@ -113,6 +119,7 @@ export function VirtualGrid<Row>({
               from={from}
               to={to}
               template={template}
+              lefts={lefts}
               onCurrent={onClick}
               onOpen={onDoubleClick}
             />
@@ -133,6 +140,7 @@ interface RowProps<Row> {
   from: number;
   to: number;
   template: CSSProperties;
+  lefts: readonly (CSSProperties | undefined)[];
   onCurrent: (index: number) => void;
   onOpen: (index: number) => void;
 }
@@ -147,6 +155,7 @@ const GridRow = memo(function GridRow<Row>({
   from,
   to,
   template,
+  lefts,
   onCurrent,
   onOpen,
 }: RowProps<Row>) {
@@ -162,16 +171,40 @@ const GridRow = memo(function GridRow<Row>({
       onDoubleClick={() => onOpen(index)}
     >
       {columns.map((column, at) => (
-        <div key={column.id} role="gridcell" className={column.align === "end" ? "cell figure" : "cell"}>
-          {row !== undefined && (isCurrent || (at >= from && at < to)) && column.cell(row)}
+        <div key={column.id} role="gridcell" className={classOf(column)} style={lefts[at]}>
+          {row !== undefined && (isCurrent || column.isPinned || (at >= from && at < to)) && column.cell(row)}
         </div>
       ))}
     </div>
   );
 }) as <Row>(props: RowProps<Row>) => ReactNode;
 
+type Place = Pick<Column<never>, "width" | "least" | "grows" | "isPinned" | "align">;
+
+const classOf = ({ align, isPinned }: Place): string =>
+  `cell${align === "end" ? " figure" : ""}${isPinned ? " is-pinned" : ""}`;
+
+/** What a column has in any window. Others stay beside a pinned one, so that is always as wide. */
+const leastOf = ({ width, least = width, isPinned }: Place): number => (isPinned ? width : least);
+
 /** Each row lays out its own columns, so their widths do not depend on what is in them. */
-const templateOf = (columns: readonly { width: number; grows?: true }[]): CSSProperties => ({
-  gridTemplateColumns: columns.map(({ width, grows }) => (grows ? `minmax(${width}px, 1fr)` : `${width}px`)).join(" "),
-  minWidth: columns.reduce((sum, { width }) => sum + width, 2),
+const templateOf = (columns: readonly Place[]): CSSProperties => ({
+  gridTemplateColumns: columns
+    .map((column) => {
+      const [least, { width, grows, isPinned }] = [leastOf(column), column];
+      if (isPinned) return `${width}px`;
+      return grows ? `minmax(${least}px, 1fr)` : least < width ? `minmax(${least}px, ${width}px)` : `${width}px`;
+    })
+    .join(" "),
+  minWidth: columns.reduce((sum, column) => sum + leastOf(column), 2),
 });
+
+/** Where each pinned column stays: beside those before it. */
+function leftsOf(columns: readonly Place[]): (CSSProperties | undefined)[] {
+  let left = 0;
+  return columns.map(({ width, isPinned }) => {
+    if (!isPinned) return undefined;
+    left += width;
+    return { left: left - width };
+  });
+}

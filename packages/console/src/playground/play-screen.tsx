@@ -1,13 +1,16 @@
 import type { ServedModel } from "@heddle/client/training";
 import { useNavigate, useParams, useSearch } from "../router/routing.js";
-import { useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { ActionDialog } from "../calls/actions/action-dialog.js";
+import { readCallsSearch } from "../calls/calls-search.js";
+import { useCallPages } from "../calls/use-call-pages.js";
 import { replayAsCurl } from "../call/replay/replay.js";
 import { useCommands } from "../commands/use-commands.js";
 import { useReadOnlyReason } from "../data/use-read-only.js";
 import { useSession } from "../session/session-context.js";
 import { serviceUrl } from "../session/service-url.js";
 import { Failure } from "../ui/failure.js";
+import { formatCount } from "../ui/format.js";
 import { copyText } from "../ui/notice.js";
 import { Waiting } from "../ui/waiting.js";
 import { ModelColumn, RecordedColumn } from "./columns.js";
@@ -33,7 +36,8 @@ export function PlayScreen() {
   const readOnly = useReadOnlyReason();
   const recorded = useRecorded(projectId, search.call);
   const served = useModels();
-  const [runs] = useState(() => new Runs(session));
+  // Answers are those to one recorded call.
+  const runs = useMemo(() => new Runs(session, search.call), [session, search.call]);
   const state = useSyncExternalStore(runs.subscribe, runs.state);
   useEffect(() => () => runs.stop(), [runs]);
   const [edited, setEdited] = useState<{ call: string | undefined; draft: Draft }>();
@@ -61,6 +65,17 @@ export function PlayScreen() {
     const parts = (of?.id ?? model).split("/");
     return of?.parent !== null && parts.length >= 3 ? parts.slice(0, 2).join("/") : projectId;
   };
+  const { pages, state: pagesState } = useCallPages(projectId, readCallsSearch({ ...search }));
+  const index = search.call === undefined ? -1 : pages.indexOf(search.call);
+  useEffect(() => {
+    if (index >= 0) pages.want(index, index + 1);
+  }, [pages, index, pagesState.count]);
+  const open = (at: number) => {
+    const id = index < 0 ? undefined : pages.row(at)?.id;
+    if (id === undefined) return undefined;
+    return () =>
+      void navigate({ search: (given) => ({ ...given, call: id, models: models.join(",") }), replace: true });
+  };
   const first = models.find((model) => state.get(model)?.callId !== undefined && state.get(model)?.status === "done");
   const addToDataset = (model: string) => {
     const callId = state.get(model)?.callId;
@@ -70,6 +85,8 @@ export function PlayScreen() {
     run: mayRun ? run : undefined,
     stop: isRunning ? () => runs.stop() : undefined,
     model: models.length < mostModels ? () => picker.current?.focus() : undefined,
+    previous: open(index - 1),
+    next: open(index + 1),
     save: readOnly === undefined ? () => setSaving(true) : undefined,
     dataset: first === undefined || readOnly !== undefined ? undefined : () => addToDataset(first),
     curl:
@@ -104,9 +121,14 @@ export function PlayScreen() {
           Add a model{" "}
           <select
             ref={picker}
+            aria-label="Add a model"
             value=""
             disabled={models.length >= mostModels}
-            onChange={({ target }) => add(target.value)}
+            onChange={({ target }) => {
+              add(target.value);
+              // Keys are commands again.
+              target.blur();
+            }}
           >
             <option value="">{served.data === undefined ? "loading…" : "choose"}</option>
             {known
@@ -122,6 +144,12 @@ export function PlayScreen() {
         <button disabled={readOnly !== undefined} onClick={() => setSaving(true)}>
           Save as a prompt <kbd>Ctrl+S</kbd>
         </button>
+        {index >= 0 && (
+          <span className="quiet">
+            call {formatCount(index + 1)}
+            {pagesState.total?.exact === true && ` of ${formatCount(pagesState.total.value)}`} <kbd>[</kbd> <kbd>]</kbd>
+          </span>
+        )}
         {readOnly !== undefined && <span className="quiet">{readOnly}</span>}
       </div>
       {served.error !== null && (

@@ -35,14 +35,18 @@ export const withBody = <Of extends { fetch: (request: globalThis.Request) => Pr
   fetch: async (request: globalThis.Request) => await connection.fetch(new globalThis.Request(request, { body })),
 });
 
-/** The runs of a playground, by their models. Each goes on whatever becomes of the others. */
+/** The runs of a playground on one recorded call, or none, by their models. Each goes on whatever becomes of the others. */
 export class Runs {
   readonly #session: BrowserSession;
   readonly #listeners = new Set<() => void>();
   readonly #stops = new Map<string, AbortController>();
   #runs: ReadonlyMap<string, Run> = new Map();
 
-  constructor(session: BrowserSession) {
+  constructor(
+    session: BrowserSession,
+    /** Id of the recorded call. */
+    readonly recorded: string | undefined,
+  ) {
     this.#session = session;
   }
 

@@ -97,6 +97,8 @@ function Shared({ shared: { projectId, traceId } }: { shared: SharedTrace }) {
           traceId={traceId}
           selected={selected}
           onSelect={(id) => setInAddress("span", id === first ? undefined : id)}
+          zoom={search.get("zoom") ?? undefined}
+          onZoom={(part) => setInAddress("zoom", part)}
           show={search.get("show") === "json" ? "json" : "messages"}
           onShow={(show: DetailView) => setInAddress("show", show === "messages" ? undefined : show)}
         />

@@ -11,6 +11,7 @@ import { visibleLine } from "../ui/visible-text.js";
 import { Waiting } from "../ui/waiting.js";
 import { threadCommands } from "./threads-commands.js";
 import { Turn } from "./turn.js";
+import { useThreadTail } from "./use-thread-tail.js";
 import { turnsRequest, useTurnFigures, useTurns } from "./use-turns.js";
 import "./threads.css";
 
@@ -24,14 +25,15 @@ export function ThreadScreen() {
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useTurns(projectId, threadId);
   const turns = useMemo(() => data?.pages.flatMap(({ calls }) => calls) ?? [], [data]);
   const ids = useMemo(() => turns.map(({ id }) => id), [turns]);
-  const figures = useTurnFigures(projectId, ids);
+  const { figures, error: figuresError } = useTurnFigures(projectId, ids);
+  useThreadTail(projectId, threadId, data?.pages[0]?.seq);
   const current = Math.max(0, turn === undefined ? 0 : ids.indexOf(turn));
   const setCurrent = (index: number) => {
     const id = ids[Math.max(0, Math.min(ids.length - 1, index))];
     void navigate({ search: { turn: id }, replace: true });
     if (index >= ids.length && hasNextPage && !isFetchingNextPage) void fetchNextPage();
   };
-  const failed = ids.findIndex((id, index) => index > current && (figures.data?.get(id)?.errors ?? 0) > 0);
+  const failed = ids.findIndex((id, index) => index > current && (figures.get(id)?.errors ?? 0) > 0);
   const callsLink = { ...linkToProject(projectId), search: { thread: threadId } };
   const any = ids.length > 0;
   const open = ids[current];
@@ -53,7 +55,7 @@ export function ThreadScreen() {
     back: () =>
       void navigate({ to: "/$entity/$project/threads", params: { entity, project }, search: { at: threadId } }),
   });
-  const sums = sum([...(figures.data?.values() ?? [])].map(({ cost }) => cost));
+  const sums = sum([...figures.values()].map(({ cost }) => cost));
   return (
     <main className="thread">
       <header className="thread-head">
@@ -77,7 +79,7 @@ export function ThreadScreen() {
           onRetry={() => void refetch()}
         />
       )}
-      {figures.error !== null && <Failure what="Figures of the turns cannot be read." error={figures.error} />}
+      {figuresError !== null && <Failure what="Figures of the turns cannot be read." error={figuresError} />}
       {data !== undefined && !any && (
         <div className="prose">
           <p>
@@ -92,7 +94,7 @@ export function ThreadScreen() {
             key={call.id}
             projectId={projectId}
             call={call}
-            figures={figures.data?.get(call.id)}
+            figures={figures.get(call.id)}
             isCurrent={index === current}
           />
         ))}

@@ -140,6 +140,58 @@ describe.skipIf(chromiumPath === undefined)("a call in the console", { timeout: 
     expect(problems).toEqual([]);
   });
 
+  test("the times of a trace are looked at closer by keys and by a pointer, and the address keeps the part", async () => {
+    const projectId = newProject();
+    const trace = "timed";
+    await writeCalls(tested.service, projectId, [
+      { id: "root", name: "root", trace, ms: 10_000 },
+      { id: "early", name: "early", trace, parent: "root", at: 1000, ms: 100 },
+      { id: "late", name: "late", trace, parent: "root", at: 9000, ms: 100 },
+    ]);
+    const visited = await tested.open(`${projectId}/calls/root?span=early`);
+    const { page, problems } = visited;
+    const tree = page.getByRole("treegrid");
+    const barOf = (name: string) => tree.locator(".tree-body .tree-row").filter({ hasText: name }).locator(".tree-bar");
+    const widthOf = async (name: string) => (await barOf(name).locator(".bar").boundingBox())?.width ?? 0;
+    const zoom = () => new URL(page.url()).searchParams.get("zoom");
+    await barOf("early").locator(".bar").waitFor();
+    const before = await widthOf("early");
+    await page.keyboard.press("z");
+    expect(zoom()).toBe("995000-1105000");
+    expect(await widthOf("early")).toBeGreaterThan(10 * before);
+    await barOf("late").getByText("›").waitFor();
+    await tree.getByText("+995 ms").waitFor();
+    expect(await axeInBothSchemes(visited)).toEqual([]);
+    await page.reload();
+    await tree.getByText("+995 ms").waitFor();
+    await page.keyboard.press(">");
+    expect(zoom()).toBe("1022500-1132500");
+    await page.keyboard.press("-");
+    await page.keyboard.press("Z");
+    expect(zoom()).toBeNull();
+    // The last fifth, by dragging over it; with the wheel around what is there.
+    const box = await barOf("root").boundingBox();
+    if (box === null) throw new Error("no times");
+    const y = box.y + 8;
+    await page.mouse.move(box.x + box.width * 0.8, y);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width - 1, y, { steps: 5 });
+    await page.mouse.up();
+    await barOf("early").getByText("‹").waitFor();
+    const dragged = await widthOf("late");
+    expect(dragged).toBeGreaterThan(3 * before);
+    await page.mouse.move(box.x + box.width * 0.55, y);
+    await page.keyboard.down("Control");
+    await page.mouse.wheel(0, -300);
+    await page.keyboard.up("Control");
+    await expect.poll(() => widthOf("late")).toBeGreaterThan(dragged);
+    await barOf("late").locator(".bar").dblclick();
+    expect(zoom()).toBe("8995000-9105000");
+    await page.goto(`${tested.url}/console/${projectId}/calls/root?zoom=99999999999-1`);
+    await barOf("late").getByText("‹").waitFor();
+    expect(problems).toEqual([]);
+  });
+
   test("a text of 20 MB is shown by its beginning, and further on request", async () => {
     const projectId = newProject();
     const text = `${"line of text ".repeat(1_500_000)}end`;

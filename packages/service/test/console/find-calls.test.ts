@@ -159,4 +159,92 @@ describe.skipIf(chromiumPath === undefined)("finding calls in the console", { ti
     await dialog.getByText("There are none.").waitFor();
     expect(problems).toEqual([]);
   });
+
+  test("a condition on a user has the name of the user, wherever it is said", async () => {
+    const projectId = newProject("local");
+    const key = await tested.service.key({ user_name: "ada", entity: "local", role: "write" });
+    await writeCalls(tested.service, projectId, [{ ms: 1 }, { ms: 1 }], { key });
+    await writeCalls(tested.service, projectId, [{ ms: 1 }]);
+    const visited = await tested.open(`${projectId}/calls?panel=facets`);
+    const { page, problems } = visited;
+    const facets = page.getByRole("complementary", { name: "Facets" });
+    await facets.getByRole("region", { name: "user" }).getByRole("button", { name: "ada 2" }).click();
+    await page.getByText("2 calls", { exact: true }).waitFor();
+    const condition = page.getByRole("group", { name: "Which calls are shown" });
+    await condition.getByText("user = ada").waitFor();
+    await page.goto(`${page.url()}&op=none`);
+    await page.getByRole("button", { name: "whose user = ada" }).waitFor();
+    await condition.getByRole("button", { name: "Drop the condition user = ada" }).click();
+    await page.getByRole("button", { name: "of none" }).waitFor();
+    expect(await axeInBothSchemes(visited)).toEqual([]);
+    expect(problems).toEqual([]);
+  });
+
+  test("the rail at the edge is the time of all calls, and shows those of another time", async () => {
+    const projectId = newProject();
+    const calls = Array.from({ length: 500 }, (_, index) => ({
+      id: `c${index}`,
+      name: `call ${index}`,
+      at: index * 10,
+      ms: 1,
+    }));
+    await writeCalls(tested.service, projectId, calls);
+    const visited = await tested.open(`${projectId}/calls`);
+    const { page, problems } = visited;
+    const current = page.locator(".grid-body [aria-selected=true]");
+    await current.getByText("call 499").waitFor();
+    const rail = page.getByRole("slider", { name: "Time of the calls" });
+    expect(await rail.getAttribute("aria-valuenow")).toBe("100");
+    await rail.focus();
+    for (let step = 0; step < 5; step++) await page.keyboard.press("PageDown");
+    expect(await axeInBothSchemes(visited)).toEqual([]);
+    await page.keyboard.press("Enter");
+    // Half of them are older.
+    await current.getByText(/^call 2[2-7]\d$/).waitFor();
+    const begun = await current.innerText();
+    expect(search(page).get("t")).toMatch(/Z$/);
+    await expect.poll(async () => Number(await rail.getAttribute("aria-valuenow")), patient).toBeLessThan(60);
+    await page.reload();
+    await current.getByText(/^call 2[2-7]\d$/).waitFor();
+    expect((await current.innerText()).split("\n")[2]).toBe(begun.split("\n")[2]);
+    const box = await rail.boundingBox();
+    if (box === null) throw new Error("no rail");
+    await page.mouse.click(box.x + 4, box.y + box.height - 1);
+    await current.getByText(/^call \d\d?$/).waitFor();
+    await page.getByRole("grid").focus();
+    await page.keyboard.press("Home");
+    await current.getByText("call 499").waitFor();
+    expect(search(page).get("t")).toBeNull();
+    expect(problems).toEqual([]);
+  });
+
+  test("columns stay in the window beside the facets, and pinned ones when the table is scrolled sideways", async () => {
+    const projectId = newProject();
+    await writeCalls(tested.service, projectId, [
+      { name: "answer", ms: 1, inputs: '{"a":1.0,"b":2,"c":3,"d":4}', output: '"yes"' },
+    ]);
+    const visited = await tested.open(`${projectId}/calls?panel=facets`);
+    const { page, problems } = visited;
+    const grid = page.getByRole("grid", { name: "Calls" });
+    await grid.getByText("answer").waitFor();
+    expect(
+      await page.evaluate("document.querySelector('.grid').scrollWidth - document.querySelector('.grid').clientWidth"),
+    ).toBe(0);
+    await page.keyboard.press("c");
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("textbox").fill("inputs.a\ninputs.b\ninputs.c\ninputs.d\noutput\nattributes\nsummary");
+    await dialog.getByRole("checkbox", { name: "inputs.a" }).check();
+    expect(await axeInBothSchemes(visited)).toEqual([]);
+    await dialog.getByRole("button", { name: "Show" }).click();
+    await grid.getByText("1.0").waitFor();
+    expect(search(page).get("pin")).toBe("name,inputs.a");
+    await page.evaluate("document.querySelector('.grid').scrollTo(9999, 0)");
+    const placeOf = async (text: string) =>
+      (await grid.locator(".grid-body").getByText(text, { exact: true }).boundingBox())?.x ?? -1;
+    const left = (await grid.boundingBox())?.x ?? 0;
+    await expect.poll(() => placeOf("1.0"), patient).toBeGreaterThan(await placeOf("answer"));
+    expect(await placeOf("answer")).toBeGreaterThanOrEqual(left);
+    expect((await grid.getByRole("columnheader", { name: "status" }).boundingBox())?.x).toBeLessThan(left);
+    expect(problems).toEqual([]);
+  });
 });

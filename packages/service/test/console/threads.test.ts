@@ -134,4 +134,46 @@ describe.skipIf(chromiumPath === undefined)("threads in the console", () => {
     await visited.page.locator(".turn").getByText("Yes.").waitFor();
     expect(visited.problems).toEqual([]);
   });
+
+  test("of a long thread what changes is read, and not all of it again", { timeout: 120_000 }, async () => {
+    const projectId = newProject();
+    const turn = (n: number) => ({
+      thread: "long",
+      id: `turn-${n}`,
+      question: `Question ${n}?`,
+      answer: `Answer ${n}.`,
+    });
+    await write(
+      projectId,
+      Array.from({ length: 45 }, (_, n) => turn(n)),
+    );
+    const visited = await console_.open(`${projectId}/threads/long`);
+    const { page, problems } = visited;
+    for (const shown of ["20 turns and more", "40 turns and more"]) {
+      await page.getByText(shown).waitFor();
+      await page.getByRole("button", { name: "Later turns" }).click();
+    }
+    await page
+      .getByText("45 turns ·")
+      .or(page.getByText("45 turns", { exact: true }))
+      .first()
+      .waitFor();
+    const asked: string[][] = [];
+    page.on("request", (request) => {
+      if (!request.url().endsWith("/calls/page")) return;
+      const { filter } = JSON.parse(request.postData() ?? "{}") as { filter?: { call_ids?: string[] } };
+      asked.push(filter?.call_ids ?? []);
+    });
+    const tracing = console_.service.tracing();
+    await tracing.callUpdate({ project_id: projectId, call_id: "turn-3", display_name: "renamed" });
+    await page.locator(".turn").nth(3).getByText("renamed").waitFor();
+    await write(projectId, [turn(99)]);
+    await page.locator(".turn").getByText("Answer 99.").waitFor();
+    await page.locator(".turn").filter({ hasText: "Question 99?" }).getByText("2 calls below").waitFor();
+    expect(asked.flat().every((id) => id === "turn-3" || id === "turn-99")).toBe(true);
+    expect(asked.every((ids) => ids.length === 1)).toBe(true);
+    await tracing.callsDelete({ project_id: projectId, call_ids: ["turn-99"] });
+    await page.locator(".turn").getByText("Answer 99.").waitFor({ state: "detached" });
+    expect(problems).toEqual([]);
+  });
 });

@@ -4,13 +4,14 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useSession } from "../../session/session-context.js";
 import { selectionOf } from "../calls-search.js";
 import type { CallsSearch } from "../calls-search.js";
+import { readWhere, userPath, usersIn } from "../where.js";
 
 /** What calls are counted by, always. */
 export const facets = ["status", "op", "kind", "user"] as const;
 export type Facet = (typeof facets)[number];
 
 /** The fields that conditions on a facet name, where it is not a condition of its own. */
-export const facetPaths = { kind: "summary.weave.kind", user: "wb_user_id" } as const;
+export const facetPaths = { kind: "summary.weave.kind", user: userPath } as const;
 
 interface Table {
   projectId: string;
@@ -58,7 +59,7 @@ export function useUserNames(projectId: string, ids: readonly string[]) {
             select: ["user"],
             include: ["users"],
             ...(id !== undefined && {
-              query: { $expr: { $eq: [{ $getField: facetPaths.user }, { $literal: id }] } },
+              query: { $expr: { $eq: [{ $getField: userPath }, { $literal: id }] } },
             }),
           },
           { signal },
@@ -73,6 +74,10 @@ export function useUserNames(projectId: string, ids: readonly string[]) {
     staleTime: Infinity,
   });
 }
+
+/** The names of the users that the conditions of tables name. */
+export const useUsersOf = (projectId: string, tables: readonly CallsSearch[]) =>
+  useUserNames(projectId, [...new Set(tables.flatMap(({ where }) => usersIn(readWhere(where))))]).data;
 
 /** The time for it was over before one call was looked at. */
 export const isUnseen = ({ sampled, complete, of }: CallsFieldsRes): boolean =>

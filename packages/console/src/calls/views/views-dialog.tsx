@@ -10,6 +10,7 @@ import { visibleLine } from "../../ui/visible-text.js";
 import { Waiting } from "../../ui/waiting.js";
 import type { CallsSearch } from "../calls-search.js";
 import { describeConditions } from "../conditions.js";
+import { useUsersOf } from "../facets/use-facets.js";
 import { objectOf, viewClass } from "./saved-view.js";
 import { useViews, viewsKey } from "./use-views.js";
 import "./views.css";
@@ -31,6 +32,7 @@ export function ViewsDialog({ projectId, search, onOpen, onClose }: Props) {
   const client = useQueryClient();
   const readOnly = useReadOnlyReason();
   const views = useViews(projectId);
+  const users = useUsersOf(projectId, views.data?.map((view) => view.search) ?? []);
   const [label, setLabel] = useState("");
   const [failed, setFailed] = useState<unknown>();
   useEffect(() => dialog.current?.showModal(), []);
@@ -64,7 +66,7 @@ export function ViewsDialog({ projectId, search, onOpen, onClose }: Props) {
             <li key={view.objectId}>
               <button onClick={() => onOpen(view.search)}>
                 <span className="given cut">{visibleLine(view.label)}</span>
-                <span className="quiet cut">{wordsOf(view.search)}</span>
+                <span className="quiet cut">{wordsOf(view.search, users)}</span>
               </button>
               <button
                 className="plain"
@@ -104,7 +106,7 @@ export function ViewsDialog({ projectId, search, onOpen, onClose }: Props) {
   );
 }
 
-const wordsOf = (search: CallsSearch): string => {
-  const words = describeConditions(search).map((condition) => condition.words);
+const wordsOf = (search: CallsSearch, users: ReadonlyMap<string, string> | undefined): string => {
+  const words = describeConditions(search, users).map((condition) => condition.words);
   return visibleLine(words.length === 0 ? "all calls" : words.join(", "));
 };

@@ -41,7 +41,7 @@ export function RowDetails(props: Props) {
   return (
     <section className="row-details" aria-label="Row">
       <header>
-        <span className="quiet">{place}</span>
+        <h2 className="quiet">{place}</h2>
         <button className="plain" onClick={onClose}>
           Close <kbd>Escape</kbd>
         </button>

@@ -1,12 +1,14 @@
 import { evalResultsCompare } from "@heddle/client/tracing";
 import type { EvalComparedRow, EvalResultsCompareBody, EvalResultsCompareRes } from "@heddle/client/tracing";
-import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { linkToProject } from "../../project/project-link.js";
 import { useSession } from "../../session/session-context.js";
 
 /** Rows of a comparison are a few numbers each: so many come at a time. */
 const step = 10_000;
+/** Until what was read is read again where it is asked for. */
+const freshMs = 60_000;
 
 const rowsOf = (results: readonly { data: EvalResultsCompareRes | undefined }[]) =>
   results.map(({ data }) => data?.rows);
@@ -21,17 +23,26 @@ export function useComparison(
   { first, end }: { first: number; end: number },
 ) {
   const session = useSession();
+  const client = useQueryClient();
   const [base = "", ...others] = runs;
-  const read = (more: Partial<EvalResultsCompareBody>) => ({
-    queryKey: ["evaluation-comparison", projectId, base, others, more],
-    queryFn: async ({ signal }: { signal: AbortSignal }) => {
-      const request = { ...linkToProject(projectId).params, base, others, ...more };
-      return await evalResultsCompare(session.connection, request, { signal });
-    },
-    staleTime: 60_000,
-  });
-  const figures = useQuery(read({ include_rows: false }));
-  const rowsAt = (at: number) => read({ ...order, include_scores: false, limit: step, offset: at * step });
+  const figuresKey = ["evaluation-figures", projectId, base, others];
+  const rowsAt = (at: number) => {
+    const more = { ...order, limit: step, offset: at * step };
+    return {
+      queryKey: ["evaluation-comparison", projectId, base, others, more],
+      queryFn: async ({ signal }: { signal: AbortSignal }) => {
+        // Each comparison reads all scores of all runs: the first one brings the figures, which no order changes.
+        const { dataUpdatedAt = 0, isInvalidated = true } = client.getQueryState(figuresKey) ?? {};
+        const bringsFigures = at === 0 && (isInvalidated || Date.now() - dataUpdatedAt >= freshMs);
+        const request = { ...linkToProject(projectId).params, base, others, ...more, include_scores: bringsFigures };
+        const found = await evalResultsCompare(session.connection, request, { signal });
+        if (bringsFigures) client.setQueryData(figuresKey, found);
+        return found;
+      },
+      staleTime: freshMs,
+    };
+  };
+  const figures = useQuery<EvalResultsCompareRes>({ queryKey: figuresKey, enabled: false, staleTime: Infinity });
   const begin = useQuery({ ...rowsAt(0), placeholderData: keepPreviousData });
   const further: number[] = [];
   for (let at = Math.max(1, Math.floor(first / step)); at * step < Math.min(end, begin.data?.total_rows ?? 0); at++)
@@ -55,10 +66,7 @@ export function useComparison(
     isRead: begin.data !== undefined,
     /** Rows of the order before are shown. */
     isOld: begin.isPlaceholderData,
-    error: begin.error ?? figures.error,
-    refetch: () => {
-      void figures.refetch();
-      void begin.refetch();
-    },
+    error: begin.error,
+    refetch: () => void begin.refetch(),
   };
 }

@@ -6,7 +6,7 @@ import { writeRun } from "../evaluations/write-run.js";
 import { writeCalls } from "../write-calls.js";
 
 /** What runs a script or turns text around where it is not shown as text. Without a slash, so that refs may have it. */
-export const hostile = `<img src=x onerror="window.planted=true"><svg onload="window.planted=true">\u202Etxet\u001B[31m`;
+const hostile = `<img src=x onerror="window.planted=true"><svg onload="window.planted=true">\u202Etxet\u001B[31m`;
 
 /** A screen, where it is, and what of it is seen when it is there. */
 export interface Screen {

@@ -1,5 +1,5 @@
 /**
- * Ingest of two built checkouts: what a call costs the main thread of each service, and the whole of it. Short rounds
+ * Ingest of two built checkouts: what a call costs the main thread of each service, the whole of it, and its engine. Short rounds
  * alternate, so that both see the same machine; the ratio is the median over the pairs of rounds.
  *
  *   node --import tsx -C @heddle/source packages/service/bench/compare.ts --before <checkout> [--after <checkout>] [--pairs 20] [--load OTLP]
@@ -24,6 +24,9 @@ const loads = {
   "single calls": { connections: 32, calls: 1500, requests: (id: string) => completeRequests(id, 1500, 1) },
 };
 
+/** Of all rounds: merges come now and then. */
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
 /** Microseconds that the first thread of a process ran, to the nanosecond. */
 const mainThreadUs = (pid: number): number =>
   Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ")[0]) / 1000;
@@ -39,11 +42,13 @@ for (const [name, load] of Object.entries(loads)) {
   if (!name.includes(text("load", ""))) continue;
   const round = async (service: ServiceProcess) => {
     const requests = load.requests("local/compare");
-    const [main, whole] = [mainThreadUs(service.pid), cpuMs(service.pid)];
+    const host = service.enginePid();
+    const [main, whole, engine] = [mainThreadUs(service.pid), cpuMs(service.pid), cpuMs(host)];
     await sendAll(service, requests, load.connections);
     return {
       main: (mainThreadUs(service.pid) - main) / load.calls,
       whole: ((cpuMs(service.pid) - whole) * 1000) / load.calls,
+      engine: ((cpuMs(host) - engine) * 1000) / load.calls,
     };
   };
   for (let warm = 0; warm < warmRounds; warm++) for (const service of services) await round(service);
@@ -59,6 +64,8 @@ for (const [name, load] of Object.entries(loads)) {
     after: short(median(measured.map(({ young }) => young.main))),
     ratio: short(median(measured.map(({ old, young }) => young.main / old.main))),
     "ratio of all threads": short(median(measured.map(({ old, young }) => young.whole / old.whole))),
+    "engine µs/call, before": short(mean(measured.map(({ old }) => old.engine))),
+    "engine, after": short(mean(measured.map(({ young }) => young.engine))),
   };
 }
 console.table(table);

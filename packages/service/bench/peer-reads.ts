@@ -48,7 +48,7 @@ async function fill(): Promise<void> {
     for (const peer of peers) {
       // Others take seconds, after which a server may just have closed a connection that was kept.
       const fresh = { agent: undefined, method: "POST", contentType: "application/x-protobuf", bytes };
-      await send(peer, { ...peer.exports, ...fresh });
+      await sendPatiently(peer, { ...peer.exports, ...fresh });
     }
     sent += traces.length;
     if (sampled.length < 200) sampled.push(...traces.slice(0, 2));
@@ -121,6 +121,28 @@ interface Sent {
   agent: Agent | undefined;
 }
 
+/** As an exporter of OpenTelemetry does: what a server refuses since it is busy is sent again. */
+async function sendPatiently(peer: Peer, sent: Sent): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    try {
+      await send(peer, sent);
+      return;
+    } catch (error) {
+      if (!(error instanceof Refused) || ![429, 503].includes(error.status) || tries === 600) throw error;
+      await delay(500);
+    }
+  }
+}
+
+class Refused extends Error {
+  readonly status: number;
+
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
+}
+
 function send(peer: Peer, { path, method, contentType, headers, bytes, agent }: Sent): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const content = bytes && { "content-type": contentType, "content-length": bytes.length };
@@ -133,8 +155,9 @@ function send(peer: Peer, { path, method, contentType, headers, bytes, agent }: 
         response.on("error", reject);
         response.on("end", () => {
           const whole = Buffer.concat(chunks);
-          if ((response.statusCode ?? 500) < 300) resolve(whole);
-          else reject(new Error(`${peer.name}, ${path}: ${response.statusCode} ${whole.toString("utf8", 0, 300)}`));
+          const status = response.statusCode ?? 500;
+          if (status < 300) resolve(whole);
+          else reject(new Refused(`${peer.name}, ${path}: ${status} ${whole.toString("utf8", 0, 300)}`, status));
         });
       },
     );

@@ -7,6 +7,8 @@ import { pageClause } from "../query/page.js";
 import { positionColumn } from "../query/seek.js";
 import type { CallOrder } from "../query/sort.js";
 import { newestBy } from "../schema/newest-by.js";
+import { briefly, briefReader } from "../stored-calls/brief.js";
+import type { BriefRow } from "../stored-calls/brief.js";
 import type { HiddenCall } from "../stored-calls/hidden-call.js";
 import { columnNames } from "../stored-calls/stored-call.js";
 import type { CallRow } from "../stored-calls/stored-call.js";
@@ -65,22 +67,21 @@ interface KeyRow {
 }
 
 /** Columns of any size. Where large ones are left out they have a name of their own, since conditions use them, too. */
-const payloads = ["attributes", "inputs", "output", "summary", "exact"] as const;
+const payloads = ["attributes", "inputs", "output", "summary"] as const;
 type Payload = (typeof payloads)[number];
-type SmallRow = KeyRow & Omit<CallRow, Payload> & { [Column in Payload as `small_${Column}`]?: CallRow[Column] };
+type SmallRow = KeyRow & Omit<BriefRow, Payload> & { [Column in Payload as `small_${Column}`]?: CallRow[Column] };
 
 const isPayload = (column: string): boolean => payloads.some((payload) => payload === column);
 
-function wholeRow(row: SmallRow): CallRow {
+function namedAsStored(row: SmallRow): BriefRow {
   const {
     small_attributes: attributes,
     small_inputs: inputs,
     small_output: output,
     small_summary: summary,
-    small_exact: exact = {},
     ...rest
   } = row;
-  return { ...rest, attributes, inputs, output, summary, exact };
+  return { ...rest, attributes, inputs, output, summary };
 }
 
 const pageRow = ({ id, version, started_us, bytes, position }: KeyRow, whole?: CallRow): PageRow => ({
@@ -101,6 +102,7 @@ export function rowsOfTables(list: PlannedCalls, smallBytes: number, only?: "com
   // A few calls are sorted sooner than the table is read in order.
   const settings = byId === undefined ? listSettings : { ...listSettings, optimize_read_in_order: 0 as const };
   const isSmall = ({ bytes }: KeyRow) => Number(bytes) < smallBytes;
+  const read = briefReader(list.select);
   return async (most) => {
     const scope = list.scope();
     const isOneTable = only === "complete" || !readsRunning(scope, whichCalls(plan, byId));
@@ -108,14 +110,14 @@ export function rowsOfTables(list: PlannedCalls, smallBytes: number, only?: "com
     const limit = most + hidden.rows;
     const statement = () => pageStatement(list, smallBytes, { limit, only, withHidden: hidden !== none });
     const options = { signal, settings };
-    const read =
+    const found =
       smallBytes === 0
         ? (await engine.rows<KeyRow>(statement, options)).map((row) => pageRow(row))
         : (await engine.rows<SmallRow>(statement, options)).map((row) =>
-            pageRow(row, isSmall(row) ? wholeRow(row) : undefined),
+            pageRow(row, isSmall(row) ? read(namedAsStored(row)) : undefined),
           );
-    const rows = read.filter(({ id, version }) => version > (hidden.calls.get(id)?.upTo ?? -1n));
-    return { rows, complete: read.length < limit };
+    const rows = found.filter(({ id, version }) => version > (hidden.calls.get(id)?.upTo ?? -1n));
+    return { rows, complete: found.length < limit };
   };
 }
 
@@ -134,7 +136,7 @@ function hiddenToDrop({ project_id, inFlight }: CallScope): Hidden {
   return rows === 0 || rows > maxDropped ? none : { calls: new Map(calls), rows };
 }
 
-/** Keys, and with `smallBytes` all columns, where payloads of calls of at least that size are left out. */
+/** Keys, and with `smallBytes` all columns briefly, where payloads of calls of at least that size are left out. */
 function pageStatement(list: PlannedCalls, smallBytes: number, which: WhichRows): Statement {
   const p = new Parameters();
   const cut = (column: string) =>
@@ -147,7 +149,7 @@ function pageStatement(list: PlannedCalls, smallBytes: number, which: WhichRows)
       "version",
       "toUnixTimestamp64Micro(started_at) AS started_us",
       "size_bytes AS bytes",
-      ...(smallBytes === 0 ? [] : list.select.map(cut)),
+      ...(smallBytes === 0 ? [] : briefly(list.select).map(cut)),
     ]),
   ];
   const { calls, isUnion, order } = compileList(list, p, columns, which);
@@ -158,18 +160,19 @@ function pageStatement(list: PlannedCalls, smallBytes: number, which: WhichRows)
   return { sql, params: p };
 }
 
-/** All rows of a list, from its offset to its limit. */
+/** All rows of a list, briefly but whole, from its offset to its limit. */
 export function streamStatement(list: CallList): Statement {
   const p = new Parameters();
   const { limit, offset } = list;
   const { project_id, inFlight } = list.scope();
   const duplicates = spareRows + inFlight.closing(project_id).size;
   const most = limit === undefined ? undefined : limit + offset + duplicates;
-  const { calls, isUnion, order } = compileList(list, p, list.select, { limit: most });
+  const select = briefly(list.select, "whole");
+  const { calls, isUnion, order } = compileList(list, p, select, { limit: most });
   if (!isUnion && most === undefined && offset === 0) {
     return { sql: `${calls}, version DESC LIMIT 1 BY id`, params: p };
   }
-  const names = columnNames(list.select).join(", ");
+  const names = columnNames(select).join(", ");
   const sql = `SELECT ${names} FROM (${calls}) ORDER BY ${order.orderBy}, version DESC LIMIT 1 BY id`;
   return { sql: sql + pageClause(p, { limit, offset }), params: p };
 }

@@ -182,13 +182,14 @@ async function count(context: CallReadsContext, request: CallCount, options: Rea
       only,
       aggregation: !probe && isAll ? "sums" : undefined,
     });
-    return { sql: `SELECT sum(n) AS calls, sum(bytes) AS bytes FROM (${union})`, params: p };
+    return { sql: probe ? `SELECT sum(n) AS n, sum(bytes) AS bytes FROM (${union})` : union, params: p };
   };
   const settings = { max_query_size: "16777216" };
   const read = async (only?: "complete") => {
-    type Row = { calls: string; bytes: string };
-    const [row] = await context.engine.rows<Row>(() => statement(only), { ...options, settings });
-    return { count: Number(row?.calls ?? 0), bytes: Number(row?.bytes ?? 0) };
+    type Row = { n: string; bytes: string };
+    const rows = await context.engine.rows<Row>(() => statement(only), { ...options, settings });
+    const parts = rows.map(({ n, bytes }) => ({ count: Number(n), bytes: Number(bytes) }));
+    return parts.reduce(sumOf, { count: 0, bytes: 0 });
   };
   const scope = scopeNow();
   const found = await readWithRunning(scope, isAll ? allRunning(scope, sizes) : undefined, read, sumOf);

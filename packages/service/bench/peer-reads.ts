@@ -3,7 +3,7 @@
  * the peers as PyPI has them. The reads alternate, each time of another trace; medians of the milliseconds, and the bytes of a
  * response. Rows that a service has no read for stay empty.
  *
- *   pnpm build && node --import tsx -C @heddle/source packages/service/bench/peer-reads.ts [--spans 26000] [--rounds 25] [--services Heddle,Phoenix,MLflow] [--venvs <directory>]
+ *   pnpm build && node --import tsx -C @heddle/source packages/service/bench/peer-reads.ts [--spans 26000] [--rounds 25] [--services Heddle,Phoenix,MLflow] [--before <built checkout>] [--venvs <directory>]
  */
 import { Agent, request } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
@@ -24,8 +24,9 @@ const sampled: RecordedTrace[] = [];
 const kept = new Agent({ keepAlive: true });
 
 console.log(describeMachine());
-const starts = { Heddle: startHeddle, Phoenix: startPhoenix, MLflow: startMlflow };
-const peers: Peer[] = [];
+const starts = { Heddle: () => startHeddle(), Phoenix: startPhoenix, MLflow: startMlflow };
+const before = text("before", "");
+const peers: Peer[] = before === "" ? [] : [await startHeddle(before)];
 for (const [name, start] of Object.entries(starts)) {
   const peer = text("services", "Heddle,Phoenix,MLflow").includes(name) ? await start() : undefined;
   if (peer !== undefined) peers.push(peer);

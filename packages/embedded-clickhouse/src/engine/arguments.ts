@@ -18,9 +18,8 @@ const sessionDefaults = {
   min_free_disk_bytes_to_perform_insert: 32 * 1024 * 1024,
   // A chunk of a streamed result is one block: of 65,000 rows, a server's default, payloads made 135 MB.
   max_block_size: 16_384,
-  // A synchronous query takes its result as text that ends with a zero, and only this way there is one: without it, it
-  // returned bytes behind the result.
-  output_format_parallel_formatting: 1,
+  // Small results: threads that format them are woken a dozen times for each, and on a busy machine each has to wait.
+  output_format_parallel_formatting: 0,
   // Threads that read files beside the query cost it 1 to 2 ms, and gain nothing from a local disk.
   local_filesystem_read_method: "pread",
 };

@@ -64,29 +64,25 @@ function giveBack(needs: SessionNeeds, session: Session): void {
 
 async function run(
   session: Session,
-  { sql, format, asText, changes }: Extract<WorkerRequest, { do: "run" }>,
+  { sql, format, changes }: Extract<WorkerRequest, { do: "run" }>,
 ): Promise<WorkerValue> {
-  // On this thread: another one would have to be woken for it.
-  if (asText) {
-    const bytes = Buffer.from(session.query(sql, format));
-    if (changes) checkWrites(session);
-    return { bytes };
-  }
+  // A synchronous query takes its result as text up to a zero, which only formatting by several threads ends with.
   const result = await session.queryAsync(sql, { format });
-  if (changes) checkWrites(session);
+  if (changes) await checkWrites(session);
   return { bytes: result.bytes(), rows: result.rowsRead, readBytes: result.bytesRead };
 }
 
 async function insert(session: Session, sql: string, bytes: Uint8Array): Promise<WorkerValue> {
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const written = await engine.insert(session, sql, data);
-  checkWrites(session);
+  await checkWrites(session);
   return { written };
 }
 
 /** Before a statement that may have written is responded to. */
-function checkWrites(session: Session): void {
-  endOnFailedWrites(session.query(failedWritesSql, "TabSeparated"), failedWrites);
+async function checkWrites(session: Session): Promise<void> {
+  const count = await session.queryAsync(failedWritesSql, { format: "TabSeparated" });
+  endOnFailedWrites(count.text(), failedWrites);
 }
 
 async function openStream(needs: SessionNeeds, sql: string, format: string): Promise<WorkerValue> {

@@ -24,7 +24,7 @@ export interface SessionNeeds {
 /** A thread is asked as seldom as possible: every question wakes two threads. */
 export type WorkerRequest =
   /** `changes`: the statement may write. */
-  | { do: "run"; session: SessionNeeds; sql: string; format: string; asText: boolean; changes: boolean }
+  | { do: "run"; session: SessionNeeds; sql: string; format: string; changes: boolean }
   | { do: "insert"; session: SessionNeeds; sql: string; bytes: Uint8Array }
   | { do: "stream"; session: SessionNeeds; sql: string; format: string }
   | { do: "next" }

@@ -1,7 +1,7 @@
 import type { Execution } from "./execution.js";
 import type { SessionThread } from "../engine/session-thread.js";
 import type { SessionNeeds } from "../engine/worker-protocol.js";
-import { isStreamable, isText } from "./formats.js";
+import { isStreamable } from "./formats.js";
 import { insertBody } from "./insert-body.js";
 import type { QueryResponse } from "./query-response.js";
 import { sessionNeeds } from "./session-setup.js";
@@ -57,14 +57,12 @@ async function runStream(
 async function runWhole(
   thread: SessionThread,
   session: SessionNeeds,
-  { sql, format, statement, request }: Execution,
+  { sql, format, statement }: Execution,
   reply: QueryResponse,
   signal: AbortSignal,
 ): Promise<void> {
   const started = performance.now();
-  // A character of code 0 would end the text of a synchronous statement.
-  const asText = isText(format) && (request.waitsForEnd || statement.kind === "other") && !sql.includes("\0");
-  const result = await thread.call({ do: "run", session, sql, format, asText, changes: statement.kind !== "select" });
+  const result = await thread.call({ do: "run", session, sql, format, changes: statement.kind !== "select" });
   reply.begin({
     readRows: result.rows,
     readBytes: result.readBytes,

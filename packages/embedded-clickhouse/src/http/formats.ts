@@ -11,11 +11,6 @@ const streamable = lowerCased(
     "TabSeparated TSV TabSeparatedRaw TSVRaw Raw CSV TSKV LineAsString RowBinary Native RawBLOB MsgPack",
 );
 
-/** Formats whose output is text in UTF-8, so that it may be held as a string. */
-export function isText(format: string): boolean {
-  return /^(JSON|NDJSON|TabSeparated|TSV|Null$)/i.test(format);
-}
-
 /** Formats in which a line break is always the end of a row, so that data may be cut there. */
 export function isLinePerRow(format: string): boolean {
   return linePerRow.has(format.toLowerCase());

@@ -17,11 +17,12 @@ const calls = (body: object, expected: number) => ({
   expected,
 });
 
-export async function startHeddle(): Promise<Peer> {
-  const service = await startServiceProcess();
+/** The service of a built checkout; without one that of this one. */
+export async function startHeddle(checkout?: string): Promise<Peer> {
+  const service = await startServiceProcess(checkout === undefined ? {} : { checkout });
   return {
-    name: "Heddle",
-    version: "this",
+    name: checkout === undefined ? "Heddle" : "Heddle before",
+    version: checkout ?? "this",
     url: service.url,
     headers: { authorization: `Bearer ${service.key}` },
     exports: { path: "/otel/v1/traces", headers: { project_id: project } },

@@ -20,7 +20,10 @@ async function* streamOfCalls(list: CallList): AsyncGenerator<CallRow, void, und
   // that all indexes are read first, not part by part until there are enough rows.
   const settings = { ...listSettings, max_execution_time: 0, use_skip_indexes_on_data_read: 0 as const };
   const read = briefReader(list.select);
-  for await (const row of list.engine.stream<BriefRow>(() => streamStatement(list), { signal: list.signal, settings })) {
+  for await (const row of list.engine.stream<BriefRow>(() => streamStatement(list), {
+    signal: list.signal,
+    settings,
+  })) {
     const call = read(row);
     if (call !== undefined) yield call;
   }

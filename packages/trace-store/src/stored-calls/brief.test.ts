@@ -32,7 +32,10 @@ await store.ingest([
   ),
   completePart({ project_id: projectId, id: "plain", started_at: t0 + 1n }, { ended_at: t0 + 1n, output: undefined }),
   completePart({ project_id: projectId, id: "long", started_at: t0 + 2n }, { ended_at: t0 + 3n, exception: long }),
-  completePart({ project_id: projectId, id: "exact", started_at: t0 + 3n, inputs: '{"n":1e999}' }, { exception: "short" }),
+  completePart(
+    { project_id: projectId, id: "exact", started_at: t0 + 3n, inputs: '{"n":1e999}' },
+    { exception: "short" },
+  ),
   startPart({ ...named, id: "runs", started_at: t0 + 4n }),
 ]);
 

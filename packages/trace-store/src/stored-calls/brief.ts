@@ -29,7 +29,8 @@ export type BriefRow = { id: string; started_us: string; brief: string } & Parti
  * `whole` reads what `brief` has not of every call, too: originals of payloads, and long exceptions.
  */
 export function briefly(select: readonly string[], whole?: "whole"): string[] {
-  const isRead = (name: string) => !inBrief.has(name) || (whole === "whole" && (name === "exact" || name === "failure"));
+  const isRead = (name: string) =>
+    !inBrief.has(name) || (whole === "whole" && (name === "exact" || name === "failure"));
   const names = columnNames(select);
   return ["brief", ...select.filter((_, index) => isRead(names[index] ?? ""))];
 }

@@ -44,3 +44,4 @@ export type { WebhookEvent } from "./webhooks/notify.js";
 export type { DueDelivery, Webhook, WebhookDelivery, WebhookEventType } from "./webhooks/records.js";
 export type { Webhooks } from "./webhooks/webhooks.js";
 export type { KeyCheck } from "./access/verify.js";
+export type { WriterEpoch, WriterEpochs } from "./writer-epochs.js";

@@ -33,6 +33,7 @@ import { jobBeats } from "./migrations/0020-job-beats.js";
 import { boundedTexts } from "./migrations/0021-bounded-texts.js";
 import { preferenceJobs } from "./migrations/0022-preference-jobs.js";
 import { modelOrigins } from "./migrations/0023-model-origins.js";
+import { writerEpochs } from "./migrations/writer-epochs.js";
 import { webhookPositions } from "./migrations/0018-webhook-positions.js";
 import { webhookThresholds } from "./migrations/0017-webhook-thresholds.js";
 import { checkPathName, isStorable } from "./database/names.js";
@@ -68,6 +69,8 @@ import { openWebhooks } from "./webhooks/webhooks.js";
 import type { Webhooks } from "./webhooks/webhooks.js";
 import { openVerifier } from "./access/verify.js";
 import type { KeyCheck } from "./access/verify.js";
+import { openWriterEpochs } from "./writer-epochs.js";
+import type { WriterEpochs } from "./writer-epochs.js";
 
 export interface ControlPlane {
   /** UUID of this instance, made once per database. */
@@ -96,6 +99,8 @@ export interface ControlPlane {
   shards: Shards;
   /** What only one process may have at a time. */
   leases: Leases;
+  /** How often the writers of the tracing databases have changed. */
+  writerEpochs: WriterEpochs;
   keys: {
     /** The secret is returned this once and stored only as a hash. */
     create(request: NewApiKey): Promise<{ key: ApiKey; secret: string }>;
@@ -168,6 +173,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
         projectShards,
       ],
       now,
+      [writerEpochs],
     );
     const identity = await ensureIdentity(database, now);
     const users = openUsers(database, now);
@@ -198,6 +204,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
       repeatableRequests: openRepeatableRequests(database, now),
       shards,
       leases: openLeases(database),
+      writerEpochs: openWriterEpochs(database),
       keys: {
         create: async (request) => await createKey(database, users, request, now()),
         verify: async (secret) => (await verifier.check(secret)).caller,

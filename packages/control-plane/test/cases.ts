@@ -345,6 +345,26 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
       ]);
     });
 
+    test("a program that does not know an addition works on, and one that comes later does not add it again", async () => {
+      const database = openDatabase(await make());
+      onTestFinished(async () => await database.close());
+      const first = { version: 1, name: "first", statements: ["CREATE TABLE kept (id TEXT)"] };
+      const added = { name: "added", statements: ["CREATE TABLE more (id TEXT)"] };
+      await migrate(database, [first], () => 0n, [added]);
+      await migrate(database, [first], () => 0n);
+      await migrate(database, [first], () => 0n, [
+        added,
+        { name: "later", statements: ["CREATE TABLE later (id TEXT)"] },
+      ]);
+      expect(await database.rows("SELECT name FROM schema_additions ORDER BY name")).toEqual([
+        { name: "added" },
+        { name: "later" },
+      ]);
+      const broken = { name: "broken", statements: ["CREATE TABLE half (id TEXT)", "CREATE TABLE half ("] };
+      await expect(migrate(database, [first], () => 0n, [broken])).rejects.toThrow();
+      await database.run("CREATE TABLE half (id TEXT)");
+    });
+
     test("a migration that fails leaves nothing", async () => {
       const database = openDatabase(await make());
       onTestFinished(async () => await database.close());

@@ -49,7 +49,15 @@ export function projectDeletionCases(backEnd: string, make: () => Promise<string
       await plane.projectDeletions.finish("acme/demo");
       for (const table of names) expect((await rowsOf(table)).filter((row) => row.includes("acme/demo"))).toEqual([]);
       const left = await countOf();
-      const shared = new Set(["instance", "schema_migrations", "url_signing_key", "users", "api_keys", "leases"]);
+      const shared = new Set([
+        "instance",
+        "schema_migrations",
+        "schema_additions",
+        "url_signing_key",
+        "users",
+        "api_keys",
+        "leases",
+      ]);
       for (const table of names) {
         if (shared.has(table)) expect([table, left[table]]).toEqual([table, both[table]]);
         else expect([table, left[table]]).toEqual([table, (both[table] ?? 0) / 2]);

@@ -61,6 +61,28 @@ export function shardCases(backEnd: string, make: () => Promise<string>): void {
       expect((await plane.shards.list()).map(({ name }) => name)).toEqual(["main", "east", "west"]);
     });
 
+    test("each writer of a database gets a number that is greater than all before, at whichever replica", async () => {
+      const url = await make();
+      const [one, other] = [await open(url), await open(url)];
+      expect(await one.writerEpochs.of("east")).toEqual({ given: 0n, stored: 0n });
+      const given = await Promise.all(
+        [one, other, one, other].map(async (plane) => await plane.writerEpochs.next("east")),
+      );
+      expect(new Set(given)).toEqual(new Set([1n, 2n, 3n, 4n]));
+      await one.writerEpochs.noteStored("east", 3n);
+      await other.writerEpochs.noteStored("east", 2n);
+      expect(await other.writerEpochs.of("east")).toEqual({ given: 4n, stored: 3n });
+      expect(await other.writerEpochs.next("main")).toBe(1n);
+    });
+
+    test("numbers go on after those of a database that has more of them", async () => {
+      const plane = await open(await make());
+      await plane.writerEpochs.goOnAfter("east", 7n);
+      expect(await plane.writerEpochs.next("east")).toBe(8n);
+      await plane.writerEpochs.goOnAfter("east", 5n);
+      expect(await plane.writerEpochs.of("east")).toEqual({ given: 8n, stored: 7n });
+    });
+
     test("who waits for a lease and does not want it leaves it to others", async () => {
       const url = await make();
       const [one, other] = [await open(url), await open(url)];

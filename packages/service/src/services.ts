@@ -17,6 +17,8 @@ export interface Services {
   store: TraceStore;
   blobs: BlobStore;
   losses: LossLog;
+  /** How many processes take requests of this installation; default: one. */
+  replicas?: (() => number) | undefined;
   /** The model servers of others. */
   providers: Providers;
   /** Trains models and samples from them. */

@@ -6,6 +6,13 @@ import { testDatabase } from "../test/store.js";
 const db = testDatabase();
 afterAll(async () => await db.drop());
 
+/** Two writers, of which one may write at a time; the first one does nothing in the background any more. */
+async function openTwo(isFirst: () => boolean) {
+  const first = await db.open({ mayWrite: isFirst });
+  await first.maintain();
+  return [first, await db.open({ mayWrite: () => !isFirst() })] as const;
+}
+
 test("a writer that may not write any more rejects every write as busy, and still reads", async () => {
   const projectId = newProject();
   let alone = true;
@@ -45,7 +52,7 @@ test("a write during which the right to write was lost is not acknowledged", asy
 test("a writer that comes back knows what the other one wrote meanwhile", async () => {
   const projectId = newProject();
   let first = true;
-  const stores = [await db.open({ mayWrite: () => first }), await db.open({ mayWrite: () => !first })] as const;
+  const stores = await openTwo(() => first);
   await stores[0].ingest([startPart({ project_id: projectId, id: "handed-over" })]);
   first = false;
   stores[1].engineRestarted();
@@ -65,7 +72,7 @@ test("a writer that comes back knows what the other one wrote meanwhile", async 
 test("objects that another process may have written meanwhile are not read from memory", async () => {
   const projectId = newProject();
   let first = true;
-  const stores = [await db.open({ mayWrite: () => first }), await db.open({ mayWrite: () => !first })] as const;
+  const stores = await openTwo(() => first);
   const publish = async (writer: 0 | 1, val: string) =>
     await stores[writer].objects.create({ project_id: projectId, object_id: "prompt", val });
   const latest = async () =>
@@ -85,7 +92,7 @@ test("objects that another process may have written meanwhile are not read from 
 test("what another process deletes and renames meanwhile is deleted and renamed for readers", async () => {
   const projectId = newProject();
   let first = true;
-  const stores = [await db.open({ mayWrite: () => first }), await db.open({ mayWrite: () => !first })] as const;
+  const stores = await openTwo(() => first);
   const parts = ["kept", "deleted"].map((id) => completePart({ project_id: projectId, id }));
   await stores[0].ingest(parts);
   first = false;

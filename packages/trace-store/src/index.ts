@@ -1,5 +1,6 @@
 export { checkQuery, type QueriedResource } from "./check-query.js";
 export { openTraceStore } from "./store.js";
+export { checkOneNode } from "./engine/one-node.js";
 export type { StoreLoad, StoreObserver, TraceStore, TraceStoreOptions } from "./store.js";
 export type { ObservedStatement, StatementKind } from "./engine/observed-engine.js";
 export type { ObservedCommit, PreparedWrite } from "./ingest/ingest.js";
@@ -8,6 +9,8 @@ export { encodingThreadHeaps } from "./encoding/large-values.js";
 export type { StoredPart } from "./engine/stored-parts.js";
 export { copyProject, deleteCopy } from "./moving/move-project.js";
 export type { IdleDatabase, MovedTable } from "./moving/move-project.js";
+export { readControlPlane } from "./moving/find-projects.js";
+export type { WriterEpochs } from "./migrations/writer-fence.js";
 export { defaultDatabase } from "./schema/schema.js";
 export { backupTables, restoreTables } from "./schema/backup.js";
 export type { RunStatement } from "./schema/backup.js";

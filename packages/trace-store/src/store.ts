@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { HeddleError } from "@heddle/errors";
 import type { ShareLoad } from "@heddle/concurrency";
 import type { CallPart } from "@heddle/trace-model";
@@ -23,6 +24,7 @@ import { checkOneNode } from "./engine/one-node.js";
 import type { Engine, EngineConnection } from "./engine/engine.js";
 import { observeStatements } from "./engine/observed-engine.js";
 import type { ObservedStatement } from "./engine/observed-engine.js";
+import { withReplicas } from "./engine/replicated-engine.js";
 import { StatementError } from "./engine/statement-error.js";
 import { listDetached, listParts } from "./engine/stored-parts.js";
 import type { StoredPart } from "./engine/stored-parts.js";
@@ -35,7 +37,9 @@ import type { Ingest, ObservedCommit, PreparedWrite, WaitingWrites } from "./ing
 import type { RejectedPart } from "./ingest/commit/prepare.js";
 import type { IngestLimits, IngestMemory } from "./ingest/memory/state.js";
 import { claimDatabase } from "./migrations/identity.js";
-import { migrate } from "./migrations/migrate.js";
+import { catchUpWithReplicas, migrate } from "./migrations/migrate.js";
+import { epochName, fenceFormerWriters, keepEpochs } from "./migrations/writer-fence.js";
+import type { WriterEpochs } from "./migrations/writer-fence.js";
 import { defaultDatabase, tableFacts } from "./schema/schema.js";
 import { openWrites } from "./open-writes.js";
 import { versionClock } from "./version-clock.js";
@@ -72,7 +76,7 @@ export interface TraceStoreOptions {
   client: EngineConnection;
   /** Default `trace`. */
   database?: string;
-  /** Name of a ClickHouse cluster; its tables are then replicated. */
+  /** Name of a ClickHouse cluster; its tables are then replicated, and `client` is one of its servers. */
   cluster?: string;
   /** The identity of the control plane; the database belongs to the first one that opens it. */
   controlPlaneId: string;
@@ -89,6 +93,11 @@ export interface TraceStoreOptions {
    * it is true again, {@link TraceStore.engineRestarted} must have been called before.
    */
   mayWrite?: () => boolean;
+  /**
+   * Where several processes may want to write, one after the other: gives each a number. What those before send late is then
+   * refused by the engine. Default: no other process ever writes.
+   */
+  epochs?: WriterEpochs;
   /** Called with one sentence for stored data that is given up because it cannot be read. */
   onLoss?: (lost: string) => void;
   /** Called with one sentence about work on a large store that takes long. */
@@ -171,8 +180,11 @@ export interface TraceStore {
   engineRestarted(): void;
   /** Does now what otherwise happens between commits; with `force` also what is not due. */
   maintain(force?: boolean): Promise<void>;
-  /** Writes what waits, then disconnects. */
-  close(): Promise<void>;
+  /**
+   * Writes what waits, then disconnects. With `withinMs`, where another process waits for the database, what would only make
+   * the next start quicker gets so long.
+   */
+  close(options?: { withinMs?: number }): Promise<void>;
 }
 
 /**
@@ -193,22 +205,33 @@ const deduplicated = new Set<string>(tableFacts.flatMap(([table, facts]) => (fac
 
 async function open(options: TraceStoreOptions): Promise<TraceStore> {
   const placement = { database: options.database ?? defaultDatabase, cluster: options.cluster };
-  if (options.cluster === undefined) await checkOneNode(options.client);
-  const bootstrap = connectEngine(options.client, "default");
+  await checkOneNode(options.client, options.cluster);
+  const isReplicated = options.cluster !== undefined;
+  const replicated = (engine: Engine) => (isReplicated ? withReplicas(engine) : engine);
+  const bootstrap = replicated(connectEngine(options.client, "default", { isReplicated }));
+  const writer = writerName(options.controlPlaneId, placement.database);
+  const { epochs } = options;
   let isNew: boolean;
+  let namePrefix = writer;
   try {
     // The database of another control plane is left as it is.
     isNew = await claimDatabase(bootstrap, placement, options.controlPlaneId);
     await migrate(bootstrap, placement);
-    await keepTextIndex(bootstrap, placement, options.textIndex ?? "off");
+    await catchUpWithReplicas(bootstrap, placement);
+    // Requests may wait for this.
+    const [epoch] = await Promise.all([
+      epochs && fenceFormerWriters(bootstrap, placement, writer, epochs),
+      keepTextIndex(bootstrap, placement, options.textIndex ?? "off"),
+    ]);
+    if (epoch !== undefined) namePrefix = epochName(writer, epoch);
   } finally {
     await bootstrap.close();
   }
   const { mayWrite = () => true, observer } = options;
-  const writer = writerName(options.controlPlaneId, placement.database);
   const connected = withTextIndex(
     connectEngine(options.client, placement.database, {
-      namePrefix: writer,
+      namePrefix,
+      isReplicated,
       deduplicated,
       mayRepeat: mayWrite,
     }),
@@ -216,7 +239,7 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
   );
   const observed =
     observer === undefined ? connected : observeStatements(connected, (statement) => observer.onStatement(statement));
-  const wrapped = options.wrapEngine?.(observed) ?? observed;
+  const wrapped = options.wrapEngine?.(observed) ?? replicated(observed);
   const engine = guardWrites(wrapped, mayWrite);
   const now = options.now ?? (() => BigInt(Date.now()) * 1000n);
   const clock = versionClock(now);
@@ -246,6 +269,7 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
   };
   const calls = callReads(reading);
   const greatest = () => (now() > clock.last() ? now() : clock.last());
+  const marks = epochs && keepEpochs(engine, placement, { epochs, lastChange: () => clock.last() });
   const callTails = openCallTails({ ...reading, engine: tails, lookups: tails, hub: changes, mayWrite, greatest });
   return {
     ingest: (parts) => ingest.write(parts),
@@ -286,9 +310,11 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
       objects.forget();
     },
     maintain: (force) => ingest.maintain(force),
-    async close() {
+    async close({ withinMs } = {}) {
       callTails.endTails();
       await ingest.close();
+      const leaving = Promise.all([ingest.leaveConsistent(), marks?.stop()]);
+      await (withinMs === undefined ? leaving : Promise.race([leaving, delay(withinMs)]));
       await endEncoding();
       await connected.close();
     },

@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
-import type { Database } from "../database/database.js";
-import { integerOf } from "../database/database.js";
+import type { Database, Statements } from "../database/database.js";
+import { integerOf, textOf } from "../database/database.js";
 
 /** A numbered step of the schema. Once released it never changes; what comes later is a further step. */
 export interface ControlPlaneMigration {
@@ -10,13 +10,24 @@ export interface ControlPlaneMigration {
 }
 
 /**
- * Brings a database up to the last of `migrations`, all steps in one transaction. A database that a later version of
- * the program has migrated is refused as `incompatible` and left as it is.
+ * A step beside the numbered ones which programs that do not know it need not heed: replicas of the version before go on
+ * next to those of this one, and an update can be taken back. Once released it never changes.
+ */
+export interface ControlPlaneAddition {
+  name: string;
+  statements: readonly string[];
+}
+
+/**
+ * Brings a database up to the last of `migrations` and `additions`, all steps in one transaction. A database with a
+ * numbered step of a later version of the program is refused as `incompatible` and left as it is: the numbers say which
+ * program is the oldest that can work on it.
  */
 export async function migrate(
   database: Database,
   migrations: readonly ControlPlaneMigration[],
   now: () => bigint,
+  additions: readonly ControlPlaneAddition[] = [],
 ): Promise<void> {
   await database.transaction(async (statements) => {
     await statements.run(
@@ -41,5 +52,24 @@ export async function migrate(
         now(),
       ]);
     }
+    await add(statements, additions, now);
   });
+}
+
+async function add(
+  statements: Statements,
+  additions: readonly ControlPlaneAddition[],
+  now: () => bigint,
+): Promise<void> {
+  if (additions.length === 0) return;
+  await statements.run(
+    "CREATE TABLE IF NOT EXISTS schema_additions (name TEXT PRIMARY KEY, applied_at BIGINT NOT NULL)",
+  );
+  const rows = await statements.rows("SELECT name FROM schema_additions");
+  const applied = new Set(rows.map((row) => textOf(row, "name")));
+  for (const { name, statements: steps } of additions) {
+    if (applied.has(name)) continue;
+    for (const step of steps) await statements.run(step);
+    await statements.run("INSERT INTO schema_additions (name, applied_at) VALUES ($1, $2)", [name, now()]);
+  }
 }

@@ -3,6 +3,7 @@ import { HeddleError } from "@heddle/errors";
 import type { HttpServer } from "@heddle/server-stub";
 import { listen } from "@heddle/server-stub/node";
 import type { Listening } from "@heddle/server-stub/node";
+import { checkOneNode } from "@heddle/trace-store";
 import type { Config } from "../config/config.js";
 import { behindProxies } from "../http/behind-proxies.js";
 import { operatorLine } from "../operations/outages.js";
@@ -12,6 +13,7 @@ import { wholeMessages } from "../replicas/kept-request.js";
 import { Membership } from "../replicas/members.js";
 import { withScope } from "../limits/with-scope.js";
 import { isStoreCall, serveStores } from "../shards/serve-stores.js";
+import { leaving } from "../shards/shard-place.js";
 import { shardedStore } from "../shards/sharded-store.js";
 import { Shards } from "../shards/shards.js";
 import { Closing } from "./closing.js";
@@ -34,8 +36,6 @@ interface JoinOptions {
 /** When a replica stops that works on nothing: time for the responses of the one that does. */
 const passMs = 4000;
 const cutMs = 1000;
-/** Time for what other replicas have called. */
-const leaveMs = 1000;
 
 /**
  * Listens, sends what comes to the replica that works on the traces, and becomes that one when the lease is free. Resolves
@@ -47,6 +47,9 @@ export async function joinReplicas(
   { installationOptions, address }: JoinOptions,
 ): Promise<{ sockets: Sockets; replaced: Promise<string> }> {
   const { config, control, log } = base;
+  // Not when this replica takes a database over: requests wait then.
+  const urls = new Set([config.clickhouseUrl, ...config.shards.map(({ url }) => url)]);
+  await Promise.all(Array.from(urls, async (url) => await checkOneNode({ url }, config.clickhouseCluster)));
   const follower = new Follower(control);
   const shards = config.shards.length === 0 ? undefined : new Shards(control, config.shards);
   const hops = acceptHops(control, { direct: follower.server, forwarded: follower.forwarded });
@@ -67,7 +70,7 @@ export async function joinReplicas(
   const leased = new Closing();
   const isAtWork = (server: HttpServer) => follower.isWriter(behindProxies(server, config.trustedProxies));
   /** What works at every replica; without shards the one that has the lease opens it. */
-  const shared = shards && (await openShared(base, opened, shards, installationOptions));
+  const shared = shards && (await openShared(base, opened, { shards, membership }, installationOptions));
   let installation: Pick<Installation, "drain"> | undefined = shared?.work;
   if (shared !== undefined) follower.worksLocally(behindProxies(shared.work.server, config.trustedProxies));
 
@@ -93,7 +96,7 @@ export async function joinReplicas(
     if (shards !== undefined && shared !== undefined) {
       const { prices } = installationOptions;
       const { store } = await openTraces(base, lease, leased, { prices, blobs: shared.blobs });
-      leased.add(async () => await shards.first.leave(leaveMs));
+      leased.add(async () => await shards.first.leave(leaving));
       shards.first.isHere(store, leasedAt);
       const sources = { store, engine: undefined, jobs: control.jobs, workingMemory: base.memory };
       base.observability.metrics?.watch(sources);
@@ -144,10 +147,21 @@ export async function joinReplicas(
 }
 
 /** What works on the stores of all shards, wherever they are. */
-async function openShared(base: Base, opened: Closing, shards: Shards, options: InstallationOptions) {
+async function openShared(
+  base: Base,
+  opened: Closing,
+  { shards, membership }: { shards: Shards; membership: Membership },
+  options: InstallationOptions,
+) {
   const blobs = await openBlobs(base, opened);
   const onDeleted = async (projectId: string) => await shards.forgetProject(projectId);
-  const work = await openWork(base, opened, { store: shardedStore(shards), blobs }, { ...options, onDeleted });
+  const replicas = () => membership.live();
+  const work = await openWork(
+    base,
+    opened,
+    { store: shardedStore(shards), blobs },
+    { ...options, onDeleted, replicas },
+  );
   return { work, blobs };
 }
 

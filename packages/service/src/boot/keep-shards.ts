@@ -4,6 +4,7 @@ import type { ShardSetting } from "../config/kinds.js";
 import { engineShares } from "../limits/shares.js";
 import { operatorLine } from "../operations/outages.js";
 import type { Membership } from "../replicas/members.js";
+import { leaving } from "../shards/shard-place.js";
 import type { Shards } from "../shards/shards.js";
 import type { Base } from "./open-base.js";
 import { openLeased } from "./open-traces.js";
@@ -17,8 +18,8 @@ interface KeepOptions {
   prices: readonly Price[];
 }
 
-/** Time for calls that have begun, when another replica is to have the shard. */
-const leaveMs = 900;
+/** Time for what only makes the next start quicker. */
+const closeMs = 100;
 /** After a database that cannot be opened. */
 const retryMs = 1000;
 
@@ -69,8 +70,8 @@ export function keepShards(base: Base, shards: Shards, options: KeepOptions): { 
         const isLost = await Promise.race([lease.replaced.then(() => true), released.then(() => false)]);
         working.delete(shard.name);
         store.callTails.endTails();
-        await place.leave(isLost ? 0 : leaveMs);
-        await store.close();
+        await place.leave(isLost ? { readMs: 0, writeMs: 0 } : leaving);
+        await store.close({ withinMs: closeMs });
       }
       await lease.release();
       if (store === undefined) await delay(retryMs);
@@ -82,6 +83,7 @@ export function keepShards(base: Base, shards: Shards, options: KeepOptions): { 
     shards.homes.forgetAll();
     const { losses } = base;
     const store = await openLeased(base, lease, {
+      shard: name,
       client: { url },
       database,
       prices: options.prices,

@@ -30,7 +30,7 @@ export async function moveToShard(
   }
   const leases: Lease[] = [];
   try {
-    for (const shard of [source, target]) leases.push(await take(config, control, shard));
+    for (const shard of [source, target]) leases.push(await takeShard(config, control, shard));
     const moved = await copyProject(projectId, from, to);
     if (!leases.every((lease) => lease.held())) {
       throw new HeddleError("busy", "the leases of both could not be renewed: nothing was moved, try again");
@@ -43,7 +43,7 @@ export async function moveToShard(
   }
 }
 
-function databaseOf(config: Config, control: ControlPlane, shard: string): IdleDatabase {
+export function databaseOf(config: Config, control: ControlPlane, shard: string): IdleDatabase {
   const { url, database } =
     shard === mainShard
       ? { url: config.clickhouseUrl, database: defaultDatabase }
@@ -51,10 +51,11 @@ function databaseOf(config: Config, control: ControlPlane, shard: string): IdleD
   if (url === undefined || database === undefined) {
     throw new ConfigError(`There is no tracing database ${shard} in HEDDLE_CLICKHOUSE_URL and HEDDLE_SHARDS.`);
   }
-  return { client: { url }, database, controlPlaneId: control.identity };
+  const { clickhouseCluster: cluster } = config;
+  return { client: { url }, database, controlPlaneId: control.identity, ...(cluster !== undefined && { cluster }) };
 }
 
-async function take(config: Config, control: ControlPlane, shard: string): Promise<Lease> {
+export async function takeShard(config: Config, control: ControlPlane, shard: string): Promise<Lease> {
   const name = shard === mainShard ? writerLeaseName : shardLeaseName(shard);
   const options = { holder: `heddle shards move: ${holderOf(config)}`, durationMs: config.leaseMs };
   return await control.leases.acquire(name, options).catch((error: unknown) => {

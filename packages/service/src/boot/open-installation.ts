@@ -57,6 +57,8 @@ export interface InstallationOptions {
 }
 
 interface WorkOptions extends Omit<InstallationOptions, "prices"> {
+  /** How many processes take requests. */
+  replicas?: () => number;
   /** Called with a project that is gone. */
   onDeleted?: (projectId: string) => Promise<void>;
 }
@@ -83,7 +85,7 @@ export async function openWork(
   base: Base,
   closing: Closing,
   { store, blobs }: { store: TraceStore; blobs: BlobStore },
-  { docsDir, consoleDir: builtConsole, packagesDir, jobLeaseMs, onDeleted }: WorkOptions,
+  { docsDir, consoleDir: builtConsole, packagesDir, jobLeaseMs, onDeleted, replicas }: WorkOptions,
 ): Promise<Work> {
   const { config, log, observability, losses, control, memory } = base;
   const { metrics } = observability;
@@ -110,6 +112,7 @@ export async function openWork(
     store: cancelWithCalls(store, jobs),
     blobs,
     losses,
+    replicas,
     providers,
     training,
     checkpointDirectories,

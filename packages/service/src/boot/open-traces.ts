@@ -1,4 +1,6 @@
+import cluster from "node:cluster";
 import { availableParallelism } from "node:os";
+import { mainShard } from "@heddle/control-plane";
 import { openBlobStore } from "@heddle/blob-store";
 import type { BlobStore } from "@heddle/blob-store";
 import { startEngineHost } from "@heddle/embedded-clickhouse";
@@ -13,7 +15,11 @@ import { keepInventory } from "../operations/losses/part-inventory.js";
 import type { Closing } from "./closing.js";
 import type { Base } from "./open-base.js";
 import { readableByOthers } from "./readable-by-others.js";
+import { writerEpochs } from "./writer-epochs.js";
 import type { WriterLease } from "./writer-lease.js";
+
+/** Time for what only makes the next start quicker. */
+const leaveMs = 100;
 
 export async function openBlobs({ config }: Base, closing: Closing): Promise<BlobStore> {
   const blobs = await openBlobStore({ url: config.blobsUrl, ...(config.s3 && { s3: config.s3 }) });
@@ -34,12 +40,14 @@ export async function openTraces(
   const engine = config.clickhouseUrl === undefined ? await startHost(config, info) : undefined;
   if (engine !== undefined) closing.add(() => engine.close());
   const store = await openLeased(base, lease, {
+    shard: mainShard,
     client: engine?.clientOptions() ?? { url: config.clickhouseUrl },
     prices,
     onLoss: (lost) => losses.report("traces", lost),
     shares: engineShares(config.limits, engine && availableParallelism()),
   });
-  closing.add(() => store.close());
+  // Another replica takes the database over at once.
+  closing.add(() => store.close(config.replicaAddress === undefined ? {} : { withinMs: leaveMs }));
   engine?.on("restart", () => store.engineRestarted());
   for (const { table, parts, path } of await store.brokenParts()) {
     warn(
@@ -59,14 +67,24 @@ export async function openTraces(
   return { store, engine };
 }
 
+interface LeasedOptions extends Pick<TraceStoreOptions, "client" | "database" | "prices" | "onLoss" | "shares"> {
+  /** Name of the tracing database among all of the installation. */
+  shard: string;
+}
+
 /** Opens a tracing database that the process has the lease of, with the settings that all of them share. */
 export async function openLeased(
-  { config, log, observability, control }: Base,
+  { config, log, observability, losses, control }: Base,
   lease: WriterLease,
-  own: Pick<TraceStoreOptions, "client" | "database" | "prices" | "onLoss" | "shares">,
+  { shard, ...own }: LeasedOptions,
 ): Promise<TraceStore> {
+  // Their engines run with them only, so that nobody could accept it.
+  const onOlder = cluster.isWorker ? (lost: string) => losses.report("control_plane", lost) : undefined;
+  const epochs = lease.isShared ? writerEpochs(control, shard, onOlder) : undefined;
   const store = await openTraceStore({
     ...own,
+    ...(epochs && { epochs }),
+    ...(config.clickhouseCluster !== undefined && { cluster: config.clickhouseCluster }),
     controlPlaneId: control.identity,
     textIndex: config.textIndex,
     mayWrite: () => lease.mayWrite(),
@@ -74,6 +92,8 @@ export async function openLeased(
     ...(observability.store && { observer: observability.store }),
   });
   lease.onLapse(() => store.engineRestarted());
+  const lost = store.isNew ? undefined : epochs?.lostIn(await store.lastChange(""));
+  if (lost !== undefined) own.onLoss?.(lost);
   return store;
 }
 

@@ -7,6 +7,8 @@ import { operatorLine } from "../operations/outages.js";
 
 /** The exclusive right to write the tracing database of a control plane. */
 export interface WriterLease {
+  /** Whether other processes can have it before and after this one. */
+  isShared: boolean;
   mayWrite(): boolean;
   /** The callback is called when the lease could not be renewed for a while, before `mayWrite` returns true again. */
   onLapse(callback: () => void): void;
@@ -33,6 +35,7 @@ interface FollowOptions extends LeaseOptions {
 
 /** A control plane in the data directory needs no lease: the lock of the directory admits one process only. */
 const unleased: WriterLease = {
+  isShared: false,
   mayWrite: () => true,
   onLapse: () => {},
   replaced: new Promise(() => {}),
@@ -95,6 +98,7 @@ export const holderOf = ({ dataDir }: Pick<Config, "dataDir">, pid = process.pid
 
 function writerLease(lease: Lease, lapses: Lapses): WriterLease {
   return {
+    isShared: true,
     mayWrite: () => lease.held(),
     onLapse: (callback) => void (lapses.callback = callback),
     replaced: lease.lost.then((holder) => `the tracing database was taken over by ${holder}; this service has stopped`),

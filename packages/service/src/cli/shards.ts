@@ -2,6 +2,7 @@ import { parseArgs } from "node:util";
 import { openControlPlane } from "@heddle/control-plane";
 import type { ControlPlane } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
+import { acceptDatabases } from "../boot/accept-databases.js";
 import { moveToShard } from "../boot/move-to-shard.js";
 import { ConfigError } from "../config/config-error.js";
 import { controlPlaneUrl, readConfig } from "../config/config.js";
@@ -11,6 +12,7 @@ import type { Command } from "./command.js";
 const usage = `heddle shards [--json]
 heddle shards add NAME
 heddle shards move PROJECT NAME
+heddle shards accept
 
 Lists the tracing databases that replicas with the same HEDDLE_DATABASE_URL share, how many projects each has, and whether new
 ones may be put there. One that was added to HEDDLE_SHARDS of an installation gets none until "add", which is for when every
@@ -18,10 +20,15 @@ replica runs with the longer list.
 
 "move" puts a project, as team/project, into another of them, with the settings of a replica and while no replica works on
 either: it copies everything, compares both, notes where the project is, and deletes it where it was. What it has copied when it
-is interrupted is not used, and the next attempt begins again.`;
+is interrupted is not used, and the next attempt begins again.
+
+"accept" is for a database of HEDDLE_DATABASE_URL that was restored to an earlier state than the tracing databases, which replicas
+then refuse to start with: it goes on with them, and notes the projects that it does not know. Keys and everything else that was
+made there since are lost.`;
 
 type Verb =
   | { verb: "list"; isJson: boolean }
+  | { verb: "accept" }
   | { verb: "add"; name: string }
   | { verb: "move"; project: string; name: string };
 
@@ -41,6 +48,11 @@ export const command: Command = {
       else if (asked.verb === "add") {
         await control.shards.add(asked.name).catch(unlessUnknown);
         print(`New projects may be put in ${asked.name}.`);
+      } else if (asked.verb === "accept") {
+        for (const { shard, projects } of await acceptDatabases(config, control)) {
+          for (const project of projects) print(`${project} is in ${shard}, and is noted again.`);
+          print(`${shard} is accepted.`);
+        }
       } else {
         const moved = await moveToShard(config, control, asked.project, asked.name);
         for (const { table, rows } of moved)
@@ -80,6 +92,7 @@ function readOptions(args: string[]): Verb {
   const isJson = values.json === true;
   if (verb === undefined) return { verb: "list", isJson };
   const [first = "", second = ""] = names;
+  if (verb === "accept" && names.length === 0 && !isJson) return { verb };
   if (verb === "add" && names.length === 1 && !isJson) return { verb, name: first };
   if (verb === "move" && names.length === 2 && !isJson) return { verb, project: first, name: second };
   throw new UsageError(`unexpected ${JSON.stringify(args.join(" "))}`, usage);

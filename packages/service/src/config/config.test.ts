@@ -201,6 +201,8 @@ test.each([
   [{ HEDDLE_API_KEY: `${"a".repeat(40)}-` }, /at least 40/],
   [{ HEDDLE_DEFAULT_ENTITY: "a/b" }, /HEDDLE_DEFAULT_ENTITY/],
   [{ HEDDLE_CLICKHOUSE_URL: "clickhouse:8123" }, /http or https URL/],
+  [{ HEDDLE_CLICKHOUSE_CLUSTER: "main" }, /HEDDLE_CLICKHOUSE_CLUSTER is set: it needs HEDDLE_CLICKHOUSE_URL, too/],
+  [{ HEDDLE_CLICKHOUSE_CLUSTER: "a'b" }, /HEDDLE_CLICKHOUSE_CLUSTER must be a name of letters, digits and _/],
   [{ HEDDLE_MAX_CONNECTIONS: "3" }, /HEDDLE_MAX_CONNECTIONS must be a whole number of at least 10, not "3"/],
   [{ HEDDLE_BODY_MEMORY: "1MB" }, /HEDDLE_BODY_MEMORY must be at least 64MB/],
   [{ HEDDLE_BODY_TIMEOUT: "soon" }, /HEDDLE_BODY_TIMEOUT must be seconds/],

@@ -64,6 +64,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
   checkLimits(values.limits);
   checkRemoteEngine(values.remoteEngine);
   if (values.replicaAddress !== undefined) checkReplica(values, env);
+  checkCluster(values);
   checkShards(values);
   if (values.workers > 1) checkWorkers(values);
   const { publicUrls = [] } = values;
@@ -95,6 +96,12 @@ function checkReplica(values: Values, env: NodeJS.ProcessEnv): void {
   const missing = shared.flatMap(([{ name }, value]) => (value === undefined || value === "" ? [name] : []));
   if (missing.length === 0) return;
   throw new ConfigError(`${replicaAddress.name} is set: what the replicas share needs ${missing.join(", ")}, too.`);
+}
+
+/** The embedded engine belongs to no cluster. */
+function checkCluster({ clickhouseCluster, clickhouseUrl }: Values): void {
+  if (clickhouseCluster === undefined || clickhouseUrl !== undefined) return;
+  throw new ConfigError(`${settings.clickhouseCluster.name} is set: it needs ${settings.clickhouseUrl.name}, too.`);
 }
 
 /** Several tracing databases are of replicas; one may be the only one. */

@@ -113,7 +113,14 @@ export const settings = {
     name: "HEDDLE_CLICKHOUSE_URL",
     kind: serverUrl,
     unset: "the embedded engine",
-    meaning: "http(s) URL of a ClickHouse server or cluster that keeps the traces",
+    meaning: "http(s) URL of a ClickHouse server that keeps the traces",
+  },
+  clickhouseCluster: {
+    name: "HEDDLE_CLICKHOUSE_CLUSTER",
+    kind: matching(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/, "a name of letters, digits and _"),
+    unset: "tables are on the server of the URL alone",
+    meaning:
+      "name of the ClickHouse cluster, with one shard, that the server of HEDDLE_CLICKHOUSE_URL belongs to: the tables are replicated among its servers, and read and written at that one",
   },
   textIndex: {
     name: "HEDDLE_TEXT_INDEX",

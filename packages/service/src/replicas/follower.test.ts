@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import http from "node:http";
 import type { IncomingMessage } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
 import type { HttpServer } from "@heddle/server-stub";
 import { listen } from "@heddle/server-stub/node";
@@ -33,8 +34,8 @@ async function writer(server: HttpServer, port = 0): Promise<Listening> {
 }
 
 /** A replica that sends requests to `address`. */
-async function follower(address?: string) {
-  const following = new Follower(control);
+async function follower(address?: string, options: { holdMs?: number } = {}) {
+  const following = new Follower(control, options);
   if (address !== undefined) following.writerIs({ holder: "the writer", address });
   const { url } = await serve(acceptHops(control, { direct: following.server, forwarded: following.forwarded }));
   return { following, url };
@@ -91,6 +92,51 @@ test("bodies pass as they come, in both directions", async () => {
   sent.end("second");
   const [second] = (await once(response, "data")) as [Buffer];
   expect(second.toString()).toBe("second");
+});
+
+test("a hundred megabytes pass without being kept on the way, and so does the response for a client that reads slowly", async () => {
+  const megabyte = Buffer.alloc(1_048_576, 7);
+  const [mostKept, all] = [48, 100];
+  let read = () => {};
+  const isRead = new Promise<void>((resolve) => (read = resolve));
+  let [received, written] = [0, 0];
+  const { url: address } = await writer(async (request) => {
+    await isRead;
+    for await (const chunk of request.stream(Infinity)) received += chunk.length;
+    return {
+      status: 200,
+      headers: {},
+      body: async (sink) => {
+        for (; written < all; written++) await sink.write(megabyte);
+      },
+    };
+  });
+  const { url } = await follower(address);
+  const sent = http.request(url, { method: "POST", headers: { "content-length": all * megabyte.length } });
+  const responded = once(sent, "response") as Promise<[IncomingMessage]>;
+  let passed = 0;
+  const sending = (async () => {
+    for (; passed < all; passed++) if (!sent.write(megabyte)) await once(sent, "drain");
+    sent.end();
+  })();
+  await Promise.race([sending, delay(500)]);
+  expect(passed).toBeLessThan(mostKept);
+  read();
+  await sending;
+  const [response] = await responded;
+  expect(received).toBe(all * megabyte.length);
+  await delay(500);
+  expect(written).toBeLessThan(mostKept);
+  let back = 0;
+  for await (const chunk of response) back += (chunk as Buffer).length;
+  expect(back).toBe(all * megabyte.length);
+});
+
+test("a replica that renews its lease and cannot be reached is waited for, and then the client is told to try again", async () => {
+  const { url } = await follower("http://127.0.0.1:1", { holdMs: 300 });
+  const response = await fetch(url, { method: "POST", body: "x" });
+  expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
+  expect(await response.text()).toContain("No replica works on the traces now: try again");
 });
 
 test("a client that leaves ends its request at the other replica", async () => {

@@ -10,8 +10,6 @@ import { hopHeaders } from "./hop.js";
 import { keepShort } from "./kept-request.js";
 import { isLocal } from "./local-operations.js";
 
-/** A request waits so long for a replica that takes it: a lease that is not renewed is taken over in less. */
-const holdMs = 30_000;
 const connectMs = 3000;
 /** Of a replica that refuses connections: it may end, and another one have its work soon. */
 const pauseMs = 100;
@@ -20,6 +18,7 @@ const ofProcess = new Set(["/health", "/v1/health"]);
 
 /** What a replica does with requests while another one has the lease: it sends them there. */
 export class Follower {
+  readonly #holdMs: number;
   readonly #control: Pick<ControlPlane, "urlSignatures">;
   readonly #agent = new http.Agent({ keepAlive: true });
   #writer: Writer | undefined;
@@ -29,8 +28,10 @@ export class Follower {
   #own: HttpServer | undefined;
   #local: HttpServer | undefined;
 
-  constructor(control: Pick<ControlPlane, "urlSignatures">) {
+  /** A request waits `holdMs` for a replica that takes it: a lease that is not renewed is taken over in less. */
+  constructor(control: Pick<ControlPlane, "urlSignatures">, { holdMs = 30_000 }: { holdMs?: number } = {}) {
     this.#control = control;
+    this.#holdMs = holdMs;
   }
 
   /** Another replica has the lease. What was sent to the one before, and has no response, gets none any more. */
@@ -77,7 +78,7 @@ export class Follower {
 
   /** For requests that another replica has sent here: they are not sent on. */
   readonly forwarded: HttpServer = async (request) => {
-    const deadline = performance.now() + holdMs;
+    const deadline = performance.now() + this.#holdMs;
     while (this.#own === undefined) {
       const leftMs = deadline - performance.now();
       if (!this.#isOpening || leftMs <= 0 || request.signal.aborted) {
@@ -90,7 +91,7 @@ export class Follower {
 
   /** Sends a request to the replica that works on the traces, and waits for one as long as a takeover takes. */
   async #pass(incoming: HttpRequest): Promise<HttpResponse> {
-    const deadline = performance.now() + holdMs;
+    const deadline = performance.now() + this.#holdMs;
     const { request, isRepeatable } = await keepShort(incoming);
     for (;;) {
       const [own, writer] = [this.#own, this.#writer];

@@ -6,6 +6,7 @@ import type { ProjectHomes } from "./project-homes.js";
 import type { ShardPlace } from "./shard-place.js";
 import { isSignedStoreCall } from "./store-calls-signed.js";
 import { forgetProject, methodOf, methodsByName } from "./store-methods.js";
+import type { ShardCall } from "./store-methods.js";
 import { decodeCall, errorFrame, frameOf, notHereHeader, storePath } from "./store-wire.js";
 import type { StoreCall } from "./store-wire.js";
 
@@ -51,7 +52,7 @@ export function serveStores(control: Signing, { places, homes, deleted }: Served
     for (const projectId of method.projectsOf(call.args)) {
       if (!(await homes.isIn(projectId, name, method.isRead))) return notHere("moved");
     }
-    return respond(request, place, { call, returns: method.returns });
+    return respond(request, place, { call, method });
   };
 }
 
@@ -59,7 +60,7 @@ export function serveStores(control: Signing, { places, homes, deleted }: Served
 function respond(
   request: HttpRequest,
   place: ShardPlace,
-  { call, returns }: { call: StoreCall; returns: "value" | "stream" },
+  { call, method: { returns, isRead } }: { call: StoreCall; method: ShardCall },
 ): HttpResponse {
   const { own } = place;
   if (own === undefined) return notHere("elsewhere");
@@ -76,7 +77,7 @@ function respond(
     };
   }
   const run = methodOf(own, call.name);
-  const end = place.begin();
+  const end = place.begin({ isRead });
   return {
     status: 200,
     headers: { "content-type": "application/octet-stream" },

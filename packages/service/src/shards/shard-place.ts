@@ -1,6 +1,9 @@
 import type { TraceStore } from "@heddle/trace-store";
 import { ChangeSignal } from "../replicas/change-signal.js";
 
+/** Time for what has begun, when another replica is to have a shard. */
+export const leaving = { readMs: 900, writeMs: 4000 };
+
 /** Where a shard is worked on now. */
 export type Place =
   | { store: TraceStore }
@@ -13,11 +16,12 @@ export class ShardPlace {
   readonly name: string;
   #place: Place;
   #replaced = new AbortController();
-  #running = 0;
+  readonly #running = { reads: 0, writes: 0 };
   readonly #changes = new ChangeSignal();
   /** From when this replica had the lease until it worked on it, the last time. */
   takeoverSeconds: number | undefined;
-  #idle = () => {};
+  /** Called whenever something has ended. */
+  #ended = () => {};
 
   constructor(name: string) {
     this.name = name;
@@ -47,32 +51,33 @@ export class ShardPlace {
     this.#change({ store });
   }
 
-  /** Runs something on the store of this replica, which is not closed before it has ended. */
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    const end = this.begin();
-    try {
-      return await work();
-    } finally {
-      end();
-    }
-  }
-
-  /** The same for work that has no one function; to be called when it has ended. */
-  begin(): () => void {
-    this.#running += 1;
+  /** Something begins on the store of this replica, which is not closed before it has ended. The result is then called. */
+  begin({ isRead }: { isRead: boolean }): () => void {
+    const kind = isRead ? "reads" : "writes";
+    this.#running[kind] += 1;
     return () => {
-      this.#running -= 1;
-      if (this.#running === 0) this.#idle();
+      this.#running[kind] -= 1;
+      this.#ended();
     };
   }
 
-  /** Begins nothing more here; resolves when what runs has ended, or after `ms`. */
-  async leave(ms: number): Promise<void> {
+  /**
+   * Begins nothing more here; resolves when what runs has ended. Reads get so many milliseconds, and so do writes: who sent one
+   * that is cut off cannot know whether it is stored.
+   */
+  async leave(most: { readMs: number; writeMs: number }): Promise<void> {
     this.isAt(undefined);
-    if (this.#running === 0) return;
+    const running = this.#running;
+    await this.#until(() => running.reads + running.writes === 0, most.readMs);
+    await this.#until(() => running.writes === 0, most.writeMs - most.readMs);
+  }
+
+  async #until(isDone: () => boolean, ms: number): Promise<void> {
+    if (isDone() || ms <= 0) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms);
-      this.#idle = () => {
+      this.#ended = () => {
+        if (!isDone()) return;
         clearTimeout(timer);
         resolve();
       };

@@ -54,7 +54,12 @@ export class ShardStore {
       if (own !== undefined) {
         await this.#deleted.check(name, args);
         if (name === forgetProject) return undefined;
-        return await this.place.run(async () => await methodOf(own, name)(...args));
+        const end = this.place.begin({ isRead });
+        try {
+          return await methodOf(own, name)(...args);
+        } finally {
+          end();
+        }
       }
       try {
         let result: unknown;
@@ -72,7 +77,7 @@ export class ShardStore {
     for await (const turn of this.#turns(args)) {
       const { own } = this.place;
       if (own !== undefined) {
-        const end = this.place.begin();
+        const end = this.place.begin({ isRead: true });
         try {
           yield* methodOf(own, name)(...args) as AsyncIterable<unknown>;
           return;

@@ -106,7 +106,7 @@ export const storeMethods: MethodsOf<RoutedStore> = {
 };
 
 /** What one replica calls of the shard of another. */
-interface ShardCall {
+export interface ShardCall {
   returns: "value" | "stream";
   isRead: boolean;
   /** The projects that a call is for; none where it is for all that are there. Of the arguments. */

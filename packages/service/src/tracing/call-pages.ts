@@ -21,8 +21,8 @@ const eventStream = "text/event-stream";
 /** Users of a page that are looked up at once. */
 const namesAtOnce = 16;
 
-export function callPageHandlers({ config, control, store }: Services): TracingHandlers<Caller>["callPages"] {
-  const places = new TailPlaces();
+export function callPageHandlers({ config, control, replicas, store }: Services): TracingHandlers<Caller>["callPages"] {
+  const places = new TailPlaces(replicas);
 
   async function* followCalls(
     body: TailRequest,

@@ -43,7 +43,7 @@ describe.each(controlPlanes)("replicas and shards with a control plane on %s", (
       else await replica.end("SIGTERM");
     },
     async "kill -9 of the ClickHouse server, while"() {
-      process.kill(set.enginePid(), "SIGKILL");
+      process.kill(set.enginePids()[0]!, "SIGKILL");
       await delay(500);
     },
   };

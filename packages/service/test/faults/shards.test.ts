@@ -112,6 +112,13 @@ describe.each(controlPlanes)("shards with a control plane on %s", { timeout: 180
     for (const name of names) expect(await idsOf(set.urlOf(name), "again")).toEqual(["after-0", "after-1", "after-2"]);
   });
 
+  test("one data directory is for one replica", async () => {
+    const settings = { ...set.env, HEDDLE_API_KEY: ownerKey, HEDDLE_PORT: "0", HEDDLE_DATA_DIR: set.replicas.a.data };
+    const { code, err } = await finished(heddle(["serve"], settings));
+    expect(code).toBe(1);
+    expect(err).toMatch(/^heddle: .* is in use by process \d+\. Stop that one, or set HEDDLE_DATA_DIR\.\n$/);
+  });
+
   test("calls of a store that no replica has signed are refused by each", async () => {
     for (const name of names) {
       for (const signature of ["", "abc", ownerKey]) {
@@ -123,6 +130,25 @@ describe.each(controlPlanes)("shards with a control plane on %s", { timeout: 180
         expect(response.status).toBe(401);
       }
     }
+  });
+
+  test("a batch over two hundred projects is stored whole while the databases of one replica move", async () => {
+    const many = Array.from({ length: 200 }, (_, i) => `many-${i}`);
+    const body = { batch: many.flatMap((project) => batchOf(project, `of-${project}`).batch) };
+    const [ending, ...others] = names;
+    const moving = set.replicas[ending].end("SIGTERM");
+    const sent = Promise.all(
+      others.map(async (name) => (await post(set.urlOf(name), "/call/upsert_batch", body)).status),
+    );
+    expect(await sent).toEqual([200, 200]);
+    expect((await moving).code).toBe(0);
+    await set.replicas[ending].start();
+    const { out } = await finished(heddle(["shards", "--json"], { HEDDLE_DATABASE_URL: set.databaseUrl }));
+    for (const { projects: count } of JSON.parse(out) as { projects: number }[]) expect(count).toBeGreaterThan(60);
+    for (const [i, project] of many.entries()) {
+      if (i % 10 === 0) expect(await idsOf(set.urlOf(names[i % 3]!), project)).toEqual([`of-${project}`]);
+    }
+    await expect.poll(owners, polling).toHaveLength(3);
   });
 
   test("three restarts in turn, under load: no write fails that is sent once more after a 503", async () => {
@@ -160,8 +186,16 @@ describe.each(controlPlanes)("shards with a control plane on %s", { timeout: 180
     const inEast = projects[1];
     const elsewhere = projects.filter((project) => project !== inEast);
     if (victim === coordinator) throw new Error("one replica works on two shards");
+    const { batch } = batchOf(inEast, "doomed");
+    expect((await post(set.urlOf("a"), "/call/upsert_batch", { batch: batch.slice(0, 1) })).status).toBe(200);
     await set.replicas[victim].end("SIGKILL");
     const began = performance.now();
+    // Both wait for the next owner, in any order.
+    const deleted = post(set.urlOf(others[0]!), "/calls/delete", {
+      project_id: `local/${inEast}`,
+      call_ids: ["doomed"],
+    });
+    const late = post(set.urlOf(others[1]!), "/call/upsert_batch", { batch: batch.slice(1) });
     const acknowledged: string[] = [];
     let isBack = false;
     const waiting = (async () => {
@@ -182,8 +216,11 @@ describe.each(controlPlanes)("shards with a control plane on %s", { timeout: 180
     console.log(
       `writes to a shard whose owner was killed go on after ${Math.round(await waiting)} ms, with a lease of ${leaseSeconds} s`,
     );
+    expect([(await deleted).status, (await late).status]).toEqual([200, 200]);
     for (const name of others) {
-      expect(await idsOf(set.urlOf(name), inEast)).toEqual(expect.arrayContaining(["in-a-batch", ...acknowledged]));
+      const ids = await idsOf(set.urlOf(name), inEast);
+      expect(ids).toEqual(expect.arrayContaining(["in-a-batch", ...acknowledged]));
+      expect(ids).not.toContain("doomed");
     }
     await set.replicas[victim].start();
     await expect.poll(owners, polling).toHaveLength(3);

@@ -20,6 +20,7 @@ const busyMessages = new Map<number, string>([
   [394, "The trace engine stopped the statement"],
   [425, "The trace engine cannot use its disk"],
   [439, "The trace engine has no thread left"],
+  [469, "Another service writes the tracing database now: nothing of this was stored"],
   [999, "The trace engine lost its coordinator"],
 ]);
 

@@ -85,13 +85,15 @@ export interface InsertOptions {
   deduplicated?: ReadonlySet<string>;
   /** Asked before an insert is repeated. */
   mayRepeat?: () => boolean;
+  /** Whether the tables are replicated: an insert is then stored by most of their servers when it ends. */
+  isReplicated?: boolean;
 }
 
 /** Connects to the engine; nothing is sent before the first statement. */
 export function connectEngine(
   connection: EngineConnection,
   database: string,
-  { namePrefix = "", deduplicated = new Set(), mayRepeat = () => true }: InsertOptions = {},
+  { namePrefix = "", deduplicated = new Set(), mayRepeat = () => true, isReplicated = false }: InsertOptions = {},
 ): Engine {
   const client = createClient({
     request_timeout: 60_000,
@@ -123,7 +125,11 @@ export function connectEngine(
     insert: async (table, columns, rows) => {
       if (deduplicated.has(table)) await process.notice();
       const values = Readable.from(joined(rows), { objectMode: false });
-      const settings = isServer ? insertSettings : { ...insertSettings, ...leaveTextIndex };
+      const settings = {
+        ...insertSettings,
+        ...(!isServer && leaveTextIndex),
+        ...(isReplicated && { insert_quorum: "auto" }),
+      };
       const into = { table, columns, settings, name: namePrefix + randomUUID() };
       const stored = insert(client, into, values).catch(async (error: unknown) => {
         if (!(await canRepeat(error, table).catch(() => false))) throw engineFailure(error);
@@ -141,11 +147,24 @@ export function connectEngine(
     sent: async () => {
       if (sending.size > 0) await Promise.race([Promise.all(sending), delay(sentMs)]);
     },
-    command: (statement, options) => command(client, statement, options),
+    command: (statement, options) => command(client, statement, named(statement, options, namePrefix)),
     close: async () => {
       if (connection.http_agent === undefined) await client.close();
     },
   };
+}
+
+/**
+ * What the engine inserts of what it reads itself has a name, too, with another beginning: a recovery, which ends inserts by
+ * the beginning, need not end what it or maintenance makes again.
+ */
+function named(
+  { sql }: Statement,
+  options: StatementOptions | undefined,
+  namePrefix: string,
+): StatementOptions | undefined {
+  if (namePrefix === "" || !sql.startsWith("INSERT ")) return options;
+  return { ...options, settings: { ...options?.settings, log_comment: `by ${namePrefix}${randomUUID()}` } };
 }
 
 interface RowsSource {

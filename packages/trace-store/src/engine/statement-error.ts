@@ -15,3 +15,10 @@ export class StatementError extends Error {
     this.type = type;
   }
 }
+
+/** Of a table or a database that does not exist. */
+const unknown = new Set([60, 81]);
+
+export function isUnknownTable(error: unknown): boolean {
+  return error instanceof StatementError && unknown.has(error.number);
+}

@@ -11,6 +11,9 @@ export interface Placement {
 const durableSettings =
   "fsync_after_insert=1, fsync_part_directory=1, min_rows_to_fsync_after_merge=1, max_suspicious_broken_parts=1000000, old_parts_lifetime=60";
 
+/** Of parts that another server has made. */
+const fetchedSettings = "min_compressed_bytes_to_fsync_after_fetch=1";
+
 const namePattern = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 
 /** Fills the macros of a DDL statement: `{DB}` database, `{R}` Replicated, `{OC}` ON CLUSTER, `{DUR}` durability. */
@@ -22,5 +25,5 @@ export function ddl(text: string, { database, cluster }: Placement): string {
     .replaceAll("{DB}", database)
     .replaceAll("{OC}", cluster === undefined ? "" : `ON CLUSTER '${cluster}'`)
     .replaceAll("{R}", cluster === undefined ? "" : "Replicated")
-    .replaceAll("{DUR}", durableSettings);
+    .replaceAll("{DUR}", cluster === undefined ? durableSettings : `${durableSettings}, ${fetchedSettings}`);
 }

@@ -1,5 +1,6 @@
 import { HeddleError } from "@heddle/errors";
 import type { Engine } from "../engine/engine.js";
+import { isUnknownTable } from "../engine/statement-error.js";
 import { createTable } from "../schema/create-table.js";
 import { RowWriter } from "../engine/row-writer.js";
 import { ddl } from "./ddl.js";
@@ -10,9 +11,12 @@ import type { Placement } from "./ddl.js";
  * Two services that claim an empty database at once agree on the earlier claim. Returns whether it had no owner before.
  */
 export async function claimDatabase(engine: Engine, placement: Placement, controlPlaneId: string): Promise<boolean> {
-  await engine.command({ sql: ddl("CREATE DATABASE IF NOT EXISTS {DB} {OC}", placement) });
-  await engine.command({ sql: ddl(createTable("control_plane"), placement) });
-  let owner = await ownerOf(engine, placement);
+  let owner = await ownerWhere(engine, placement);
+  if (owner === undefined || placement.cluster !== undefined) {
+    await engine.command({ sql: ddl("CREATE DATABASE IF NOT EXISTS {DB} {OC}", placement) });
+    await engine.command({ sql: ddl(createTable("control_plane"), placement) });
+    owner = await ownerOf(engine, placement);
+  }
   const isNew = owner === undefined;
   if (isNew) {
     const row = new RowWriter();
@@ -26,6 +30,16 @@ export async function claimDatabase(engine: Engine, placement: Placement, contro
     );
   }
   return isNew;
+}
+
+/** Undefined also where there is no database yet. */
+async function ownerWhere(engine: Engine, placement: Placement): Promise<string | undefined> {
+  try {
+    return await ownerOf(engine, placement);
+  } catch (error) {
+    if (!isUnknownTable(error)) throw error;
+    return undefined;
+  }
 }
 
 async function ownerOf(engine: Engine, { database }: Placement): Promise<string | undefined> {

@@ -3,7 +3,8 @@ import { testClientOptions } from "@heddle/embedded-clickhouse/testing";
 import { testDatabase } from "../../test/store.js";
 import { connectEngine } from "../engine/engine.js";
 import { ddl } from "./ddl.js";
-import { migrate } from "./migrate.js";
+import { tableFacts } from "../schema/schema.js";
+import { catchUpStatements, migrate } from "./migrate.js";
 import { allMigrations } from "./migrations.js";
 
 const db = testDatabase();
@@ -90,8 +91,16 @@ test("on a cluster the tables are replicated", () => {
     expect(statement).toMatch(
       /^(CREATE TABLE IF NOT EXISTS d\.\w+ ON CLUSTER 'c' \(|ALTER TABLE d\.\w+ ON CLUSTER 'c' )/,
     );
-    if (statement.startsWith("CREATE")) expect(statement).toMatch(/ENGINE=Replicated\w*MergeTree/);
+    if (statement.startsWith("CREATE")) {
+      expect(statement).toMatch(/ENGINE=Replicated\w*MergeTree/);
+      expect(statement).toContain("fsync_after_insert=1");
+      expect(statement).toContain("min_compressed_bytes_to_fsync_after_fetch=1");
+    }
     expect(statement).not.toMatch(/\{[A-Z]+\}/);
   }
   expect(() => ddl("{DB}", { database: "x; DROP" })).toThrow(TypeError);
+  const catchUp = catchUpStatements({ database: "d", cluster: "c" });
+  expect(catchUp).toHaveLength(tableFacts.length);
+  expect(catchUp).toContain("SYSTEM SYNC REPLICA d.calls LIGHTWEIGHT");
+  expect(catchUpStatements({ database: "d" })).toEqual([]);
 });

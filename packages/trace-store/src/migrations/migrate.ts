@@ -2,7 +2,9 @@ import { createHash } from "node:crypto";
 import { HeddleError } from "@heddle/errors";
 import type { Engine } from "../engine/engine.js";
 import { createTable } from "../schema/create-table.js";
+import { isUnknownTable } from "../engine/statement-error.js";
 import { newestRows } from "../schema/read-table.js";
+import { tableFacts } from "../schema/schema.js";
 import { RowWriter } from "../engine/row-writer.js";
 import { ddl } from "./ddl.js";
 import type { Placement } from "./ddl.js";
@@ -11,7 +13,8 @@ import type { Migration } from "./migration.js";
 
 /**
  * Migrates a database that exists to this version, and resolves when every table of it exists. Steps that were applied
- * count as well, at every start: what they did seconds before a power loss can be gone.
+ * lately count as well, unless the engine is the process that applied them: what they did seconds before a power loss can be
+ * gone.
  *
  * Throws `incompatible` when the database is newer, or a step of it is not the step we know.
  */
@@ -21,10 +24,10 @@ export async function migrate(
   migrations: readonly Migration[] = allMigrations,
 ): Promise<void> {
   const { database } = placement;
-  await bootstrap.command({ sql: ddl(createTable("schema_migrations"), placement) });
-  const applied = await bootstrap.rows<{ version: number; name: string; checksum: string }>({
-    sql: `SELECT version, name, checksum FROM ${database}.${newestRows("schema_migrations")} ORDER BY version`,
-  });
+  const [applied, existing] = await Promise.all([
+    appliedSteps(bootstrap, placement),
+    existingTables(bootstrap, placement),
+  ]);
   const newest = applied.at(-1)?.version ?? 0;
   const known = migrations.at(-1)?.version ?? 0;
   if (newest > known) {
@@ -44,12 +47,47 @@ export async function migrate(
       );
     }
   }
-  const existing = await existingTables(bootstrap, placement);
-  for (const { table, statement } of byTable(migrations.flatMap(({ statements }) => statements))) {
+  const statements = byTable(migrations.flatMap((step) => step.statements));
+  const isWhole = statements.every(({ table }) => existing.has(table));
+  if (steps.length === 0 && isWhole && applied.every(({ kept }) => kept === 1)) return;
+  for (const { table, statement } of statements) {
     if (statement.startsWith("CREATE ") && existing.has(table)) continue;
     await bootstrap.command({ sql: ddl(statement, placement) });
   }
   if (steps.length > 0) await record(bootstrap, database, steps);
+}
+
+/** Where tables are replicated: the server has what the others acknowledged, before anything is read from it. */
+export async function catchUpWithReplicas(bootstrap: Engine, placement: Placement): Promise<void> {
+  for (const statement of catchUpStatements(placement)) await bootstrap.command({ sql: statement });
+}
+
+export const catchUpStatements = ({ database, cluster }: Placement): string[] =>
+  cluster === undefined ? [] : tableFacts.map(([table]) => `SYSTEM SYNC REPLICA ${database}.${table} LIGHTWEIGHT`);
+
+interface AppliedStep {
+  version: number;
+  name: string;
+  checksum: string;
+  /** 1 where what it did cannot be gone. */
+  kept: number;
+}
+
+async function appliedSteps(bootstrap: Engine, placement: Placement): Promise<AppliedStep[]> {
+  const { database, cluster } = placement;
+  const byThisProcess = "applied_at >= now64(3) - toIntervalSecond(uptime()) AND applied_at <= now64(3)";
+  const longAgo = "applied_at < now64(3) - INTERVAL 1 DAY";
+  const sql = `SELECT version, name, checksum, toUInt8((${byThisProcess}) OR ${longAgo}) AS kept
+    FROM ${database}.${newestRows("schema_migrations")} ORDER BY version`;
+  if (cluster === undefined) {
+    try {
+      return await bootstrap.rows<AppliedStep>({ sql });
+    } catch (error) {
+      if (!isUnknownTable(error)) throw error;
+    }
+  }
+  await bootstrap.command({ sql: ddl(createTable("schema_migrations"), placement) });
+  return await bootstrap.rows<AppliedStep>({ sql });
 }
 
 async function record(bootstrap: Engine, database: string, steps: readonly Migration[]): Promise<void> {

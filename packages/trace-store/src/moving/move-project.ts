@@ -10,6 +10,8 @@ import { openTraceStore } from "../store.js";
 export interface IdleDatabase {
   client: EngineConnection;
   database: string;
+  /** Where its tables are replicated. */
+  cluster?: string;
   controlPlaneId: string;
 }
 

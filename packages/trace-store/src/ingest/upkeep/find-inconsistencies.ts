@@ -23,7 +23,8 @@ interface Versions extends CallKey {
  * also finds calls that are being written: repairing them is harmless.
  */
 export async function findInconsistencies(context: IngestContext, span: Slice): Promise<Inconsistencies> {
-  return { open: await completeAndOpen(context, span), doubled: await withOlderVersions(context, span) };
+  const [open, doubled] = await Promise.all([completeAndOpen(context, span), withOlderVersions(context, span)]);
+  return { open, doubled };
 }
 
 /** Either side may be the newer one. */

@@ -27,13 +27,15 @@ interface OpenSide extends CallKey {
 export async function loadState(context: IngestContext): Promise<Leftovers> {
   const { engine, state, now } = context;
   const { compacted } = state.watermarks;
-  await state.hiddenCalls.load(engine, compacted);
-  await state.named.load(engine);
-  state.retention = await loadRetention(engine);
+  const [retention] = await Promise.all([
+    loadRetention(engine),
+    state.hiddenCalls.load(engine, compacted),
+    state.named.load(engine),
+  ]);
+  state.retention = retention;
   const horizon = now() - state.limits.horizonUs;
   state.reset(horizon);
-  const leftovers = await loadOpenSides();
-  await loadKnown();
+  const [leftovers] = await Promise.all([loadOpenSides(), loadKnown()]);
   return leftovers;
 
   async function loadOpenSides(): Promise<Leftovers> {

@@ -2,6 +2,7 @@ import { HeddleError } from "@heddle/errors";
 import type { Schemas } from "@heddle/server-stub/training";
 import type { GenerateRequest, Sampler } from "@heddle/training";
 import { asksForNothing, refusedFields } from "./other-servers-fields.js";
+import type { RefusedField } from "./other-servers-fields.js";
 import type { SamplingPlan } from "./sampling-plan.js";
 import { wireField } from "./wire-loc.js";
 
@@ -69,7 +70,7 @@ export function refuseFields(request: ChatRequest, { generate, constraint }: Sam
 /** Fields of other servers, all at once. */
 function refuseOthers(request: Readonly<Record<string, unknown>>): void {
   const refused = Object.entries(request).flatMap(([name, value]) => {
-    const field = Object.hasOwn(refusedFields, name) ? refusedFields[name] : undefined;
+    const field = Object.hasOwn(refusedFields, name) ? refusedFields[name] : misspeltConstraint(name);
     if (field === undefined || asksForNothing(value, field)) return [];
     return [{ name, reason: field.instead === undefined ? "not supported" : `not supported; use ${field.instead}` }];
   });
@@ -77,6 +78,17 @@ function refuseOthers(request: Readonly<Record<string, unknown>>): void {
   if (first === undefined) return;
   const more = others.map(({ name, reason }) => `; ${name}: ${reason}`).join("");
   throw refusal([first.name], `${first.reason}${more}`);
+}
+
+const guidedFields = new Set(
+  ["json", "regex", "choice", "grammar", "json_object", "whitespace_pattern", "decoding_backend"].map(
+    (name) => `guided_${name}`,
+  ),
+);
+
+/** What begins like the constraints of earlier servers and is none: the output would not be constrained. */
+function misspeltConstraint(name: string): RefusedField | undefined {
+  return name.startsWith("guided_") && !guidedFields.has(name) ? { instead: "structured_outputs" } : undefined;
 }
 
 function isSet(value: unknown, neutral: number): boolean {

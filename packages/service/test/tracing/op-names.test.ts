@@ -113,6 +113,27 @@ test("a part of a name is found as people read it and as it is stored", async ()
   }
 });
 
+test("a project's name in a ref may be written either way, too", async () => {
+  const tracing = service.tracing();
+  const [entity = "", project = ""] = projectId.split("/");
+  const there = `${entity}/${project} 计算`;
+  const opValue = { _type: "CustomWeaveType", weave_type: { type: "Op" }, files: {} };
+  const { digest } = await tracing.objCreate({ obj: { project_id: there, object_id: "answer", val: opValue } });
+  const projects = [there, `${entity}/${encodeURIComponent(`${project} 计算`)}`];
+  for (const [id, written] of projects.entries()) {
+    const opName = `weave:///${written}/op/answer:${digest}`;
+    const start = { project_id: there, id: `c${id}`, trace_id: "t", started_at: at(0), attributes: {}, inputs: {} };
+    await tracing.callStart({ start: { ...start, op_name: opName } });
+  }
+  const wanted = projects.flatMap((written) =>
+    ["v0", "latest", "*", digest].map((v) => `weave:///${written}/op/answer:${v}`),
+  );
+  for (const text of ["answer", "answer:v0", ...wanted]) {
+    const { calls } = await tracing.callsQuery({ project_id: there, filter: { op_names: [text] } });
+    expect([text, calls.map(({ id }) => id).toSorted()]).toEqual([text, ["c0", "c1"]]);
+  }
+});
+
 describe("names are understood by", () => {
   const filter = { op_names: ["answer:v0", "计算"] };
   const query = isOneOf("answer:v0", "计算");

@@ -385,6 +385,17 @@ describe("an output", () => {
       ) as string,
       body: { error: { param: "modalities" } },
     });
+    await expect(content({ guided_choices: ["a"], extra_body: { top_k: 1 } })).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringMatching(
+        /guided_choices: .*use structured_outputs; extra_body: .*use its members/,
+      ) as string,
+    });
+    const misspelt = { structured_outputs: { regexp: "a" } } as object;
+    await expect(content(misspelt)).rejects.toMatchObject({
+      status: 422,
+      message: expect.stringMatching(/structured_outputs\.regexp: Unknown key; did you mean regex\?/) as string,
+    });
     const harmless = { prediction: { type: "content", content: "x" }, service_tier: "auto", modalities: ["text"] };
     expect(await content({ ...harmless, guided_choice: ["text"], verbosity: "medium" })).toBe("text");
   });

@@ -6,9 +6,9 @@ export function isObjectId(text: string): boolean {
   return /^[\p{L}\p{M}\p{N}_.-]{1,128}$/u.test(text);
 }
 
-/** Words of letters, digits, `-` and `_`, joined by single spaces; at most 256 characters. */
+/** Words of letters (with their marks), digits, `-` and `_`, joined by single spaces; at most 256 characters. */
 export function isTag(text: string): boolean {
-  return hasAtMost(text, 256) && /^[-_\p{L}\p{N}]+(?: [-_\p{L}\p{N}]+)*$/u.test(text);
+  return hasAtMost(text, 256) && /^[-_\p{L}\p{M}\p{N}]+(?: [-_\p{L}\p{M}\p{N}]+)*$/u.test(text);
 }
 
 /** Not blank, at most 128 characters, no `/` or `:`, and nothing that reads as a version (`latest`, `v3`). */

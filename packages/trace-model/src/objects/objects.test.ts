@@ -67,7 +67,7 @@ describe("names", () => {
   );
 
   test("of tags", () => {
-    expect(["good", "very good", "été-1", "x".repeat(256)].every(isTag)).toBe(true);
+    expect(["good", "very good", "été-1", "हिन्दी", "e\u0301", "x".repeat(256)].every(isTag)).toBe(true);
     expect(["", " good", "good ", "a  b", "a/b", "a\n", "x".repeat(257)].some(isTag)).toBe(false);
   });
 

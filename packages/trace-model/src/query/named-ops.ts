@@ -45,11 +45,16 @@ function addOps(ops: NamedOps, name: string, projectId: string): void {
   if (version === undefined) return;
   const refs = keys.filter((key) => key.startsWith(refScheme));
   ops.versions.push(...refs.map((key) => `${key}:${version}`));
-  const prefix = `${refScheme}${projectId}/op/`;
-  if (isContentDigest(version) || (isRef && !op.startsWith(prefix))) return;
-  const called = isRef ? op.slice(prefix.length) : op;
+  const called = isRef ? nameInProject(op, projectId) : op;
+  if (called === undefined || isContentDigest(version)) return;
   const objectIds = [called, decodeRefPart(called) ?? called, opObjectId(called)];
   ops.labels.push({ label: version, object_ids: [...new Set(objectIds)], keys: refs });
+}
+
+/** The name of the op of a ref into the project. */
+function nameInProject(ref: string, projectId: string): string | undefined {
+  const [entity, project, kind, name] = ref.slice(refScheme.length).split("/").map(decodeRefPart);
+  return kind === "op" && `${entity}/${project}` === projectId ? name : undefined;
 }
 
 /** The op and its version: what follows the last colon, in a ref that of its name. */

@@ -81,12 +81,16 @@ describe("refs", () => {
     for (const text of given) expect(refSpellings(text)).toEqual(expect.arrayContaining(given));
   });
 
-  test("spellings are of names and edge values; what has one spelling comes back alone", () => {
+  test("spellings are of projects, names, ids and edge values; what has one spelling comes back alone", () => {
     expect(refSpellings("weave:///e/p/op/计:*")).toEqual([
       "weave:///e/p/op/计:*",
       "weave:///e/p/op/%E8%AE%A1:*",
       "weave:///e/p/op/%e8%ae%a1:*",
     ]);
+    expect(refSpellings("weave:///e/日本/op/é:v0")).toEqual(
+      expect.arrayContaining(["weave:///e/%E6%97%A5%E6%9C%AC/op/é:v0", "weave:///e/日本/op/%C3%A9:v0"]),
+    );
+    expect(refSpellings("weave:///my%20team/p/call/é")).toContain("weave:///my team/p/call/é");
     expect(refSpellings("weave:///e/p/op/%e8%ae%A1")).toContain("weave:///e/p/op/计");
     expect(refSpellings("weave:///e/p/object/x:abc/key/é")).toContain("weave:///e/p/object/x:abc/key/%C3%A9");
     expect(refSpellings("weave:///e/p/object/x:abc/key/a%2Fb")).not.toContain("weave:///e/p/object/x:abc/key/a/b");

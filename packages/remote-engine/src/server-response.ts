@@ -48,9 +48,13 @@ export function errorOf(server: string, { status, body }: ServerResponse): Heddl
   return new HeddleError(code, `${server} responded with ${status}: ${reasonOf(body)}`);
 }
 
-/** Returns the text of an error body: `detail` as text or as a list of field errors, `error`, or the body itself. */
+/** Returns the text of an error body: `detail` as text or as a list of field errors, `error`, `message`, or the body itself. */
 export function reasonOf(body: unknown): string {
-  return clip(isJsonObject(body) ? detailText(body["detail"] ?? body["error"] ?? body["message"]) : detailText(body));
+  return clip(
+    isJsonObject(body)
+      ? detailText(body["detail"] ?? body["error"] ?? body["message"] ?? body["error_message"])
+      : detailText(body),
+  );
 }
 
 function detailText(detail: unknown): string {

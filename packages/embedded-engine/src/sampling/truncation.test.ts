@@ -59,6 +59,23 @@ test("top_p keeps the fewest most likely tokens that reach the share", () => {
   );
 });
 
+test("of a large vocabulary top_k and top_p keep the same, whether few or many tokens are left", () => {
+  const tokens = Array.from({ length: 3000 }, (_, token) => token);
+  const flat = tokens.map((token) => ((token * 7) % 3000) / 1e6);
+  const largest = (count: number) => tokens.filter((token) => (token * 7) % 3000 >= 3000 - count);
+  const peaked = tokens.map((token) => (token % 1000 === 7 ? 20 + token / 1000 : 0));
+  for (const topK of [1, 1024, 1025, 2999]) expect(kept(flat, { topK })).toEqual(largest(topK));
+  expect(kept(flat, { topP: 0.9 }).length).toBeGreaterThan(2650);
+  expect(kept(peaked, { topP: 0.9 })).toEqual([1007, 2007]);
+  expect(kept(peaked, { topP: 0.999 })).toEqual([7, 1007, 2007]);
+  expect(
+    kept(
+      tokens.map(() => 1),
+      { topK: 3, topP: 0.5 },
+    ),
+  ).toEqual([0, 1]);
+});
+
 test("min_p keeps tokens that are likely relative to the most likely one", () => {
   fc.assert(
     fc.property(someLogits, fc.double({ min: 0.001, max: 1, noNaN: true }), (logits, minP) => {

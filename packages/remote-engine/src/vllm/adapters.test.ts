@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { writeCheckpoint } from "../../test/adapter-files.js";
 import type { Adapters } from "./adapters.js";
 import { vllmAdapters } from "./adapters.js";
+import { vllm } from "./dialect.js";
 
 let root: string;
 let one: string;
@@ -19,7 +20,7 @@ beforeEach(async () => {
   await writeCheckpoint(one, 1);
   await cp(one, copy, { recursive: true });
   served = new Set();
-  adapters = vllmAdapters({ serverPath: (directory) => directory, maxLoaded: 8, post });
+  adapters = vllmAdapters({ serverPath: (directory) => directory, maxLoaded: 8, post, dialect: async () => vllm });
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 

@@ -3,10 +3,13 @@ import { HeddleError } from "@heddle/errors";
 import { adapterDigest } from "../checkpoint-directory.js";
 import { errorOf, reasonOf } from "../server-response.js";
 import type { ServerResponse } from "../server-response.js";
+import type { Dialect } from "./dialect.js";
 
 export interface AdapterSettings {
   /** Sends a JSON body to a path of the server. */
   post: (path: string, body: unknown) => Promise<ServerResponse>;
+  /** Says at which paths the server loads and unloads adapters. */
+  dialect: () => Promise<Pick<Dialect, "loadPath" | "unloadPath">>;
   /** Returns the path at which the server finds a directory of this machine. */
   serverPath: (directory: string) => string;
   /** Maximum number of adapters that stay loaded without a request. */
@@ -48,7 +51,7 @@ const server = "the inference server";
  * name, which would keep the server's cached prefixes of the old one, and one that is still loaded from before a restart
  * is the right one.
  */
-export function vllmAdapters({ post, serverPath, maxLoaded }: AdapterSettings): Adapters {
+export function vllmAdapters({ post, dialect, serverPath, maxLoaded }: AdapterSettings): Adapters {
   /** By directory, least recently used first. */
   const loaded = new Map<string, LoadedAdapter>();
   /** One request per name at a time: the server may carry them out in any order. */
@@ -70,10 +73,14 @@ export function vllmAdapters({ post, serverPath, maxLoaded }: AdapterSettings): 
   }
 
   async function load(name: string, directory: string): Promise<void> {
-    const response = await post("v1/load_lora_adapter", { lora_name: name, lora_path: serverPath(directory) });
+    const { loadPath } = await dialect();
+    const response = await post(loadPath, { lora_name: name, lora_path: serverPath(directory) });
     if (response.status < 300) return;
     const reason = reasonOf(response.body);
-    if (response.status === 400 && /already (?:been )?loaded|load_inplace/iu.test(reason)) return;
+    if (response.status === 400 && /already (?:been )?loaded|load_inplace|already exists/iu.test(reason)) return;
+    if (response.status === 400 && /LoRA is not enabled/u.test(reason)) {
+      throw new HeddleError("unsupported", `${server} has no adapters: start it with --enable-lora (${reason})`);
+    }
     if (response.status === 404 && /not found$/iu.test(reason)) {
       const message = `${server} does not load adapters at run time: start it with VLLM_ALLOW_RUNTIME_LORA_UPDATING=True and --enable-lora`;
       throw new HeddleError("unsupported", message);
@@ -94,9 +101,11 @@ export function vllmAdapters({ post, serverPath, maxLoaded }: AdapterSettings): 
   async function unload(name: string): Promise<void> {
     // Wanted again in the meantime, or in a copy.
     if ([...loaded.values()].some((other) => other.name === name)) return;
-    const response = await post("v1/unload_lora_adapter", { lora_name: name });
-    // 404: the server was restarted, or has evicted it.
-    if (response.status >= 300 && response.status !== 404) throw errorOf(server, response);
+    const { unloadPath } = await dialect();
+    const response = await post(unloadPath, { lora_name: name });
+    // The server was restarted, or has evicted it.
+    const isGone = response.status === 404 || /does not exist/u.test(reasonOf(response.body));
+    if (response.status >= 300 && !isGone) throw errorOf(server, response);
   }
 
   /** Unloads the least recently used adapters beyond the limit. */

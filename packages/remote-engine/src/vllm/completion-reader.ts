@@ -44,6 +44,8 @@ export function completionReader(request: GenerateRequest, model: string, eosIds
       logprobs,
       finish_reason: reason,
       stop_reason: stop,
+      // The name of SGLang.
+      matched_stop: matched,
     } = object(choice, "choice");
     const draft = typeof index === "number" ? drafts[index] : undefined;
     if (!draft || typeof text !== "string") throw unreadable("a choice without index and text");
@@ -51,7 +53,7 @@ export function completionReader(request: GenerateRequest, model: string, eosIds
     draft.text.push(text);
     draft.tokens.push(...tokens);
     if (reason !== null && reason !== undefined)
-      draft.finish = { finishReason: finishOf(reason), stopReason: stopOf(stop) };
+      draft.finish = { finishReason: finishOf(reason), stopReason: stopOf(stop ?? matched) };
     return { index: draft.index, text, tokens };
   }
 

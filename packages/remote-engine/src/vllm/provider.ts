@@ -14,7 +14,8 @@ import { ServerUnreachable, toHeddleError } from "../server-unreachable.js";
 import type { AdapterLease } from "./adapters.js";
 import { vllmAdapters } from "./adapters.js";
 import { completionReader } from "./completion-reader.js";
-import { canStream, completionBody, unsupportedFields } from "./completion-request.js";
+import type { Dialect } from "./dialect.js";
+import { dialectOf, vllm } from "./dialect.js";
 import { readEvents } from "./event-stream.js";
 import { replicatedSampler } from "./replicated-sampler.js";
 
@@ -42,7 +43,7 @@ const maxPauseMs = 10_000;
 /** Loading an adapter of some hundred MB takes less. */
 const adapterTimeoutMs = 120_000;
 
-/** Opens the sampler of a vLLM server, or of several. Nothing is sent before the first call. */
+/** Opens the sampler of a vLLM or SGLang server, or of several. Nothing is sent before the first call. */
 export function openVllmSampler(settings: VllmSettings): SamplerProvider {
   const urls = typeof settings.url === "string" ? [settings.url] : [...new Set(settings.url)];
   const [only = "", second] = urls;
@@ -60,7 +61,9 @@ function openOne(settings: VllmSettings & { url: string }): SamplerProvider {
       throw toHeddleError(error);
     }
   };
-  const adapters = vllmAdapters({ post, serverPath, maxLoaded: settings.maxLoadedAdapters ?? 8 });
+  /** Once it is known. */
+  let known: Dialect | undefined;
+  const adapters = vllmAdapters({ post, dialect, serverPath, maxLoaded: settings.maxLoadedAdapters ?? 8 });
   const closing = new AbortController();
   /** End-of-text tokens by directory of a model. */
   const eosIds = new Map<string, Promise<readonly number[]>>();
@@ -73,6 +76,18 @@ function openOne(settings: VllmSettings & { url: string }): SamplerProvider {
     throw new HeddleError("not_found", `${server} has no model for ${name}`, { loc: ["baseModel"] });
   }
 
+  /** What the server does not say now, requests to it will. */
+  async function dialect(): Promise<Dialect> {
+    if (known) return known;
+    try {
+      const models = await readResponse(await http({ method: "GET", path: "v1/models", timeoutMs: 5000 }));
+      if (models.status < 300) known = dialectOf(models.body);
+    } catch {
+      return vllm;
+    }
+    return known ?? vllm;
+  }
+
   function eosIdsOf(directory: string): Promise<readonly number[]> {
     const known = eosIds.get(directory) ?? openVocabulary(directory).then((tokenizer) => tokenizer.eosIds);
     eosIds.set(directory, known);
@@ -80,11 +95,12 @@ function openOne(settings: VllmSettings & { url: string }): SamplerProvider {
     return known;
   }
 
-  async function acquire(weights: WeightsRef): Promise<Omit<AdapterLease, "digest">> {
+  /** The name of a lease is that of the adapter; undefined for a base model. */
+  async function acquire(weights: WeightsRef): Promise<{ name?: string; release: AdapterLease["release"] }> {
     const { baseModel, checkpoint } = weights;
-    const model = modelOf(baseModel);
+    modelOf(baseModel);
     // Which weights the server has under the name of a base model cannot be verified.
-    if (checkpoint === undefined) return { name: model.inference.model, release: () => undefined };
+    if (checkpoint === undefined) return { release: () => undefined };
     const lease = await adapters.acquire(checkpoint);
     try {
       requireDigest(weights, lease.digest);
@@ -99,31 +115,29 @@ function openOne(settings: VllmSettings & { url: string }): SamplerProvider {
     request: GenerateRequest,
     { onChunk, signal }: { onChunk?: (chunk: CompletionChunk) => void; signal?: AbortSignal } = {},
   ): Promise<GenerateResult> {
-    const unsupported = unsupportedFields(request);
-    if (unsupported.length > 0) {
-      throw new HeddleError("unsupported", `${server} does not support: ${unsupported.join(", ")}`, {
-        loc: [unsupported[0]!],
-      });
-    }
+    // What no server can do needs no question.
+    refuse(vllm.unsupportedFields(request));
+    const { unsupportedFields, canStream, completion, lacksAdapter } = await dialect();
+    refuse(unsupportedFields(request));
     const { baseModel, checkpoint } = request.weights;
-    const { directory } = withLoc(["weights"], () => modelOf(baseModel));
+    const { directory, inference } = withLoc(["weights"], () => modelOf(baseModel));
     const ending = await eosIdsOf(directory);
     const abort = signal ? AbortSignal.any([signal, closing.signal]) : closing.signal;
     for (let attempt = 1; ; attempt++) {
       if (abort.aborted) throw new HeddleError("aborted", "the request was aborted");
       const lease = await withLoc(["weights"], () => acquire(request.weights));
       try {
-        const body = completionBody(request, lease.name, ending);
+        const { body, model } = completion(request, { base: inference.model, adapter: lease.name }, ending);
         const response = await sendCompletion(body, abort);
-        const missing = response.status === 404 && checkpoint !== undefined && attempt < maxAttempts;
-        if (missing) {
+        if (response.status >= 300) {
+          const refused = await readResponse(response, abort);
+          if (checkpoint === undefined || attempt === maxAttempts || !lacksAdapter(refused))
+            throw completionError(refused);
           // The server was restarted or has evicted the adapter: it is loaded again.
-          response.stream.destroy();
           adapters.forget(checkpoint);
           continue;
         }
-        if (response.status >= 300) throw completionError(await readResponse(response, abort));
-        const reader = completionReader(request, lease.name, ending);
+        const reader = completionReader(request, model, ending);
         const chunks = canStream(request) ? readEvents(response.stream) : oneChunk(response, abort);
         try {
           for await (const chunk of chunks) for (const part of reader.add(chunk)) onChunk?.(part);
@@ -181,7 +195,7 @@ function openOne(settings: VllmSettings & { url: string }): SamplerProvider {
       }
     },
     sampler: {
-      unsupportedFields,
+      unsupportedFields: (request) => (known ?? vllm).unsupportedFields(request),
       generate,
       async preload(weights) {
         (await acquire(weights)).release();
@@ -198,6 +212,12 @@ function openOne(settings: VllmSettings & { url: string }): SamplerProvider {
 
 async function* oneChunk(response: HttpResponse, signal: AbortSignal): AsyncGenerator {
   yield (await readResponse(response, signal)).body;
+}
+
+function refuse([first, ...more]: readonly (keyof GenerateRequest)[]): void {
+  if (first === undefined) return;
+  const message = `${server} does not support: ${[first, ...more].join(", ")}`;
+  throw new HeddleError("unsupported", message, { loc: [first] });
 }
 
 /** A rejected request names the server's parameter, which is not a field of the port. */

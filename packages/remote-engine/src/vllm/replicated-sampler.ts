@@ -199,6 +199,17 @@ export function replicatedSampler(replicas: readonly Replica[]): SamplerProvider
 
 async function probe({ sampler }: SamplerProvider, weights: WeightsRef): Promise<number[]> {
   const prompt = Int32Array.from({ length: 12 }, (_, at) => 3 + 7 * at);
+  if (sampler.unsupportedFields({ promptLogprobs: 0 }).length > 0) {
+    const { completions } = await sampler.generate({
+      weights,
+      prompt,
+      n: 1,
+      maxTokens: 8,
+      temperature: 0,
+      ignoreEos: true,
+    });
+    return completions.flatMap(({ tokens }) => tokens.map(({ logprob }) => logprob));
+  }
   const { promptLogprobs = [] } = await sampler.generate({ weights, prompt, n: 1, maxTokens: 1, promptLogprobs: 0 });
   return promptLogprobs.slice(1).map((entry) => entry?.[0].logprob ?? NaN);
 }

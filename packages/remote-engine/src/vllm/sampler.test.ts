@@ -182,7 +182,8 @@ test("each checkpoint is loaded once, under a name of its own, and two are serve
   const [one, two] = [await checkpoint("one", 1), await checkpoint("two", 2)];
   const weights = (path: string): WeightsRef => ({ baseModel: "starter", checkpoint: path });
   await provider.sampler.preload(weights(one));
-  expect(server.requests.map(({ path }) => path)).toEqual(["/v1/load_lora_adapter"]);
+  // It says whose program it is first.
+  expect(server.requests.map(({ path }) => path)).toEqual(["/v1/models", "/v1/load_lora_adapter"]);
   const results = await Promise.all(
     [one, two, one, two].map((path) => provider.sampler.generate(ask({ weights: weights(path) }))),
   );

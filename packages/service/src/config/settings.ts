@@ -386,7 +386,7 @@ export const settings = {
       kind: httpUrls("http://gpu-2:8000,http://gpu-3:8000"),
       unset: "the embedded engine",
       meaning:
-        "http(s) URL of a vLLM server, without /v1, or of several with the same models, separated by commas; they sample from the models of HEDDLE_REMOTE_MODELS",
+        "http(s) URL of a vLLM or SGLang server, without /v1, or of several with the same models, separated by commas; they sample from the models of HEDDLE_REMOTE_MODELS",
     },
     inferenceKey: {
       name: "HEDDLE_INFERENCE_KEY",

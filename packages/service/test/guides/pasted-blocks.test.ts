@@ -57,6 +57,7 @@ interface Ran {
 const pictures: Record<string, { label: string; file?: string }> = {
   "evaluate-a-model.md": { label: "A table of rows, right or wrong in each of two runs" },
   "trace-to-training.md": { label: "Rounds with bars: the mean rating rises" },
+  "train-an-agent.md": { label: "The mean reward of the agent rises from step to step", file: "rewards.svg" },
   "train-with-examples.md": { label: "The loss falls from batch to batch", file: "loss.svg" },
   "train-with-rewards.md": { label: "The mean reward rises from step to step", file: "rewards.svg" },
 };
@@ -86,6 +87,9 @@ const ends: Record<string, RegExp[]> = {
     /training_ended/,
   ],
   "train-with-rewards.md": [/^step {1,2}1 of \d+ {2}[█·]{20} {2}mean reward [01]\.\d\d\n/, /training_ended/],
+  "train-an-agent.md": [
+    /^step {1,2}1 of \d+ {2}[█·]{20} {2}mean reward [01]\.\d\d\n[^]*"reasoning": "(?:left|middle|right)"/,
+  ],
   "annotation-queues.md": [/3 0/, /3\+4\?/],
   "read-back.md": [/timeout/, /^1 \[\]/],
   "exports.md": [/inputs\.question/],

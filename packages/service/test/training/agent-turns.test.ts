@@ -28,6 +28,12 @@ const templates = {
 {%- endfor -%}${asksToThink}`,
   "earlier answers are trimmed": `${toolList}
 {%- for message in messages -%}{{- ${turn("message.role", `(${content})[:6] | trim`)} -}}{%- endfor -%}${asks}`,
+  "reasoning is in a channel, as that of gpt-oss": `${toolList}
+{%- for message in messages -%}
+{{- "<|start|>" + message.role -}}
+{%- if message.role == "assistant" -%}{{- "<|channel|>final" -}}{%- endif -%}
+{{- "<|message|>" + (${content}) + "<|end|>" -}}
+{%- endfor -%}{%- if add_generation_prompt -%}{{- "<|start|>assistant" -}}{%- endif -%}`,
 };
 
 const directory = mkdtempSync(join(tmpdir(), "heddle-agent-turns-"));
@@ -135,7 +141,12 @@ const conversations: Record<string, Conversation> = {
 
 test.each(
   Object.keys(templates).flatMap((template, index) =>
-    Object.keys(conversations).map((conversation) => ({ template, conversation, index })),
+    // What an application does to a history does not depend on channels.
+    (index < 3 ? Object.keys(conversations) : ["five turns"]).map((conversation) => ({
+      template,
+      conversation,
+      index,
+    })),
   ),
 )("$conversation are trained on the ratios they were sampled with where $template", async ({ conversation, index }) => {
   const { step, warnings } = await firstStep(conversations[conversation]!, index);

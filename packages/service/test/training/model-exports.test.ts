@@ -51,6 +51,69 @@ test("a step is exported as a directory of merged weights, whose size is known b
   expect(await weightsOf(1)).toEqual(trained);
 }, 60_000);
 
+/** The tensors of a safetensors file in 32 bit. */
+function tensorsIn(file: Buffer): Map<string, { shape: number[]; values: Float32Array }> {
+  const start = 8 + Number(file.readBigUInt64LE(0));
+  const header = JSON.parse(file.toString("utf8", 8, start)) as Record<
+    string,
+    { shape: number[]; data_offsets: [number, number] }
+  >;
+  const { __metadata__: _, ...entries } = header;
+  return new Map(
+    Object.entries(entries).map(
+      ([
+        name,
+        {
+          shape,
+          data_offsets: [from, to],
+        },
+      ]) => [
+        name,
+        { shape, values: new Float32Array(Uint8Array.from(file.subarray(start + from, start + to)).buffer) },
+      ],
+    ),
+  );
+}
+
+test("an adapter with a rank, a scale and projections of its own is merged as it says, and leaves the others", async () => {
+  const client = service.training();
+  const [entity = "", project = ""] = newProject().split("/");
+  const lora = { rank: 3, alpha: 12, target_modules: ["v_proj" as const, "down_proj" as const] };
+  const model = await client.createModel({ entity, project, name: "own", base_model: "random:tiny", lora });
+  const settings = { model_id: model.id, trajectory_groups: [group()], experimental_config: { learning_rate: 0.01 } };
+  await eventsOf(service, (await createRl(client, settings)).id);
+  const merged = async (step: number) => {
+    const archive = await get(`${model.id}/checkpoints/${step}/export?format=huggingface&dtype=float32`);
+    return tensorsIn(listed(Buffer.from(await archive.arrayBuffer())).get("model.safetensors")!);
+  };
+  const versions = `http://in-process/v1/artifacts/${entity}/${project}/own/versions/step1`;
+  const headers = { authorization: `Bearer ${service.owner_key}` };
+  const stored = await service.fetch(`${versions}/file?path=adapter_model.safetensors`, { headers });
+  const adapter = tensorsIn(Buffer.from(await stored.arrayBuffer()));
+  const [before, after] = [await merged(0), await merged(1)];
+  let adapted = 0;
+  for (const [name, { shape, values }] of after) {
+    const base = before.get(name)!.values;
+    const factor = (letter: string) =>
+      adapter.get(`base_model.model.${name.replace(/weight$/, `lora_${letter}.weight`)}`);
+    const [a, b] = [factor("A"), factor("B")];
+    if (!a || !b) {
+      expect(values, name).toEqual(base);
+      continue;
+    }
+    adapted++;
+    const [outputs = 0, inputs = 0] = shape;
+    const at = (row: number, column: number) =>
+      [0, 1, 2].reduce((sum, r) => sum + b.values[row * 3 + r]! * a.values[r * inputs + column]!, 0);
+    const expected = base.map((value, i) => value + (12 / 3) * at(Math.floor(i / inputs), i % inputs));
+    const worst = values.reduce((most, value, i) => Math.max(most, Math.abs(value - expected[i]!)), 0);
+    expect([outputs * inputs, worst < 1e-6], name).toEqual([values.length, true]);
+    expect(values, name).not.toEqual(base);
+  }
+  expect(adapted).toBe(adapter.size / 2);
+  expect(adapted).toBeGreaterThan(1);
+}, 60_000);
+
 test("what cannot be exported is refused with the reason", async () => {
   const client = service.training();
   const model = await newModel(client, newProject("rival"));

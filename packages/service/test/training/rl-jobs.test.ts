@@ -96,16 +96,18 @@ test("rewards that are all equal advance the step with unchanged weights", async
   const [untrained, first] = await train(equal);
   expect([untrained, first?.step, first?.untrained]).toEqual([["training_started", "training_ended"], 1, true]);
   expect(ended).toMatchObject({ warning: "Nothing was trained: the rewards of each group are equal." });
+  await train([1, 0].map((reward) => ({ trajectories: [trajectory(reward, choice("yes"))] })));
+  expect(ended).toMatchObject({ warning: expect.stringContaining("no group has two trajectories") });
   await train([group(), { trajectories: [] }]);
   expect(ended).toMatchObject({ num_groups_submitted: 2, num_groups_trainable: 1, num_groups_empty: 1 });
   expect(ended).not.toHaveProperty("warning");
   await expect(train([{ trajectories: [] }])).rejects.toMatchObject({ status: 422 });
-  const [nothing, third] = await train([]);
-  expect([nothing, third?.step, third?.untrained]).toEqual([["training_started", "training_ended"], 3, false]);
+  const [nothing, fourth] = await train([]);
+  expect([nothing, fourth?.step, fourth?.untrained]).toEqual([["training_started", "training_ended"], 4, false]);
   expect(ended).toMatchObject({ warning: "Nothing was trained: there are no groups." });
   const { control } = service.services;
   const weights = await Promise.all(
-    [2, 3].map(async (step) => {
+    [3, 4].map(async (step) => {
       const version = await control.artifacts.get(`${model.entity}/${model.project}`, model.name, `step${step}`);
       return (await control.artifacts.getFile(version?.id ?? "", "adapter_model.safetensors"))?.sha256;
     }),

@@ -115,6 +115,10 @@ async function readGroups(
 
 function untrainedWarning(groups: readonly TrajectoryGroup[], { trainableGroups, reasons }: Rollouts): string {
   if (groups.length === 0) return "Nothing was trained: there are no groups.";
+  const isAlone = groups.every(({ trajectories }) => trajectories.length < 2);
+  if (trainableGroups === 0 && isAlone) {
+    return "Nothing was trained: no group has two trajectories, and a reward is compared with the others of its group.";
+  }
   if (trainableGroups === 0) return "Nothing was trained: the rewards of each group are equal.";
   const counts = [...reasons].map(([code, count]) => `${code}: ${count}`).join(", ");
   return `Nothing was trained: no trajectory with an advantage has tokens that can be trained (${counts}).`;

@@ -9,9 +9,20 @@ const run = promisify(execFile);
 export const skyrlRelease = "0.3.0";
 export const vllmRelease = "0.32.0";
 export const tinkerRelease = "0.38.0";
+export const sglangRelease = "0.5.23";
 
-/** What each virtualenv gets, and which requirements of these packages are replaced. */
-const environments = {
+interface Environment {
+  packages: string[];
+  /** Replaced requirements of these packages. */
+  overrides: string[];
+  /** Whether the packages are installed without what they require, to be read and not run. */
+  isAlone?: boolean;
+}
+
+export type EnvironmentName = "tinker" | "skyrl" | "vllm" | "sglang";
+
+/** What each virtualenv gets. */
+const environments: Record<EnvironmentName, Environment> = {
   tinker: { packages: [`tinker==${tinkerRelease}`], overrides: [] },
   skyrl: {
     packages: [`skyrl[tinker,jax]==${skyrlRelease}`, "tinker==0.24.1"],
@@ -23,9 +34,8 @@ const environments = {
     // The package asks for a build that the index does not have.
     overrides: ["torch==2.13.0"],
   },
+  sglang: { packages: [`sglang==${sglangRelease}`], overrides: [], isAlone: true },
 };
-
-export type EnvironmentName = keyof typeof environments;
 
 /**
  * Creates a virtualenv in `directory`, or uses the one that is there, and returns its interpreter.
@@ -35,7 +45,7 @@ export type EnvironmentName = keyof typeof environments;
 export async function pythonEnvironment(directory: string, name: EnvironmentName): Promise<string> {
   const python = join(directory, name, "bin", "python");
   if (existsSync(python)) return python;
-  const { packages, overrides } = environments[name];
+  const { packages, overrides, isAlone = false } = environments[name];
   const installer = join(directory, "uv");
   await step("there is no python3 with the module venv", ["python3", "-m", "venv", installer]);
   const uv = join(installer, "bin", "uv");
@@ -43,7 +53,17 @@ export async function pythonEnvironment(directory: string, name: EnvironmentName
   await step("no Python 3.11 or later", [uv, "venv", "-q", "-p", ">=3.11", join(directory, name)]);
   const file = join(directory, `${name}-overrides.txt`);
   await writeFile(file, `${overrides.join("\n")}\n`);
-  const install = ["pip", "install", "-q", "-p", python, "--override", file, ...packages];
+  const install = [
+    "pip",
+    "install",
+    "-q",
+    "-p",
+    python,
+    "--override",
+    file,
+    ...(isAlone ? ["--no-deps"] : []),
+    ...packages,
+  ];
   await step(`${packages[0]} cannot be installed`, [uv, ...install]);
   return python;
 }

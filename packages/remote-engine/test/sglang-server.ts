@@ -1,23 +1,25 @@
 import { createServer } from "node:http";
 import type { ServerResponse } from "node:http";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { closeNow, listenLocally } from "./local-server.js";
 
 const baseName = "tiny";
 
-/** The fields of `CompletionRequest` of SGLang 0.5.23 that a completion may have; it ignores others without an error. */
-export const sglangFields = new Set(
-  (
-    "model prompt best_of echo frequency_penalty logit_bias logprobs max_tokens n presence_penalty seed stop stream stream_options " +
-    "suffix temperature top_p user return_token_ids top_k min_p min_tokens json_schema regex ebnf repetition_penalty stop_token_ids " +
-    "stop_regex no_stop_trim ignore_eos skip_special_tokens lora_path response_format cache_salt priority"
-  ).split(" "),
-);
+interface Contract {
+  routes: string[];
+  /** Fields of each class of the package; what a request has besides is ignored without an error. */
+  fields: Record<string, string[]>;
+}
+
+/** What SGLang reads and sends, as its package says; `pnpm sglang-contract -u` reads it again. */
+export const contract = JSON.parse(readFileSync(new URL("sglang-contract.json", import.meta.url), "utf8")) as Contract;
 
 /** A server with the wire of SGLang 0.5.23, which answers " yes" and the end of the text. */
 export class SglangServer {
   readonly bodies: Record<string, unknown>[] = [];
+  /** Fields of requests that the server does not have. */
+  readonly unknownFields: string[] = [];
   readonly adapters = new Map<string, string>();
   logprob = -0.25;
   end = 1017;
@@ -53,6 +55,7 @@ export class SglangServer {
     }
     if (path !== "/v1/completions") return send(response, 404, { detail: "Not Found" });
     this.bodies.push(body);
+    this.unknownFields.push(...unknownIn("CompletionRequest", body));
     const { lora_path: adapter } = body;
     if (typeof adapter === "string" && !this.adapters.has(adapter)) {
       const message = `The following requested LoRA adapters are not loaded: ${adapter}`;
@@ -61,7 +64,9 @@ export class SglangServer {
     this.#complete(body, response);
   }
 
-  #load({ lora_name: name, lora_path: path }: Record<string, unknown>, response: ServerResponse): void {
+  #load(body: Record<string, unknown>, response: ServerResponse): void {
+    const { lora_name: name, lora_path: path } = body;
+    this.unknownFields.push(...unknownIn("LoadLoRAAdapterReqInput", body));
     const refuse = (message: string) => send(response, 400, { success: false, error_message: message });
     if (!this.hasLora) return refuse("LoRA is not enabled. Please set `--enable-lora` to enable LoRA.");
     if (this.adapters.has(String(name))) return refuse(`LoRA with name ${String(name)} already exists.`);
@@ -88,6 +93,10 @@ export class SglangServer {
     event({ choices: [], usage: { prompt_tokens: 2, completion_tokens: 2, total_tokens: 4, ...details } });
     response.end("data: [DONE]\n\n");
   }
+}
+
+function unknownIn(type: string, value: object): string[] {
+  return Object.keys(value).filter((name) => !contract.fields[type]?.includes(name));
 }
 
 function send(response: ServerResponse, status: number, body: unknown): void {

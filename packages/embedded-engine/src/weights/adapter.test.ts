@@ -174,6 +174,20 @@ test("an adapter for another shape, with more or with fewer tensors, is refused 
   await expect(readAdapter(fixture, { ...model, layers: 1 })).rejects.toThrow(/layers.1.* is not part of this adapter/);
 });
 
+test.each([
+  [{ target_parameters: ["mlp.experts.gate_up_proj"] }, /target_parameters is \["mlp.experts.gate_up_proj"\]/],
+  [
+    { target_modules: ["q_proj", "gate_up_proj"] },
+    /target_modules has "gate_up_proj"; the engine adapts q_proj, k_proj/,
+  ],
+])("an adapter of the experts of a mixture is refused by name: %j", async (change, message) => {
+  const directory = join(await scratch(), "experts");
+  await cp(join(fixtures, "adapters", "gpt-oss-lora"), directory, { recursive: true });
+  await editJson(join(directory, "adapter_config.json"), change);
+  const config = await readModelConfig(join(fixtures, "models", "gpt-oss"));
+  await expect(readAdapter(directory, config)).rejects.toThrow(message);
+});
+
 test("an adapter with numbers that are not finite is refused", async () => {
   const directory = await copyOfFixture();
   const path = join(directory, "adapter_model.safetensors");

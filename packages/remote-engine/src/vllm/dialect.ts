@@ -32,7 +32,7 @@ export const vllm: Dialect = {
   lacksAdapter: ({ status }) => status === 404,
 };
 
-export const sglang: Dialect = {
+const sglang: Dialect = {
   loadPath: "load_lora_adapter",
   unloadPath: "unload_lora_adapter",
   unsupportedFields: sglangUnsupportedFields,

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { GenerateRequest, SamplerProvider, WeightsRef } from "@heddle/training";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { writeCheckpoint } from "../../test/adapter-files.js";
-import { SglangServer, sglangFields } from "../../test/sglang-server.js";
+import { SglangServer, contract } from "../../test/sglang-server.js";
 import { openVllmSampler } from "./provider.js";
 
 const starter = fileURLToPath(new URL("../../../embedded-engine/models/starter", import.meta.url));
@@ -59,7 +59,7 @@ test("a completion of SGLang has token ids and log-probabilities, and ends with 
   const [body = {}] = servers[0]!.bodies;
   expect(body).toMatchObject({ model: "tiny", top_k: 5, no_stop_trim: true, cache_salt: "salt", logprobs: 0 });
   expect(body).not.toHaveProperty("lora_path");
-  expect(Object.keys(body).filter((name) => !sglangFields.has(name))).toEqual([]);
+  expect(servers[0]!.unknownFields).toEqual([]);
 });
 
 test("an adapter is loaded at the route of SGLang, again when the server has lost it, and unloaded", async () => {
@@ -73,6 +73,7 @@ test("an adapter is loaded at the route of SGLang, again when the server has los
   expect([...adapters]).toEqual([[name, weights.checkpoint]]);
   await provider.sampler.unload(weights);
   expect(adapters.size).toBe(0);
+  expect(servers[0]!.unknownFields).toEqual([]);
   servers[0]!.hasLora = false;
   await expect(provider.sampler.preload(weights)).rejects.toMatchObject({
     code: "unsupported",
@@ -96,6 +97,17 @@ test("constraints have their names there, and what SGLang cannot do is refused b
     const refused = provider.sampler.generate(ask({ [field]: value }));
     await expect(refused).rejects.toMatchObject({ code: "unsupported", message: expect.stringContaining(field) });
   }
+});
+
+test("the package of SGLang has what is read of it", () => {
+  const { routes, fields } = contract;
+  expect(routes).toEqual(["/v1/completions", "/v1/models", "/load_lora_adapter", "/unload_lora_adapter"]);
+  expect(fields["CompletionResponseChoice"]).toEqual(
+    expect.arrayContaining(["index", "text", "token_ids", "logprobs", "finish_reason", "matched_stop"]),
+  );
+  expect(fields["LogProbs"]).toEqual(expect.arrayContaining(["token_logprobs", "top_logprobs"]));
+  expect(fields["ModelCard"]).toContain("owned_by");
+  expect(fields["LoRAUpdateOutput"]).toEqual(expect.arrayContaining(["success", "error_message"]));
 });
 
 test("a server of several that computes with other weights is found when a checkpoint is loaded", async () => {

@@ -179,6 +179,8 @@ export function CallsScreen() {
   );
   const want = useCallback((first: number, end: number) => pages.want(first, end), [pages]);
   const row = useCallback((index: number) => pages.row(index), [pages]);
+  // Before they are asked for, too.
+  const areRowsRead = state.generation > 0 || state.error !== undefined;
   const isEmpty = !hasRows && !state.loading && state.error === undefined && !state.hasAfter;
   return (
     <main className="calls">
@@ -205,7 +207,7 @@ export function CallsScreen() {
         search={search}
         openedAt={openedAt}
         isLive={isLive && isVisible}
-        isOn={hasRows || !state.loading}
+        isOn={areRowsRead}
         onChange={change}
       />
       {hasChosen && (
@@ -240,6 +242,7 @@ export function CallsScreen() {
             projectId={projectId}
             search={search}
             openedAt={openedAt}
+            isOn={areRowsRead}
             onChange={change}
             onClose={() => show({ panel: undefined })}
           />
@@ -263,18 +266,21 @@ export function CallsScreen() {
             onTop={top.set}
           />
         )}
-        {!isEmpty && search.sort === undefined && (state.hasAfter || state.hasBefore || state.count > fewRows) && (
-          <TimeRail
-            projectId={projectId}
-            search={search}
-            openedAt={openedAt}
-            isLive={isLive && isVisible}
-            top={top}
-            isAtNewest={!state.hasBefore}
-            timeOf={(index) => timeOf(pages.row(index)?.started_at)}
-            onTime={seek}
-          />
-        )}
+        {areRowsRead &&
+          !isEmpty &&
+          search.sort === undefined &&
+          (state.hasAfter || state.hasBefore || state.count > fewRows) && (
+            <TimeRail
+              projectId={projectId}
+              search={search}
+              openedAt={openedAt}
+              isLive={isLive && isVisible}
+              top={top}
+              isAtNewest={!state.hasBefore}
+              timeOf={(index) => timeOf(pages.row(index)?.started_at)}
+              onTime={seek}
+            />
+          )}
       </div>
       {!hasRows && state.loading && <Waiting what="Loading calls" />}
       {act !== undefined && hasChosen && (

@@ -16,6 +16,8 @@ interface Props {
   projectId: string;
   search: CallsSearch;
   openedAt: number;
+  /** False while the rows are awaited. */
+  isOn: boolean;
   onChange: (change: Partial<CallsSearch>) => void;
   onClose: () => void;
 }

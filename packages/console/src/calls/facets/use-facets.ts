@@ -17,6 +17,8 @@ interface Table {
   projectId: string;
   search: CallsSearch;
   openedAt: number;
+  /** False while the rows are awaited, which come first: a key has a few reads at once. */
+  isOn?: boolean;
 }
 
 const shownGroups = 10;
@@ -25,7 +27,7 @@ const sample = 2000;
 const lookAgainMs = 2000;
 
 /** The groups of the calls with most calls. A condition on the facet itself does not count: others can be chosen instead. */
-export function useFacet({ projectId, search, openedAt }: Table, facet: Facet) {
+export function useFacet({ projectId, search, openedAt, isOn = true }: Table, facet: Facet) {
   const session = useSession();
   const selection = selectionOf(facet in search ? { ...search, [facet]: undefined } : search, openedAt);
   return useQuery({
@@ -37,6 +39,7 @@ export function useFacet({ projectId, search, openedAt }: Table, facet: Facet) {
         { signal },
       ),
     placeholderData: keepPreviousData,
+    enabled: isOn,
     staleTime: 30_000,
   });
 }
@@ -84,7 +87,7 @@ export const isUnseen = ({ sampled, complete, of }: CallsFieldsRes): boolean =>
   sampled === 0 && !complete && of.value > 0;
 
 /** Which members the documents of the newest of these calls have, and with which values. */
-export function useFields({ projectId, search, openedAt }: Table, under?: string) {
+export function useFields({ projectId, search, openedAt, isOn = true }: Table, under?: string) {
   const session = useSession();
   const selection = selectionOf(search, openedAt);
   return useQuery({
@@ -96,6 +99,7 @@ export function useFields({ projectId, search, openedAt }: Table, under?: string
         { signal },
       ),
     placeholderData: keepPreviousData,
+    enabled: isOn,
     staleTime: 30_000,
     refetchInterval: ({ state: { data } }) => (data !== undefined && isUnseen(data) ? lookAgainMs : false),
   });

@@ -181,7 +181,13 @@ describe("turns that say so are not trained", () => {
     ["a mask with parts", twoTurns, { loss_mask: [0, 0.5, 0, 1] }, "row.loss_mask.1"],
     ["a row that is trained in part", twoTurns, { weight: 2 }, "row.weight"],
   ])("refused with its location: %s", async (_, messages, row, path) => {
-    await expect(trained(chatMl, messages, "all", row)).rejects.toMatchObject({ code: "invalid", loc: locOf(path) });
+    // Events of jobs have the message without the location.
+    const field = path.split(".").findLast((step) => !/^\d+$/.test(step)) ?? "";
+    await expect(trained(chatMl, messages, "all", row)).rejects.toMatchObject({
+      code: "invalid",
+      loc: locOf(path),
+      message: expect.stringContaining(field) as string,
+    });
   });
 });
 

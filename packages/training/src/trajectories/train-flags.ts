@@ -37,7 +37,8 @@ export function trainFlag(
 /** As {@link trainFlag}, of a message; also throws `invalid` for what says that parts of it are trained. */
 export function messageFlag(message: Record<string, unknown>, loc: Loc): boolean | undefined {
   const detail = detailNames.find((name) => message[name] !== undefined && message[name] !== null);
-  if (detail !== undefined) throw invalidAt([...loc, detail], "turns cannot be trained in part");
+  if (detail !== undefined)
+    throw invalidAt([...loc, detail], `${detail} cannot be followed: turns cannot be trained in part`);
   return trainFlag(message, loc, messageFlagNames);
 }
 
@@ -82,7 +83,8 @@ function maskOf(mask: unknown, messages: number, loc: Loc): boolean[] {
 function flagOf(value: unknown, loc: Loc): boolean {
   if (value === 0 || value === false) return false;
   if (value === 1 || value === true) return true;
-  throw invalidAt(loc, "must be 0, 1, true or false: turns cannot be trained in part");
+  const field = loc.findLast((step) => typeof step === "string") ?? "";
+  throw invalidAt(loc, `${field} must be 0, 1, true or false: turns cannot be trained in part`);
 }
 
 /** Choices have their message inside. */

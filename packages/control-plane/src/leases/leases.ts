@@ -122,6 +122,8 @@ class Candidate {
   readonly #name: string;
   readonly #options: Omit<LeaseOptions, "onWait" | "durationMs"> & { durationMs: number };
   readonly #token = randomUUID();
+  /** Monotonic, of the last sighting. */
+  #looked = -Infinity;
 
   constructor(
     database: Database,
@@ -153,6 +155,9 @@ class Candidate {
     const now = await sightingOf(this.#database, this.#name);
     if (now === undefined) return undefined; // Released in between.
     const { seen } = this;
+    // Who has not looked for long, as while the control plane did not respond, cannot tell whether the holder has ended.
+    if (seen !== undefined && now.at - this.#looked > this.#options.durationMs / 2) seen.at = now.at;
+    this.#looked = now.at;
     this.isNew = seen?.token !== now.token;
     this.isRenewed = seen !== undefined && (this.isNew || now.beat !== seen.beat);
     if (seen === undefined || this.isRenewed) {

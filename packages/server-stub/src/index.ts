@@ -45,3 +45,4 @@ export { requestLoc } from "./request/request-loc.js";
 export { errorResponse, securityHeaders } from "./response/response.js";
 export { writeSlices } from "./response/write-slices.js";
 export { type Outcome, Reply, reply } from "./response/reply.js";
+export { SharedItems, type StreamedEvent } from "./response/shared-items.js";

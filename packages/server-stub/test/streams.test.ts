@@ -3,6 +3,7 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
 import { Problem } from "../src/problem.js";
 import { rawJson } from "../src/json/raw-json.js";
+import { SharedItems } from "../src/response/shared-items.js";
 import { drivers } from "./drivers.js";
 import { libraryServer } from "./library.js";
 import type { Handler } from "./library.js";
@@ -63,6 +64,27 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
         expect([response.status, await response.text()]).toEqual([200, ""]);
       },
     );
+  });
+
+  test("what several streams share is encoded once, among other items", async () => {
+    let encoded = 0;
+    const counted = { toJSON: () => `${++encoded}` };
+    const shared = new SharedItems([
+      { word: "é" },
+      new TextEncoder().encode(": note\n\n"),
+      { word: rawJson(`"${"x".repeat(100_000)}"`) },
+      counted,
+    ]);
+    async function* words() {
+      yield { word: "first" };
+      yield shared;
+    }
+    await drive(libraryServer({ bookAsk: () => words() }), async (send) => {
+      const read = async () => await (await send("/books/ask", ask)).text();
+      const text = `data: {"word":"first"}\n\ndata: {"word":"é"}\n\n: note\n\ndata: {"word":"${"x".repeat(100_000)}"}\n\ndata: "1"\n\ndata: [DONE]\n\n`;
+      expect([await read(), await read()]).toEqual([text, text]);
+      expect(encoded).toBe(1);
+    });
   });
 
   test("an operation that can do both returns JSON for a value and events for a stream", async () => {

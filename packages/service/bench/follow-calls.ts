@@ -1,38 +1,42 @@
 /**
  * Pages of calls and tails, of the built service over a socket.
  *
- * - pages: the newest calls with two leaves at depth 0, in the middle and at the end, by cursor beside the same rows by offset,
- *   and by latency; medians of 15
+ * - pages: calls with two leaves at depth 0, in the middle and at the end, by cursor beside the same rows by offset, in the order
+ *   of time, of latency, of a column and of a path; medians of `rounds`, in turns
  * - tails: from the response of a write to the event at a reader, at 50 and 2,000 calls a second with 0, 1 and 20 readers, and
- *   what one connection ingests meanwhile as fast as it can
+ *   what four connections ingest meanwhile as fast as they can, with the CPU time of service and engine. Readers there drop what
+ *   comes, since the machine is theirs, too
  *
- *   pnpm bench:follow [--calls 100000] [--seconds 10]
+ *   pnpm bench:follow [--calls 100000] [--seconds 10] [--rounds 15] [--only pages|tails] [--checkout <built checkout>]
  */
 import { setMaxListeners } from "node:events";
-import { Agent } from "node:http";
+import { Agent, request as httpRequest } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { callsTail, connectTracing } from "@heddle/client/tracing";
 import { newId } from "@heddle/trace-model";
 import { send, sendAll } from "./load.js";
 import type { ReadyRequest } from "./load.js";
 import { completeRequests } from "./payloads.js";
-import { describeMachine, median, option, quantile, short } from "./results.js";
+import { cpuMs } from "./process-usage.js";
+import { describeMachine, median, option, quantile, short, text } from "./results.js";
 import { startServiceProcess } from "./service-process.js";
 
 const callCount = option("calls", 100_000);
 const seconds = option("seconds", 10);
-const rounds = 15;
+const rounds = option("rounds", 15);
+const only = text("only", "");
 const project = "local/bench";
 
 console.log(describeMachine());
-const service = await startServiceProcess();
-const agent = new Agent({ keepAlive: true });
+const checkout = text("checkout", "");
+const service = await startServiceProcess(checkout === "" ? {} : { checkout });
 const headers = { "content-type": "application/json" };
-await fill();
-await measurePages();
-await measureTails();
+if (only !== "tails") {
+  await fill();
+  await measurePages();
+}
+if (only !== "pages") await measureTails();
 console.log(describeMachine());
-agent.destroy();
 await service.stop();
 process.exit(0);
 
@@ -52,6 +56,7 @@ async function fill(): Promise<void> {
 interface Page {
   calls: Array<{ id: string }>;
   next?: string;
+  previous?: string;
 }
 
 async function ask<T>(path: string, body: object): Promise<T> {
@@ -64,14 +69,17 @@ async function ask<T>(path: string, body: object): Promise<T> {
   return (await response.json()) as T;
 }
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const times: number[] = [];
+/** Medians of some works, which take turns. */
+async function timed(works: Readonly<Record<string, () => Promise<unknown>>>): Promise<Record<string, number>> {
+  const times = new Map<string, number[]>(Object.keys(works).map((name) => [name, []]));
   for (let round = 0; round < rounds; round++) {
-    const start = performance.now();
-    await work();
-    times.push(performance.now() - start);
+    for (const [name, work] of Object.entries(works)) {
+      const start = performance.now();
+      await work();
+      times.get(name)?.push(performance.now() - start);
+    }
   }
-  return short(median(times));
+  return Object.fromEntries(Array.from(times, ([name, each]) => [name, short(median(each))]));
 }
 
 async function measurePages(): Promise<void> {
@@ -82,35 +90,45 @@ async function measurePages(): Promise<void> {
   const orders = {
     "newest first": [{ field: "started_at", direction: "desc" }],
     "by latency": [{ field: "summary.weave.latency_ms", direction: "desc" }],
+    "by op": [{ field: "op_name", direction: "asc" }],
+    "by a path": [{ field: "attributes.seed", direction: "desc" }],
   };
   const table: Record<string, object> = {};
   for (const [name, order] of Object.entries(orders)) {
     for (const depth of [0, Math.floor(count / 9), Math.floor(count * 0.9)]) {
-      const after = depth === 0 ? undefined : await cursorAt(order, depth);
-      table[`${name}, depth ${depth}`] = {
-        "by cursor, ms": await timed(() => ask("/calls/page", { ...page, sort_by: order, after })),
-        "by offset, ms": await timed(() => ask("/calls/query", { columns, sort_by: order, limit: 100, offset: depth })),
-      };
+      const start = depth === 0 ? {} : await cursorAt(order, depth, count);
+      table[`${name}, depth ${depth}`] = await timed({
+        "by cursor, ms": () => ask("/calls/page", { ...page, sort_by: order, ...start }),
+        "by offset, ms": () => ask("/calls/query", { columns, sort_by: order, limit: 100, offset: depth }),
+      });
     }
   }
   const newest = { sort_by: orders["newest first"] };
-  table["total exact"] = {
-    "by cursor, ms": await timed(() => ask("/calls/page", { ...page, ...newest, total: "exact" })),
-  };
+  table["newest first, total exact"] = await timed({
+    "by cursor, ms": () => ask("/calls/page", { ...page, ...newest, total: "exact" }),
+  });
   console.log(
     `\n${count} calls of about 2 KB; pages of 100 with two leaves, beside inputs and output of the same rows`,
   );
   console.table(table);
 }
 
-/** Walks there in pages of keys. */
-async function cursorAt(order: object[], depth: number): Promise<string | undefined> {
+/** Walks there in pages of keys, from the nearer end. */
+async function cursorAt(order: object[], depth: number, count: number): Promise<object> {
+  if (depth > count / 2) {
+    let before: string | undefined = "end";
+    for (let left = count - depth; left > 0; left -= 1000) {
+      const limit = Math.min(1000, left);
+      before = (await ask<Page>("/calls/page", { sort_by: order, before, limit, select: [] })).previous;
+    }
+    return { before };
+  }
   let after: string | undefined;
   for (let passed = 0; passed < depth; passed += 1000) {
     const limit = Math.min(1000, depth - passed);
     after = (await ask<Page>("/calls/page", { sort_by: order, after, limit, select: [] })).next;
   }
-  return after;
+  return { after };
 }
 
 async function measureTails(): Promise<void> {
@@ -119,11 +137,17 @@ async function measureTails(): Promise<void> {
     for (const readers of [0, 1, 20])
       table[`${perSecond} calls/s, ${readers} readers`] = await measureTail(perSecond, readers);
   }
-  for (const readers of [0, 1, 20, 0, 1, 20]) {
-    const name = `as fast as possible, ${readers} readers`;
-    const before = table[name] as { "calls/s": number } | undefined;
-    const rate = await measureIngest(readers);
-    table[name] = { "calls/s": before === undefined ? rate : short((before["calls/s"] + rate) / 2) };
+  const ingests = new Map<number, Ingest[]>([0, 1, 20].map((readers) => [readers, []]));
+  for (let turn = 0; turn < 3; turn++) {
+    for (const [readers, found] of ingests) found.push(await measureIngest(readers));
+  }
+  for (const [readers, found] of ingests) {
+    const of = (name: keyof Ingest) => short(median(found.map((each) => each[name])));
+    table[`as fast as possible, ${readers} readers`] = {
+      "calls/s": of("calls/s"),
+      "µs CPU of the service": of("µs CPU of the service"),
+      "of the engine": of("of the engine"),
+    };
   }
   console.log("\nfrom the response of the write to the event at a reader");
   console.table(table);
@@ -161,6 +185,8 @@ async function measureTail(perSecond: number, readerCount: number): Promise<obje
   const projectId = `local/tail-${perSecond}-${readerCount}`;
   const readers = await startReaders(readerCount, projectId);
   const acknowledged = new Map<string, number>();
+  // A connection that was idle before may be closed as it is used.
+  const agent = new Agent({ keepAlive: true });
   const size = Math.max(1, Math.round(perSecond / 50));
   const sending: Promise<void>[] = [];
   const write = async (request: ReadyRequest, ids: readonly string[]) => {
@@ -174,6 +200,7 @@ async function measureTail(perSecond: number, readerCount: number): Promise<obje
     await delay(Math.max(0, began + (sent + 1) * ((1000 * size) / perSecond) - performance.now()));
   }
   await Promise.all(sending);
+  agent.destroy();
   await delay(1000);
   await readers.stop();
   const waits = [...acknowledged].flatMap(([id, at]) =>
@@ -209,14 +236,46 @@ function readyWrite(projectId: string, size: number): { ids: string[]; request: 
   return { ids, request: { path: `/v2/${projectId}/calls/complete`, headers, bytes } };
 }
 
-/** Calls a second over four connections. */
-async function measureIngest(readerCount: number): Promise<number> {
+interface Ingest {
+  "calls/s": number;
+  "µs CPU of the service": number;
+  "of the engine": number;
+}
+
+/** Calls a second over four connections, and CPU time per call. */
+async function measureIngest(readerCount: number): Promise<Ingest> {
   const projectId = `local/ingest-${newId()}`;
   const requests = completeRequests(projectId, 40 * seconds, 50);
-  const readers = await startReaders(readerCount, projectId);
-  const began = performance.now();
+  const leave = await dropTails(readerCount, projectId);
+  const used = () => [performance.now(), cpuMs(service.pid), cpuMs(service.enginePid())] as const;
+  const before = used();
   await sendAll(service, requests, 4);
-  const took = performance.now() - began;
-  await readers.stop();
-  return short((requests.length * 50 * 1000) / took);
+  const [took = 0, ofService = 0, ofEngine = 0] = used().map((value, index) => value - (before[index] ?? 0));
+  leave();
+  const count = requests.length * 50;
+  return {
+    "calls/s": (count * 1000) / took,
+    "µs CPU of the service": (ofService * 1000) / count,
+    "of the engine": (ofEngine * 1000) / count,
+  };
+}
+
+/** Readers who read as fast as they can, and look at nothing. */
+async function dropTails(count: number, projectId: string): Promise<() => void> {
+  const body = JSON.stringify({ project_id: projectId, select: ["name", "status"] });
+  const open = Array.from({ length: count }, async () => {
+    const outgoing = httpRequest(`${service.url}/calls/tail`, {
+      method: "POST",
+      headers: { ...headers, authorization: `Bearer ${service.key}`, "accept-encoding": "gzip" },
+    });
+    outgoing.on("error", () => undefined).end(body);
+    await new Promise<void>((resolve) => {
+      outgoing.once("response", (response) => {
+        response.on("error", () => undefined).on("data", () => resolve());
+      });
+    });
+    return outgoing;
+  });
+  const tails = await Promise.all(open);
+  return () => tails.forEach((each) => each.destroy());
 }

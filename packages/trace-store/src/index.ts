@@ -19,7 +19,7 @@ export { readSlots } from "./engine/engine-shares.js";
 export type { EngineShares, SlotPool } from "./engine/engine-shares.js";
 export type { CallPages, CallsPage, CallsPageRequest, PageStart } from "./call-pages/call-pages.js";
 export type { EventsSince, ProjectEvents } from "./project-events/project-events.js";
-export type { CallsTailRequest, CallTails, TailEvent, TailItem } from "./call-tails/call-tails.js";
+export type { CallsTailRequest, CallTails, TailBatch, TailEvent } from "./call-tails/call-tails.js";
 export type { CallPageRow } from "./call-pages/row-columns.js";
 export type { OrderPosition } from "./query/seek.js";
 export type { Aggregates } from "./aggregates/aggregates.js";

@@ -34,6 +34,7 @@ export function handlersText(model: Model): string {
   return [
     `import type { ${[...handlerTypes, "SchemasOf"].join(", ")} } from "../operations/handlers.js";`,
     `import type { Outcome } from "../response/reply.js";`,
+    ...(text.includes("StreamedEvent<") ? [`import type { StreamedEvent } from "../response/shared-items.js";`] : []),
     `import type * as Requests from "./${model.name}.requests.js";`,
     `import type * as Responses from "./${model.name}.responses.js";`,
     "",
@@ -76,9 +77,10 @@ function bodyType(id: string, body: Operation["body"]): string {
 
 function responseType(operation: Operation): string {
   const { typeName, success, stream } = operation;
-  // Of server-sent events, a handler may send lines that are not data: ids, and comments.
+  // Of server-sent events, a handler may send lines that are not data: ids, and comments. Who follows the same gets the same events.
   const hasEvents = success.contents.some(({ kind }) => kind === "sse");
-  const itemsType = `AsyncIterable<${typeName}Item${hasEvents ? " | Uint8Array" : ""}>`;
+  const itemType = `${typeName}Item`;
+  const itemsType = `AsyncIterable<${hasEvents ? `StreamedEvent<${itemType}>` : itemType}>`;
   const contents = success.contents.map((content) => {
     if (content.kind === "bytes") return "Bytes";
     return content.kind === "json" ? contentType(operation, content) : itemsType;

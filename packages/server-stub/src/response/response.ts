@@ -7,6 +7,7 @@ import { problemBody } from "./error-body.js";
 import type { ErrorFormat } from "./error-body.js";
 import type { Problem } from "../problem.js";
 import { Reply } from "./reply.js";
+import { SharedItems } from "./shared-items.js";
 import { isStream, openStream } from "./stream.js";
 import type { Encoder } from "./stream.js";
 import { detailsOf } from "../validation/validation.js";
@@ -117,6 +118,7 @@ function encoderOf(isEvents: boolean, checkItem: (item: unknown) => void): Encod
   const [before, after, end] = isEvents ? ["data: ", "\n\n", endOfEvents] : ["", "\n", ""];
   const encode = (item: unknown): string | Uint8Array | readonly BodyPiece[] => {
     if (item instanceof Uint8Array) return item;
+    if (item instanceof SharedItems) return item.encoded(isEvents ? "events" : "lines", encode);
     checkItem(item);
     const pieces = writeJsonPieces(item, Infinity);
     const [only] = pieces;

@@ -8,7 +8,7 @@ import { currentScope, currentSharer, reserveForResponse, reserveForStream } fro
 import { TailPlaces } from "../limits/tail-places.js";
 import type { Caller, Services } from "../services.js";
 import { CallCursors } from "../wire/call-cursor.js";
-import { wireTailEvent } from "../wire/call-tail.js";
+import { SharedBatches } from "../wire/call-tail.js";
 import { wireCallRow } from "../wire/call-row.js";
 import { withQueueMembership } from "../wire/queue-membership.js";
 import { wireTime } from "../wire/time.js";
@@ -23,6 +23,7 @@ const namesAtOnce = 16;
 
 export function callPageHandlers({ config, control, replicas, store }: Services): TracingHandlers<Caller>["callPages"] {
   const places = new TailPlaces(replicas);
+  const batches = new SharedBatches();
 
   async function* followCalls(
     body: TailRequest,
@@ -40,11 +41,8 @@ export function callPageHandlers({ config, control, replicas, store }: Services)
         after: after === undefined ? undefined : BigInt(after),
         seconds: Math.min(body.seconds, config.limits.tailSeconds),
       };
-      for await (const item of store.callTails.tail(request, { signal, reserve: reserveForStream() })) {
-        // A client goes on after the last event with an id: up to that one it has everything.
-        if (isEvents && item.isComplete) yield Buffer.from(`id: ${item.event.seq}\n`);
-        yield await wireTailEvent(item.event, nameOf);
-      }
+      for await (const batch of store.callTails.tail(request, { signal, reserve: reserveForStream() }))
+        yield await batches.of(batch, isEvents, nameOf);
     } catch (error) {
       const isOfHeader = lastEventId !== undefined && error instanceof HeddleError && error.loc?.[0] === "after";
       throw isOfHeader ? error.with({ loc: ["Last-Event-ID"] }) : error;

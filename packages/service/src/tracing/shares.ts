@@ -8,11 +8,12 @@ import { currentScope } from "../limits/request-scope.js";
 import type { Caller, Services } from "../services.js";
 import { checkRedact } from "../shares/redact-call.js";
 
-export function shareHandlers({ config, control: { shares } }: Services): TracingHandlers<Caller>["shares"] {
+export function shareHandlers({ config, control: { shares }, store }: Services): TracingHandlers<Caller>["shares"] {
   return {
-    async shareCreate({ body }, caller) {
+    async shareCreate({ body, signal }, caller) {
       const { project_id, trace_id, expires_in, redact = [] } = body;
       checkRedact(redact);
+      await checkTrace(store, { project_id, trace_id }, signal);
       const request = { project_id, trace_id, redact, expires_in: BigInt(expires_in) * 1_000_000n };
       const created = await shares.create(caller, request);
       const token = sharePrefix + created.token;
@@ -32,6 +33,17 @@ export function shareHandlers({ config, control: { shares } }: Services): Tracin
       throw new HeddleError("not_found", `no share ${share_id} in ${project_id}`, { loc: ["share_id"] });
     },
   };
+}
+
+/** Throws `not_found` for a trace without calls: a link to it would show nothing, and later whatever takes its id. */
+async function checkTrace(
+  { calls }: Services["store"],
+  { project_id, trace_id }: { project_id: string; trace_id: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const request = { project_id, filter: { trace_ids: [trace_id] }, columns: ["id"], limit: 1 };
+  for await (const _ of calls.query(request, { signal })) return;
+  throw new HeddleError("not_found", `no trace ${trace_id} in ${project_id}`, { loc: ["trace_id"] });
 }
 
 function wireShare(stored: Share): Schemas["ShareSchema"] {

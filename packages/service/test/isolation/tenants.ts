@@ -53,6 +53,7 @@ export interface SeedOptions {
 const builtOn: Record<string, string[]> = {
   annotationQueues: ["calls"],
   feedback: ["calls"],
+  shares: ["calls"],
   datasets: ["calls"],
   evaluations: ["datasets", "scorers"],
   evaluationRuns: ["evaluations", "models"],

@@ -179,6 +179,14 @@ test("only who may write can share, and what cannot be hidden is refused", async
     const created = service.tracing().shareCreate({ ...body, redact: ["inputs", path] });
     await expect(created).rejects.toMatchObject({ status: 422, body: { detail: [{ loc: ["body", "redact", 1] }] } });
   }
+  const elsewhere = newProject();
+  for (const missing of [{ trace_id: "no-such-trace" }, { trace_id: "__proto__" }, { project_id: elsewhere }]) {
+    const created = service.tracing().shareCreate({ ...body, ...missing });
+    await expect(created).rejects.toMatchObject({
+      status: 404,
+      body: { reason: expect.stringMatching(/^body\.trace_id: no trace/) },
+    });
+  }
   const whole = await service.tracing().shareCreate({ ...body, redact: ["inputs", "output", "summary", "attributes"] });
   const [, read] = await shared(whole.token).json("/call/read", { id: "root" });
   expect(read).toMatchObject({ call: { inputs: {}, attributes: {}, output: "[redacted]", summary: { weave: {} } } });

@@ -3,7 +3,7 @@ import type { CallReads, CallReadsContext } from "../calls/calls.js";
 import type { ReadOptions } from "../context.js";
 import { aggregateCalls } from "./aggregate.js";
 import type { AggregateContext, AggregateRequest } from "./aggregate.js";
-import { findFields } from "./fields.js";
+import { findFields, Paces } from "./fields.js";
 import type { CallAggregates } from "./figures.js";
 import type { FieldsRequest, FoundFields } from "./fields.js";
 
@@ -24,15 +24,19 @@ export interface AggregatesContext extends AggregateContext, CallReadsContext {
 }
 
 export function openAggregates(context: AggregatesContext): Aggregates {
+  const paces = new Paces();
   return {
     async aggregate(request, options) {
       const seq = context.settled();
       return { ...(await aggregateCalls(context, request, options)), seq };
     },
     async fields(request, options = {}) {
-      const { project_id, filter, query } = request;
-      const found = await findFields(context, request, options);
-      return { ...found, of: await estimateCalls(context, { project_id, filter, query }, options) };
+      const { project_id, filter, query, search } = request;
+      const [found, of] = await Promise.all([
+        findFields({ ...context, paces }, request, options),
+        estimateCalls(context, { project_id, filter, query, search }, options),
+      ]);
+      return { ...found, of };
     },
   };
 }

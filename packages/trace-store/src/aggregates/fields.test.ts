@@ -122,6 +122,17 @@ test("the newest calls that match are looked at, as many as asked for", async ()
   expect(await find({ filter: { call_ids: ["nobody"] } })).toMatchObject({ sampled: 0, fields: [], complete: true });
 });
 
+test("a search says of how many calls that match it, as a query does", async () => {
+  const searched = newProject();
+  const inputs = (n: number) => JSON.stringify({ text: n === 0 ? "rare word" : "common word" });
+  await store.ingest(Array.from({ length: 5 }, (_, n) => completePart({ project_id: searched, inputs: inputs(n) })));
+  for (const text of ["rare", "word", "none"]) {
+    const found = await find({ project_id: searched, under: "inputs", search: { text } });
+    const calls = { rare: 1, word: 5 }[text] ?? 0;
+    expect(found).toMatchObject({ sampled: calls, of: { value: calls, exact: true } });
+  }
+});
+
 test.each([
   [{ under: "op_name" }, ["under"]],
   [{ under: "nonsense" }, ["under"]],

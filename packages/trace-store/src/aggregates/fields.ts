@@ -44,9 +44,11 @@ export interface FoundFields {
 const documents = ["inputs", "output", "attributes", "summary"] as const;
 /** Engine time of one answer, in seconds. */
 const seconds = 0.3;
-/** Calls of the first statement, and how many times as many the next one reads. */
+/** Calls of the first statement where nothing is known of a project, and how many times as many the next one reads. */
 const firstBatch = 200;
 const growth = 9;
+/** The share of the time that a first statement may be expected to take. */
+const firstShare = 0.5;
 const mostFields = 500;
 const topValues = 10;
 const topValuesOfPath = 100;
@@ -58,7 +60,7 @@ const valueCharacters = 200;
  * Throws as queries do, and `unprocessable` for paths that calls do not have.
  */
 export async function findFields(
-  context: SelectionContext,
+  context: FieldsContext,
   request: FieldsRequest,
   options: ReadOptions = {},
 ): Promise<FoundFields> {
@@ -69,18 +71,48 @@ export async function findFields(
   const found = new Findings(request);
   let complete = byId?.ids.length === 0;
   let before: Place | undefined;
-  for (let size = firstBatch; !complete && !deadline.isOver; size *= growth) {
+  const known = context.paces.of(request.project_id);
+  const first =
+    known === undefined ? firstBatch : Math.max(firstBatch, Math.floor((firstShare * seconds * 1000) / known));
+  for (let size = first; !complete && !deadline.isOver; size *= growth) {
     const limit = Math.min(size, request.sample - found.sampled);
+    const began = performance.now();
     const rows = await readBatch(context, { plan, byId, roots, request, before, limit }, { ...options, deadline });
+    const all = rows?.find(({ d }) => d === everyCall);
+    const read = Number(all?.present ?? 0);
+    // What takes a statement besides its calls counts too, so that the pace of a few of them is slower than that of many.
+    context.paces.note(request.project_id, (performance.now() - began) / Math.max(1, read));
     if (rows === undefined) break;
-    const all = rows.find(({ d }) => d === everyCall);
     found.add(rows, roots);
     before = all && { us: all.us, id: all.last_id };
     const wasCut = deadline.isOver;
-    complete = !wasCut && (Number(all?.present ?? 0) < limit || found.sampled >= request.sample);
+    complete = !wasCut && (read < limit || found.sampled >= request.sample);
   }
   return { fields: found.fields(), sampled: found.sampled, complete };
 }
+
+export interface FieldsContext extends SelectionContext {
+  paces: Paces;
+}
+
+/** How long the calls of projects took, so that the next answer needs one statement where there is time for all. */
+export class Paces {
+  /** Milliseconds for each call, of the projects that were asked about last. */
+  readonly #paces = new Map<string, number>();
+
+  of(projectId: string): number | undefined {
+    return this.#paces.get(projectId);
+  }
+
+  note(projectId: string, msPerCall: number): void {
+    this.#paces.delete(projectId);
+    this.#paces.set(projectId, msPerCall);
+    const [oldest] = this.#paces.keys();
+    if (this.#paces.size > mostPaces && oldest !== undefined) this.#paces.delete(oldest);
+  }
+}
+
+const mostPaces = 1000;
 
 /** Where members, or a value, are looked for. */
 interface Root {

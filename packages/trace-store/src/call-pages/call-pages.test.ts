@@ -202,6 +202,40 @@ it("leaves come as the exact text, long ones cut with what they are", async () =
   ]);
 });
 
+it("a short page of the newest calls shows of each what a long one in another order does", async () => {
+  const projectId = newProject();
+  const sizes = [10, 900, 16_000, 17_000, 60_000];
+  const usage = { "gpt-x": { prompt_tokens: 10, completion_tokens: 5, requests: 1 } };
+  const parts = sizes.flatMap((size, n) => {
+    const inputs = `{"n":${n}.0,"text":"${"x".repeat(size)}"}`;
+    const start = { project_id: projectId, id: `c${n}`, inputs, op_name: `op${n}`, started_at: t0 + BigInt(n) };
+    const summary = JSON.stringify({ usage, filler: "y".repeat(sizes[4 - n] ?? 0) });
+    return [completePart(start, { output: `[${n}.0]`, summary }), startPart({ ...start, id: `r${n}` })];
+  });
+  await store.ingest([...parts, completePart({ project_id: projectId, id: "replaced", inputs: '{"n":1.0}' })]);
+  const again = { project_id: projectId, id: "replaced", inputs: '{"n":2.0}', started_at: t0 + 9n };
+  await store.ingest([completePart(again), completePart({ project_id: projectId, id: "deleted" })]);
+  await store.calls.delete(projectId, ["deleted"], "ann");
+  await store.calls.rename(projectId, "c1", "renamed");
+  const more = { feedback: true, sizes: true, costs: true };
+  const query = { $expr: { $gte: [{ $getField: "inputs.n" }, { $literal: 0 }] } };
+  for (const asked of [{}, { query }, { select: ["inputs.n", "inputs.text", "output", "tokens", "name"], ...more }]) {
+    const short = await readPage({ project_id: projectId, ...asked, preview_chars: 20 });
+    const long = await readPage({
+      project_id: projectId,
+      ...asked,
+      preview_chars: 20,
+      sort_by: [{ field: "id", direction: "asc" }],
+      limit: 1000,
+    });
+    expect(short.calls.map(({ id }) => id)).toHaveLength(11);
+    expect(short.calls.toSorted((a, b) => (a.id < b.id ? -1 : 1))).toEqual(long.calls);
+    const pages = await walk({ project_id: projectId, ...asked, preview_chars: 20, limit: 2 });
+    expect(pages.forth).toEqual(idsOf(short));
+    expect(pages.back).toEqual(idsOf(short));
+  }
+});
+
 it("a row has what was asked for: names, costs, feedback, sizes, and the sequence of its last change", async () => {
   const projectId = newProject();
   const usage = { "gpt-x": { prompt_tokens: 10, completion_tokens: 5, requests: 1 } };

@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
 import type { ApiSchemas } from "../api-schemas.js";
-import { firstRows, isInTableOrder } from "../call-reading/page.js";
+import { firstRows, isInTableOrder, shortPageRows } from "../call-reading/page.js";
 import type { PageRow } from "../call-reading/row-source.js";
 import { locateSelected, scopeOf } from "../call-reading/selection.js";
 import type { PlannedCalls } from "../call-reading/statements.js";
@@ -14,7 +14,7 @@ import type { OrderPosition, Seek } from "../query/seek.js";
 import { parseSelect, selectPrice } from "./call-select.js";
 import { estimateCalls } from "./estimate-calls.js";
 import { readMatches } from "./read-matches.js";
-import { readRows } from "./read-rows.js";
+import { columnsWithKeys, readRows } from "./read-rows.js";
 import type { RowShape, RowsSource } from "./read-rows.js";
 import type { CallPageRow, Included } from "./row-columns.js";
 import { placeAfter, searchRows } from "./search-page.js";
@@ -98,7 +98,9 @@ async function readPage(
     signal: options.signal,
   };
   const byId = await locateSelected(context, plan, options);
-  const list = { ...source, select: [], plan, byId };
+  const isShort = plan.search === undefined && isInTableOrder(plan) && limit < shortPageRows;
+  const shown = isShort ? columnsWithKeys(shape, limit + 1) : undefined;
+  const list = { ...source, select: [], plan, byId, shown };
   const found = byId?.ids.length === 0 ? { rows: [] } : await findRows(list, limit + 1);
   const keys = found.rows.slice(0, limit);
   if (plan.seek?.reversed === true) keys.reverse();

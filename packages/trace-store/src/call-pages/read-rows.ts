@@ -35,6 +35,9 @@ export interface RowsSource extends Omit<CallSource, "select"> {
   readBook: () => Promise<PriceBook>;
 }
 
+/** What a page has with the keys of its calls takes at most this much memory. */
+const mostBytesWithKeys = 8_000_000;
+
 /** Exact texts are looked for this long before others get to run. */
 const sliceMs = 2;
 
@@ -49,7 +52,7 @@ export async function* readRows(
   const sized = keys.map((key) => ({ ...key, bytes: mostBytes(key.bytes, shape) }));
   for (const group of bySize(sized)) {
     const ids = group.map(({ id }) => id);
-    const stored = await fetchShaped(source, group, shape);
+    const stored = await storedRows(source, group, shape);
     const named = await readRenames(source, ids);
     const feedback = shape.included.feedback ? await readFeedback(source, ids) : undefined;
     const documents = await readDocuments(source, group, { stored, shape });
@@ -78,16 +81,37 @@ export function mostBytes(bytes: number, { select, previewChars, included }: Row
   return 1000 + usage + leaves.length * Math.min(bytes, 4 * previewChars) + documents * Math.min(bytes, documentBytes);
 }
 
-async function fetchShaped(
+/**
+ * The columns of rows, for a page that has them with the keys of its calls; undefined where they would take too much memory. Of
+ * calls with documents of this size they are incomplete.
+ */
+export function columnsWithKeys(shape: RowShape, calls: number): ((p: Parameters) => string[]) | undefined {
+  if (calls * mostBytes(documentBytes, shape) > mostBytesWithKeys) return undefined;
+  return (p) => columnsOf(shape, new StatementSql(p, "shown"), `size_bytes < ${documentBytes}`);
+}
+
+/** Rows that came with their keys, and the others. */
+async function storedRows(
   source: RowsSource,
   keys: readonly PageRow[],
   shape: RowShape,
 ): Promise<Map<string, StoredRow>> {
-  const select = rowColumns(shape.select, shape.included);
-  const { leaves } = shape.select;
-  return await fetchCalls<StoredRow>({ ...source, select }, located(keys), (p) =>
-    leafColumns(new StatementSql(p), leaves, shape.previewChars),
+  const found = new Map<string, StoredRow>();
+  const others: PageRow[] = [];
+  for (const key of keys) {
+    if (key.shown !== undefined && Number(key.shown["bytes"]) < documentBytes)
+      found.set(key.id, key.shown as StoredRow);
+    else others.push(key);
+  }
+  if (others.length === 0) return found;
+  const fetched = await fetchCalls<StoredRow>({ ...source, select: [] }, located(others), (p) =>
+    columnsOf(shape, new StatementSql(p)),
   );
+  return new Map([...found, ...fetched]);
+}
+
+function columnsOf({ select, included, previewChars }: RowShape, sql: StatementSql, isSmall?: string): string[] {
+  return [...rowColumns(select, included, isSmall), ...leafColumns(sql, select.leaves, previewChars)];
 }
 
 function addLeaves(

@@ -72,7 +72,7 @@ export interface Rename {
 /** An exception may be as long as a document. */
 const exceptionCharacters = 10_000;
 
-const usageColumn = "JSONExtractRaw(summary, 'usage') AS usage_text";
+const usage = "JSONExtractRaw(summary, 'usage')";
 
 /** What each property is read from. Names differ where one would hide a stored column from conditions. */
 const sources: Readonly<Record<RowProperty, readonly string[]>> = {
@@ -87,17 +87,18 @@ const sources: Readonly<Record<RowProperty, readonly string[]>> = {
   latency_ms: ["latency_us"],
   exception: [`leftUTF8(ifNull(exception, ''), ${exceptionCharacters}) AS failure`],
   user: ["user_id"],
-  tokens: [usageColumn],
+  tokens: [],
 };
 
-/** The columns of the properties of a row. */
-export function rowColumns({ properties }: CallSelect, { costs, sizes }: Included): string[] {
+/** The columns of the properties of a row. Usage, which is of any size, only of calls of which `isSmall` is true. */
+export function rowColumns({ properties }: CallSelect, { costs, sizes }: Included, isSmall?: string): string[] {
+  const readsUsage = costs || properties.has("tokens");
   return [
     ...new Set([
       "id",
       "toUnixTimestamp64Micro(started_at) AS started_us",
       ...[...properties].flatMap((name) => sources[name]),
-      ...(costs ? [usageColumn] : []),
+      ...(readsUsage ? [`${isSmall === undefined ? usage : `if(${isSmall}, ${usage}, '')`} AS usage_text`] : []),
       ...(sizes ? ["size_bytes"] : []),
     ]),
   ];

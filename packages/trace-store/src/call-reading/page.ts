@@ -12,7 +12,7 @@ import { inTableOrder } from "./table-order.js";
 /** Up to here a list is read as a page: its keys first. A longer one is a stream. */
 export const pageRows = 1000;
 /** Up to here a page in the order of the table is read with its payloads. */
-const shortPageRows = 200;
+export const shortPageRows = 200;
 
 /**
  * Keys first, then the payloads of just these calls, a few megabytes at a time: conditions and order read no other payload.

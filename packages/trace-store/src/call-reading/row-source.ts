@@ -11,6 +11,8 @@ export interface PageRow {
   bytes: number;
   /** All that was asked for of it; undefined where only its key was read. */
   whole?: CallRow | undefined;
+  /** The columns that a list shows of it, as they were with its key. */
+  shown?: Readonly<Record<string, unknown>> | undefined;
   /** Its place in the order of a plan that seeks. */
   position?: OrderPosition | undefined;
 }

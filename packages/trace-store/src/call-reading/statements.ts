@@ -31,6 +31,8 @@ export interface PlannedCalls extends CallSource {
   plan: CallPlan;
   /** The calls of `filter.call_ids`. */
   byId: CallsById | undefined;
+  /** Columns that come along with the keys: a second statement costs more than what a few rows take of them. */
+  shown?: Columns | undefined;
 }
 
 /** A list of calls to read. */
@@ -112,7 +114,10 @@ export function rowsOfTables(list: PlannedCalls, smallBytes: number, only?: "com
     const options = { signal, settings };
     const found =
       smallBytes === 0
-        ? (await engine.rows<KeyRow>(statement, options)).map((row) => pageRow(row))
+        ? (await engine.rows<KeyRow>(statement, options)).map((row) => ({
+            ...pageRow(row),
+            shown: list.shown && { ...row },
+          }))
         : (await engine.rows<SmallRow>(statement, options)).map((row) =>
             pageRow(row, isSmall(row) ? read(namedAsStored(row)) : undefined),
           );
@@ -150,6 +155,7 @@ function pageStatement(list: PlannedCalls, smallBytes: number, which: WhichRows)
       "toUnixTimestamp64Micro(started_at) AS started_us",
       "size_bytes AS bytes",
       ...(smallBytes === 0 ? [] : briefly(list.select).map(cut)),
+      ...(list.shown?.(p) ?? []),
     ]),
   ];
   const { calls, isUnion, order } = compileList(list, p, columns, which);

@@ -4,7 +4,7 @@ import { callEnd, completePart, endPart, newProject, startPart } from "../../tes
 import { testDatabase } from "../../test/store.js";
 import { unreliableEngine } from "../../test/unreliable-engine.js";
 import type { TraceStore } from "../store.js";
-import type { CallsTailRequest, TailEvent, TailItem } from "./call-tails.js";
+import type { CallsTailRequest, TailBatch, TailEvent, TailItem } from "./call-tails.js";
 
 const db = testDatabase();
 let store: TraceStore;
@@ -16,12 +16,16 @@ afterAll(() => db.drop());
 
 type Request = Partial<CallsTailRequest> & { project_id: string };
 
+async function* itemsOf(batches: AsyncIterable<TailBatch>): AsyncGenerator<TailItem, undefined, undefined> {
+  for await (const { items } of batches) yield* items;
+}
+
 /** What has changed after a sequence, up to now. */
 async function changesAfter(request: Request): Promise<TailEvent[]> {
   const events: TailEvent[] = [];
   const { signal } = new AbortController();
-  for await (const { event } of store.callTails.tail({ preview_chars: 100, seconds: 0, ...request }, { signal }))
-    events.push(event);
+  const batches = store.callTails.tail({ preview_chars: 100, seconds: 0, ...request }, { signal });
+  for await (const { event } of itemsOf(batches)) events.push(event);
   expect(events.at(-1)?.kind).toBe("caught_up");
   expect(events.map(({ seq }) => seq)).toEqual(
     events.map(({ seq }) => seq).toSorted((a, b) => (a < b ? -1 : Number(a > b))),
@@ -35,10 +39,8 @@ function follow(request: Request) {
   const items: TailItem[] = [];
   const events: TailEvent[] = [];
   const reading = (async () => {
-    for await (const item of store.callTails.tail(
-      { preview_chars: 100, seconds: 3600, ...request },
-      { signal: leaving.signal },
-    )) {
+    const all = { preview_chars: 100, seconds: 3600, ...request };
+    for await (const item of itemsOf(store.callTails.tail(all, { signal: leaving.signal }))) {
       items.push(item);
       events.push(item.event);
     }
@@ -143,7 +145,7 @@ it("more than 10,000 changes are a gap, for one who comes late and one who does 
   const seq = (await store.callPages.page({ project_id: projectId, limit: 1, preview_chars: 0 })).seq;
   const { signal } = new AbortController();
   const slow = store.callTails.tail({ project_id: projectId, preview_chars: 0, seconds: 3600 }, { signal });
-  const reader = slow[Symbol.asyncIterator]();
+  const reader = itemsOf(slow);
   expect((await reader.next()).value?.event.kind).toBe("caught_up");
   const many = (from: number) =>
     Array.from({ length: 5000 }, (_, n) => completePart({ project_id: projectId, id: `c${from + n}`, inputs: "{}" }));
@@ -156,7 +158,7 @@ it("more than 10,000 changes are a gap, for one who comes late and one who does 
   while (event?.kind !== "gap");
   const { calls } = await store.callPages.page({ project_id: projectId, limit: 1, preview_chars: 0 });
   expect(event.seq).toBeGreaterThanOrEqual(calls[0]?.seq ?? 0n);
-  await reader.return?.();
+  await reader.return(undefined);
 });
 
 it("whoever goes on after any complete sequence has seen everything in the end", async () => {
@@ -186,7 +188,7 @@ it("whoever goes on after any complete sequence has seen everything in the end",
     const seconds = visits === 11 ? 0 : 3600;
     let left = 15 + visits * 5;
     const request = { project_id: projectId, after: position, preview_chars: 0, seconds, select: ["name", "status"] };
-    for await (const { event, isComplete } of store.callTails.tail(request, { signal })) {
+    for await (const { event, isComplete } of itemsOf(store.callTails.tail(request, { signal }))) {
       expect(event.kind).not.toBe("gap");
       if (event.kind === "changed") seen.set(event.id, `${event.call?.name} ${event.call?.status}`);
       if (event.kind === "removed") seen.delete(event.id);
@@ -200,6 +202,32 @@ it("whoever goes on after any complete sequence has seen everything in the end",
   }
   expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(stored));
   expect(stored.size).toBeGreaterThan(20);
+});
+
+it("readers who ask for the same get the same batch, and others one of their own", async () => {
+  const projectId = newProject();
+  const leaving = new AbortController();
+  const open = (more: Partial<CallsTailRequest> = {}) => {
+    const request = { project_id: projectId, preview_chars: 0, seconds: 3600, ...more };
+    const batches = store.callTails.tail(request, { signal: leaving.signal });
+    return batches[Symbol.asyncIterator]();
+  };
+  const readers = [open(), open(), open({ filter: { trace_ids: ["t"] } }), open({ select: ["name"] })];
+  const next = async () => await Promise.all(readers.map(async (reader) => (await reader.next()).value as TailBatch));
+  expect((await next()).map(({ items }) => items.map(({ event }) => short(event)))).toEqual(
+    readers.map(() => [["caught_up"]]),
+  );
+  const batches = next();
+  // Until all of them wait for a change.
+  await delay(20);
+  await store.ingest([completePart({ project_id: projectId, id: "a", trace_id: "t" })]);
+  const [first, same, filtered, selected] = await batches;
+  expect(first?.items.map(({ event }) => short(event))).toEqual([["changed", "a"]]);
+  expect(same).toBe(first);
+  expect(filtered).not.toBe(first);
+  expect(selected).not.toBe(first);
+  leaving.abort(new Error("left"));
+  await Promise.allSettled(readers.map(async (reader) => await reader.return?.()));
 });
 
 it("refuses a sequence of the future", async () => {
@@ -219,7 +247,8 @@ it("a write whose outcome is unknown is seen once it is known, and nothing is sa
   const events: TailEvent[] = [];
   const request = { project_id: projectId, preview_chars: 0, seconds: 3600 };
   const reading = (async () => {
-    for await (const { event } of unreliable.callTails.tail(request, { signal: leaving.signal })) events.push(event);
+    const batches = unreliable.callTails.tail(request, { signal: leaving.signal });
+    for await (const { event } of itemsOf(batches)) events.push(event);
   })().catch(() => {});
   const seen = async (kind: TailEvent["kind"]) => {
     while (!events.some((event) => event.kind === kind)) await delay(5);

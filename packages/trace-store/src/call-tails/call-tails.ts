@@ -33,6 +33,13 @@ export interface TailItem {
   isComplete: boolean;
 }
 
+/** Events that come together, in their order. Readers who ask for the same at the same place get the same object. */
+export interface TailBatch {
+  items: readonly TailItem[];
+  /** About what it takes in memory. */
+  bytes: number;
+}
+
 export interface CallsTailRequest extends Pick<CallSelector, "project_id" | "filter" | "query" | "search">, RowRequest {
   /** The last sequence that the reader has; undefined begins now. */
   after?: bigint | undefined;
@@ -45,7 +52,7 @@ export interface CallTails {
    * Follows the changes of calls, in the order of their sequence, until the time is over, the store closes, or the reader
    * leaves. Throws `unprocessable` for a sequence of the future, `busy` where another process writes, and else as queries do.
    */
-  tail(request: CallsTailRequest, options: ReadOptions & { signal: AbortSignal }): AsyncIterable<TailItem>;
+  tail(request: CallsTailRequest, options: ReadOptions & { signal: AbortSignal }): AsyncIterable<TailBatch>;
   /** Ends all tails in order, and those that begin later. */
   endTails(): void;
 }
@@ -82,7 +89,7 @@ async function* follow(
   context: Context,
   request: CallsTailRequest,
   { signal, ending, reserve }: TailOptions,
-): AsyncGenerator<TailItem, void, undefined> {
+): AsyncGenerator<TailBatch, void, undefined> {
   const { project_id, after } = request;
   const shape = shapeOf(request);
   const { filter, query, search } = request;
@@ -103,15 +110,15 @@ async function* follow(
     let reported = -1n;
     for (;;) {
       const isLast = isOver();
-      for await (const items of tail.read(position, signal)) {
-        const release = await reserve?.(items.reduce((sum, { event }) => sum + sizeOf(event), 0));
-        yield* items;
+      for await (const batch of tail.read(position, signal)) {
+        const release = await reserve?.(batch.bytes);
+        yield batch;
         release?.();
       }
       position = tail.position > position ? tail.position : position;
       checkWriter(context);
       if (performance.now() - reportedAt >= caughtUpMs || (isLast && position > reported)) {
-        yield { event: { seq: position, kind: "caught_up" }, isComplete: true };
+        yield batchOf([{ seq: position, kind: "caught_up" }], undefined);
         reportedAt = performance.now();
         reported = position;
       }
@@ -119,7 +126,8 @@ async function* follow(
       if (isLast) return;
       if (changes.boundary > position) continue;
       await changes.moved(Math.max(0, Math.min(reportedAt + caughtUpMs, endsAt) - performance.now()), leaving);
-      changes.advance();
+      // Who is woken by a change goes as far as the others, so that they can share what they read.
+      if (changes.boundary === position) changes.advance();
     }
   } finally {
     close();
@@ -158,7 +166,7 @@ class Tail {
   }
 
   /** What is to be sent of what changed after a position up to now. */
-  async *read(after: bigint, signal: AbortSignal): AsyncGenerator<TailItem[], void, undefined> {
+  async *read(after: bigint, signal: AbortSignal): AsyncGenerator<TailBatch, void, undefined> {
     const { changes: recent, project_id } = this.#followed;
     const upTo = recent.boundary;
     if (upTo <= after) return;
@@ -167,27 +175,28 @@ class Tail {
       recent.between(after, upTo) ??
       (await untilResponds(() => storedChanges(engine, project_id, { after, upTo, signal }), signal));
     if (changes === undefined) {
-      yield [{ event: { seq: upTo, kind: "gap", from: after }, isComplete: true }];
+      yield batchOf([{ seq: upTo, kind: "gap", from: after }], undefined);
       this.position = upTo;
       return;
     }
     const most = changesAtOnce(this.#followed.selection);
     for (let from = 0; from < changes.length; from += most) {
       const some = changes.slice(from, from + most);
+      const next = changes[from + most]?.version;
       const isShared = changes.length <= most;
-      const events = await untilResponds(
+      const batch = await untilResponds(
         () =>
           isShared
-            ? this.#context.shared.read(`${after} ${upTo} ${this.#key}`, () => this.#events(some))
-            : this.#events(some, signal),
+            ? this.#context.shared.read(`${after} ${upTo} ${this.#key}`, () => this.#batch(some, next))
+            : this.#batch(some, next, signal),
         signal,
       );
-      yield itemsOf(events, changes[from + most]?.version);
+      if (batch.items.length > 0) yield batch;
     }
     this.position = upTo;
   }
 
-  async #events(changes: readonly Change[], signal?: AbortSignal): Promise<CallEvent[]> {
+  async #batch(changes: readonly Change[], next: bigint | undefined, signal?: AbortSignal): Promise<TailBatch> {
     const { project_id, selection } = this.#followed;
     const { engine, costs } = this.#context;
     const source: RowsSource = {
@@ -198,13 +207,16 @@ class Tail {
       reserve: undefined,
       readBook: async () => await costs.book(project_id, signal),
     };
-    return await readChanges(source, selection, changes);
+    return batchOf(await readChanges(source, selection, changes), next);
   }
 }
 
 /** `next` is the version of the first change that is read later. */
-function itemsOf(events: readonly CallEvent[], next: bigint | undefined): TailItem[] {
-  return events.map((event, at) => ({ event, isComplete: event.seq !== (events[at + 1]?.seq ?? next) }));
+function batchOf(events: readonly TailEvent[], next: bigint | undefined): TailBatch {
+  return {
+    items: events.map((event, at) => ({ event, isComplete: event.seq !== (events[at + 1]?.seq ?? next) })),
+    bytes: events.reduce((sum, event) => sum + sizeOf(event), 0),
+  };
 }
 
 /** Tries again while the engine does not respond: a reader waits for it, and misses nothing. */

@@ -9,7 +9,7 @@ const schema16 = {};
 const schema17 = {"type":"object","required":["name"],"properties":{"name":{"type":"string"},"born":{"type":["string","null"],"format":"date-time"}},"additionalProperties":false};
 const func2 = codePoints;
 const pattern0 = new RegExp("^[a-z0-9]+$", "u");
-const formats0 = /^\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d([.,]\d+)?)?\s?([Zz]|[+-]\d\d(:?\d\d)?)?)?$/;
+const formats0 = /^(?:(?:\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))|(?:\d\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29)(?:[Tt ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.,]\d{1,18})?)?(?:[Zz]|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?)?|-?\d+(?:\.\d*)?)$/;
 
 function validate13(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;

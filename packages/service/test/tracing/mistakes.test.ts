@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { exampleRequest } from "@heddle/conformance/testing";
+import { operations, sampleRequest, toRequest } from "../spec-requests.js";
 import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 
@@ -102,6 +104,35 @@ test.each([
   ["/evaluations/status", { call_id: "c", callid: 1 }, "body.callid: Unknown key; did you mean call_id?"],
   ["/service/projects_info", { project_ids: [], projects: ["x"] }, "body.projects: Unknown key"],
 ])("%s refuses unknown keys: what they ask for would not happen", async (path, body, mistake) => {
+  expect(await send(path, { project_id: newProject(), ...body })).toContain(mistake);
+});
+
+/** What SDKs of Weave send, too: newer ones may send more. */
+const ofClients = new Set(["callStartV2", "callEndV2", "callsComplete", "projectTtlSettingsUpdate"]);
+
+const own = operations.filter(({ id, extension, model, plan }) => {
+  if (ofClients.has(id)) return false;
+  const body = extension && model.name === "tracing" ? exampleRequest(plan).body : undefined;
+  return typeof body === "object" && body !== null && !Array.isArray(body);
+});
+
+test.each(own)("$id of this service refuses unknown keys", async (operation) => {
+  const parts = sampleRequest(operation);
+  const body = { ...(parts.body as object), zebra: 1 };
+  const headers = { authorization: `Bearer ${service.owner_key}` };
+  const response = await service.fetch(...toRequest(operation, { ...parts, body }, headers));
+  expect([response.status, await response.text()]).toEqual([422, expect.stringContaining('"body","zebra"')]);
+});
+
+test.each([
+  ["/calls/page", { search: { text: "x", zebra: 1 } }, "body.search.zebra: Unknown key"],
+  ["/calls/aggregate", { time: { start: 0, end: 9, zebra: 1 } }, "body.time.zebra: Unknown key"],
+  [
+    "/calls/aggregate",
+    { distributions: [{ field: "latency_ms", zebra: 1 }] },
+    "body.distributions.0.zebra: Unknown key",
+  ],
+])("%s refuses unknown keys in its parts: %j", async (path, body, mistake) => {
   expect(await send(path, { project_id: newProject(), ...body })).toContain(mistake);
 });
 

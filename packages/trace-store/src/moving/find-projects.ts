@@ -4,7 +4,7 @@ import { tableFacts } from "../schema/schema.js";
 import type { IdleDatabase } from "./move-project.js";
 
 /** What a tracing database knows by itself of the control plane to which it belongs. */
-export interface KnownOfControlPlane {
+interface KnownOfControlPlane {
   /** The number of its last writer; 0 where there was none. */
   epoch: bigint;
   /** Ids of the projects of which it has anything. */

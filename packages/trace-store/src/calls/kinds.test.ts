@@ -50,6 +50,7 @@ test("calls that were stored before kinds were are told apart by usage and op", 
   for (const table of ["calls", "call_parts"]) {
     await db.engine.command({ sql: `ALTER TABLE ${table} DROP COLUMN stated_kind` });
   }
+  await db.engine.command({ sql: "TRUNCATE TABLE schema_migrations" });
   store = await db.open();
   expect(await kinds(store)).toEqual({
     model: ["llm", "named"],

@@ -51,7 +51,12 @@ export async function check(wire: Wire, projectId: string, ledger: Ledger): Prom
   return verdict;
 }
 
-function judge(name: string, { start, end, whole }: CallEntry, call: WireCall | undefined, verdict: Verdict): void {
+function judge(name: string, entry: CallEntry, call: WireCall | undefined, verdict: Verdict): void {
+  const { start, end, whole, deleted = false } = entry;
+  if (deleted) {
+    if (call !== undefined) verdict.wrong.push(`${name} is shown and was deleted`);
+    return;
+  }
   if (call === undefined) {
     // An end whose start was not acknowledged is kept, and not shown.
     if (start?.acked === true) verdict.missing.push(name);

@@ -4,6 +4,9 @@ import type { Writing } from "./writing.js";
 
 /** Writes objects, tables, files and prices, and enters what was acknowledged with the way to read it back. */
 export async function writeContents({ wire, project_id, ledger, random, stopped }: Writing): Promise<void> {
+  /** Values of one object that were acknowledged, each of which is a version. */
+  const versions: unknown[] = [];
+  const versioned = `versioned-${Math.floor(random() * 1e9)}`;
   for (let round = 0; !stopped(); round++) {
     const text = `${round} ${random()}`;
     const object = { project_id, object_id: `object-${Math.floor(random() * 5)}`, val: { text } };
@@ -38,7 +41,21 @@ export async function writeContents({ wire, project_id, ledger, random, stopped 
       return (await from.ask<{ results: unknown[] }>("/cost/query", read)).results;
     });
     await delay(stored.includes(undefined) ? 50 : 0);
+    // Sent until it is acknowledged: the version before is then the one before.
+    const version = { project_id, object_id: versioned, val: { text } };
+    while ((await store("/obj/create", { obj: version })) === undefined) await delay(50);
+    versions.push(version.val);
   }
+  ledger.contents.push({
+    kind: "objects, tables, files, prices",
+    what: "versions of one object",
+    expected: versions.map((val, index) => [index, val]),
+    async read(from) {
+      const query = { project_id, filter: { object_ids: [versioned], latest_only: false } };
+      const { objs } = await from.ask<{ objs: { version_index: number; val: unknown }[] }>("/objs/query", query);
+      return objs.map(({ version_index, val }) => [version_index, val]).toSorted(([a], [b]) => Number(a) - Number(b));
+    },
+  });
 
   async function storePrice(price: object): Promise<string | undefined> {
     const text = await post("/cost/create", { project_id, costs: { model: price } });

@@ -13,6 +13,8 @@ export interface CallEntry {
   end?: Side;
   /** Start and end travelled in one item: seen together or not at all. */
   whole: boolean;
+  /** Its deletion was acknowledged. */
+  deleted?: boolean;
 }
 
 /** Something stored under a digest, and how to read it back. */

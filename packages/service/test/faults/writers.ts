@@ -13,6 +13,7 @@ const kinds: Record<string, (writing: Writing) => Promise<void>> = {
   "ends first": endsFirst,
   OTLP: spans,
   "sent again": sentAgain,
+  "renames and deletions": changes,
   "objects, tables, files, prices": writeContents,
   feedback: writeFeedback,
   "annotation queues": writeQueue,
@@ -108,6 +109,33 @@ async function sentAgain(writing: Writing): Promise<void> {
   }
 }
 
+/** Every change is sent until it is acknowledged, so that it may be made twice, and must be seen once. */
+async function changes(writing: Writing): Promise<void> {
+  const { ledger, project_id } = writing;
+  while (!writing.stopped()) {
+    const [renamed, deleted] = [
+      newCall(writing, "renames and deletions", true),
+      newCall(writing, "renames and deletions", true),
+    ];
+    const body = { batch: [renamed.complete(), deleted.complete()] };
+    const ack = () => [renamed, deleted].forEach((call) => call.ack("start", "end"));
+    while (!(await send(writing, completePath(writing), body, ack))) continue;
+    const name = `name ${renamed.id}`;
+    while (!(await send(writing, "/call/update", { project_id, call_id: renamed.id, display_name: name }, () => {})))
+      continue;
+    ledger.contents.push({
+      kind: "renames and deletions",
+      what: `the name of ${renamed.id}`,
+      expected: name,
+      read: async (from) =>
+        (await from.ask<{ call: { display_name?: string } }>("/call/read", { project_id, id: renamed.id })).call
+          .display_name,
+    });
+    const gone = { project_id, call_ids: [deleted.id] };
+    while (!(await send(writing, "/calls/delete", gone, () => deleted.deleted()))) continue;
+  }
+}
+
 /** Sends once. A refused or broken request changes nothing in the ledger: it may or may not have been stored. */
 async function send(
   { wire }: Writing,
@@ -130,12 +158,14 @@ async function send(
 const completePath = ({ project_id }: Writing): string => `/v2/${project_id}/calls/complete`;
 
 interface NewCall {
+  id: string;
   start(): object;
   end(): object;
   complete(): object;
   span(trace_id: string): object;
   startedAt(ms: number): void;
   ack(...sides: ("start" | "end")[]): void;
+  deleted(): void;
 }
 
 /** A call that is not sent yet; what is taken from it is entered in the ledger as sent. */
@@ -155,8 +185,10 @@ function newCall({ ledger, project_id, random }: Writing, kind: string, whole: b
     return { project_id, id, ended_at: iso(started + 1000), output, summary: {} };
   };
   return {
+    id,
     start,
     end,
+    deleted: () => void (entry.deleted = true),
     complete: () => ({ ...start(), ...end() }),
     span(traceId) {
       entry.start = { value: { "input.value": inputs }, acked: false };

@@ -55,7 +55,7 @@ describe.each(controlPlanes)("replicas and shards with a control plane on %s", (
       await set.whileCutOff(async () => {
         await delay(3000);
         for (const name of replicaNames) {
-          const { post } = wire(set.urlOf(name));
+          const client = wire(set.urlOf(name));
           const body = { project_id: projectIds[0], limit: 1 };
           const write = {
             batch: [
@@ -65,7 +65,10 @@ describe.each(controlPlanes)("replicas and shards with a control plane on %s", (
               },
             ],
           };
-          const [read, written] = [await post("/calls/stream_query", body), await post("/call/upsert_batch", write)];
+          const [read, written] = [
+            await client.post("/calls/stream_query", body),
+            await client.post("/call/upsert_batch", write),
+          ];
           console.log(
             `without a control plane ${name} responds ${read.status} to reads, ${written.status} to writes: ${written.text}`,
           );

@@ -9,7 +9,7 @@ export function useCosts(projectId: string, callId: string) {
   return useQuery({
     queryKey: ["costs", projectId, callId],
     queryFn: async ({ signal }): Promise<Record<string, LLMCostSchema>> => {
-      const request = { project_id: projectId, id: callId, include_costs: true, columns: ["summary"] };
+      const request = { project_id: projectId, id: callId, include_costs: true };
       const { call } = await callRead(session.connection, request, { signal });
       return call?.summary?.weave?.costs ?? {};
     },

@@ -76,7 +76,7 @@ async function sendExpensiveQuery(target: Target): Promise<void> {
 
 /** Every third response is read; the others are left until the service cuts them. */
 async function askForOversized(target: Target): Promise<void> {
-  const refs = (times: number) => ({ refs: Array.from({ length: times }, () => target.ref) });
+  const refs = (times: number) => ({ project_id: undefined, refs: Array.from({ length: times }, () => target.ref) });
   const responses: ReadonlyArray<readonly [path: string, body: object]> = [
     ["/refs/read_batch", refs(80)],
     ["/refs/read_batch", refs(10)],

@@ -34,8 +34,8 @@ export async function openLargeValues(bytes: number, env: Record<string, string>
     text,
     open,
     post,
-    /** The body of a request for the large object so many times. */
-    refs: (count: number) => ({ refs: Array.from({ length: count }, () => ref) }),
+    /** The body of a request for the large object so many times, without a project beside the refs. */
+    refs: (count: number) => ({ project_id: undefined, refs: Array.from({ length: count }, () => ref) }),
   };
 }
 

@@ -16,8 +16,8 @@ afterAll(async () => {
 });
 
 const repeated = (piece: string, units = 20_000_000) => piece.repeat(Math.floor(units / piece.length));
-const start = (inputs: string) =>
-  `{"start":{"project_id":"${newProject()}","id":"c","trace_id":"t","op_name":"op","started_at":"2026-04-10T09:00:00Z","attributes":{},"inputs":${inputs}}}`;
+const start = (inputs: string, more = "") =>
+  `{"start":{"project_id":"${newProject()}","id":"c","trace_id":"t","op_name":"op","started_at":"2026-04-10T09:00:00Z","attributes":{},"inputs":${inputs}}${more}}`;
 const item = `{"mode":"end","req":{"end":{"project_id":"${newProject()}","id":"c","ended_at":"2026-04-10T09:00:00Z","summary":{}}}}`;
 
 test.each<[string, path: string, body: string, status: number]>([
@@ -25,7 +25,13 @@ test.each<[string, path: string, body: string, status: number]>([
   ["escapes", "/call/start", start(`{"a":"${repeated("\\u00e4", 9_000_000)}"}`), 200],
   ["a batch", "/call/upsert_batch", `{"batch":[${repeated(`${item},`)}${item}]}`, 413],
   ["wrong items", "/call/upsert_batch", `{"batch":[${repeated("{},")}{}]}`, 413],
-  ["unknown members", "/call/read", `{"project_id":"${newProject()}","id":"c","more":[${repeated("[],")}1]}`, 200],
+  ["unknown members", "/call/start", start("{}", `,"more":[${repeated("[],")}1]`), 200],
+  [
+    "unknown members that are refused",
+    "/call/read",
+    `{"project_id":"${newProject()}","id":"c","more":[${repeated("[],")}1]}`,
+    413,
+  ],
   ["nothing that ends", "/call/start", start(`{"a":[${repeated("1,")}`), 400],
 ])("requests of others are answered while a long body is read: %s", async (_what, path, body, status) => {
   const headers = { authorization: `Bearer ${key}`, "content-encoding": "gzip" };

@@ -20,7 +20,6 @@ const busyMessages = new Map<number, string>([
   [394, "The trace engine stopped the statement"],
   [425, "The trace engine cannot use its disk"],
   [439, "The trace engine has no thread left"],
-  [469, "Another service writes the tracing database now: nothing of this was stored"],
   [999, "The trace engine lost its coordinator"],
 ]);
 
@@ -51,7 +50,7 @@ export function engineFailure(error: unknown, signal?: AbortSignal): unknown {
   if (!/^\d+$/.test(code)) return new HeddleError("busy", "The trace engine does not respond", { cause: error });
   const number = Number(code);
   const full = fileErrors.has(number) && /No space left on device|Disk quota exceeded/.test(error.message);
-  const busy = busyMessages.get(full ? 243 : number);
+  const busy = isOfFormerWriter(number, error) ? formerWriter : busyMessages.get(full ? 243 : number);
   if (busy !== undefined) return new HeddleError("busy", busy, { cause: error });
   if (tooLargeErrors.has(number) || (number === badArguments && error.message.includes("tree is too big"))) {
     return new HeddleError("too_large", "The query has too many conditions, or they are nested too deeply", {
@@ -62,6 +61,13 @@ export function engineFailure(error: unknown, signal?: AbortSignal): unknown {
   if (corrupt !== undefined) return corrupt;
   const type = "type" in error && typeof error.type === "string" ? error.type : "UNKNOWN";
   return new StatementError(error.message, number, type, error);
+}
+
+const formerWriter = "Another service writes the tracing database now: nothing of this was stored";
+
+/** A constraint that rows violate is theirs, unless it is the one about their writer. */
+function isOfFormerWriter(number: number, { message }: Error): boolean {
+  return number === 469 && message.startsWith("Constraint `writer` ");
 }
 
 function codeOf(error: Error): string {

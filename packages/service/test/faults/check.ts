@@ -52,14 +52,14 @@ export async function check(wire: Wire, projectId: string, ledger: Ledger): Prom
 }
 
 function judge(name: string, entry: CallEntry, call: WireCall | undefined, verdict: Verdict): void {
-  const { start, end, whole, deleted = false } = entry;
-  if (deleted) {
+  const { start, end, whole, deletion } = entry;
+  if (deletion === "acknowledged") {
     if (call !== undefined) verdict.wrong.push(`${name} is shown and was deleted`);
     return;
   }
   if (call === undefined) {
     // An end whose start was not acknowledged is kept, and not shown.
-    if (start?.acked === true) verdict.missing.push(name);
+    if (start?.acked === true && deletion === undefined) verdict.missing.push(name);
     return;
   }
   const ended = call.ended_at !== null;

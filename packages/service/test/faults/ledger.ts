@@ -13,8 +13,8 @@ export interface CallEntry {
   end?: Side;
   /** Start and end travelled in one item: seen together or not at all. */
   whole: boolean;
-  /** Its deletion was acknowledged. */
-  deleted?: boolean;
+  /** Once its deletion is sent it is there or not; once that is acknowledged it is not. */
+  deletion?: "sent" | "acknowledged";
 }
 
 /** Something stored under a digest, and how to read it back. */

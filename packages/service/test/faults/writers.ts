@@ -132,7 +132,8 @@ async function changes(writing: Writing): Promise<void> {
           .display_name,
     });
     const gone = { project_id, call_ids: [deleted.id] };
-    while (!(await send(writing, "/calls/delete", gone, () => deleted.deleted()))) continue;
+    deleted.delete("sent");
+    while (!(await send(writing, "/calls/delete", gone, () => deleted.delete("acknowledged")))) continue;
   }
 }
 
@@ -165,7 +166,7 @@ interface NewCall {
   span(trace_id: string): object;
   startedAt(ms: number): void;
   ack(...sides: ("start" | "end")[]): void;
-  deleted(): void;
+  delete(state: "sent" | "acknowledged"): void;
 }
 
 /** A call that is not sent yet; what is taken from it is entered in the ledger as sent. */
@@ -188,7 +189,7 @@ function newCall({ ledger, project_id, random }: Writing, kind: string, whole: b
     id,
     start,
     end,
-    deleted: () => void (entry.deleted = true),
+    delete: (state) => void (entry.deletion = state),
     complete: () => ({ ...start(), ...end() }),
     span(traceId) {
       entry.start = { value: { "input.value": inputs }, acked: false };

@@ -49,18 +49,21 @@ describe("a directory of blobs", () => {
     expect(await readdir(join(root, "tmp"))).toEqual([]);
   });
 
-  test("asks for another try when another process opens it during a write", async () => {
+  test("a write goes on when another process opens the directory, and asks for another try when its draft is removed", async () => {
     const root = await directory();
     const store = await openBlobStore({ url: root });
-    async function* source() {
+    async function* source(meanwhile: () => Promise<unknown>) {
       yield Buffer.from("half a blob");
-      await openBlobStore({ url: root });
+      await meanwhile();
     }
-    await expect(store.put(source())).rejects.toMatchObject({
+    expect((await store.put(source(() => openBlobStore({ url: root })))).size).toBe(11);
+    const remove = async () => {
+      for (const name of await readdir(join(root, "tmp"))) await rm(join(root, "tmp", name));
+    };
+    await expect(store.put(source(remove))).rejects.toMatchObject({
       code: "busy",
-      message: "another process has opened the directory of the blob store",
+      message: "the draft of the blob was removed while it was written",
     });
-    expect((await store.put(Buffer.from("half a blob"))).size).toBe(11);
   });
 
   test("lays blobs out by digest and leaves no drafts", async () => {
@@ -71,11 +74,16 @@ describe("a directory of blobs", () => {
     expect(await readdir(join(root, "tmp"))).toEqual([]);
   });
 
-  test("cleans up the draft of a crashed write", async () => {
+  test("cleans up the draft of a crashed write once it is old, and leaves those of other processes", async () => {
     const root = await directory();
     await mkdir(join(root, "tmp"));
-    await writeFile(join(root, "tmp", "half a blob"), "half");
-    await openBlobStore({ url: root });
+    const [old, fresh] = ["half a blob", "in progress"];
+    for (const name of [old, fresh]) await writeFile(join(root, "tmp", name), "half");
+    const yesterday = new Date(Date.now() - 25 * 3_600_000);
+    await utimes(join(root, "tmp", old), yesterday, yesterday);
+    const store = await openBlobStore({ url: root });
+    expect(await readdir(join(root, "tmp"))).toEqual([fresh]);
+    await store.discardDrafts(BigInt(Date.now() + 1000) * 1000n);
     expect(await readdir(join(root, "tmp"))).toEqual([]);
   });
 

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { constants, createReadStream } from "node:fs";
-import { access, mkdir, open, rename, rm, stat, unlink, utimes } from "node:fs/promises";
+import { access, mkdir, open, readdir, rename, rm, stat, unlink, utimes } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { keyLocks } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
@@ -11,15 +11,17 @@ import { listDirectory } from "./directory-list.js";
 import { resolveRange } from "./range.js";
 import { verified } from "./verify.js";
 
+/** A draft of which nothing was written for so long (microseconds) is left by a crashed write. */
+const abandoned = 86_400_000_000n;
+
 /**
- * Opens a directory as a blob store and creates it when it is missing. One process at a time: the drafts of crashed writes
- * in `tmp/` are removed here, those in progress of an earlier opener, too: its writes are `busy`.
+ * Opens a directory as a blob store and creates it when it is missing. Several processes may: the drafts of crashed writes in
+ * `tmp/` are removed here and by `discardDrafts` once they are old, since younger ones may be in progress elsewhere.
  */
 export async function openDirectory(root: string): Promise<BlobStore> {
   const temporary = join(root, "tmp");
   // A collector never deletes a blob that is put again after the collector has found it old.
   const locked = keyLocks();
-  await rm(temporary, { recursive: true, force: true });
   const firstMade = await mkdir(temporary, { recursive: true });
   // The store itself must survive as well: the entries of the folders made on the way to it.
   const oldest = firstMade?.length ?? Infinity;
@@ -85,7 +87,7 @@ export async function openDirectory(root: string): Promise<BlobStore> {
     } catch (error) {
       await rm(draft, { force: true });
       if (isMissing(error) && error.path === draft)
-        throw new HeddleError("busy", "another process has opened the directory of the blob store", { cause: error });
+        throw new HeddleError("busy", "the draft of the blob was removed while it was written", { cause: error });
       throw isFull(error) ? new HeddleError("busy", "the disk of the blob store is full") : error;
     }
   }
@@ -121,14 +123,25 @@ export async function openDirectory(root: string): Promise<BlobStore> {
     });
   }
 
+  async function discardDrafts(begunBefore: bigint): Promise<void> {
+    for (const name of await readdir(temporary)) {
+      const draft = join(temporary, name);
+      try {
+        if ((await stat(draft, { bigint: true })).mtimeNs < begunBefore * 1000n) await rm(draft, { force: true });
+      } catch (error) {
+        if (!isMissing(error)) throw error; // Its write has ended in between.
+      }
+    }
+  }
+
+  await discardDrafts(BigInt(Date.now()) * 1000n - abandoned);
   return {
     put,
     get,
     stat: info,
     delete: remove,
     list: () => listDirectory(root),
-    // There are no older ones: opening the directory has removed those of crashed writes.
-    discardDrafts: async () => {},
+    discardDrafts,
     async check() {
       await access(temporary, constants.R_OK | constants.W_OK).catch((error: unknown) => {
         throw new HeddleError("busy", "the directory of the blob store cannot be used", { cause: error });

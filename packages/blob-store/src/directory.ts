@@ -4,15 +4,13 @@ import { access, mkdir, open, readdir, rename, rm, stat, unlink, utimes } from "
 import { dirname, join } from "node:path";
 import { keyLocks } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
+import { abandonedBefore } from "./abandoned-drafts.js";
 import { checkDigest, sha256Of } from "./digest.js";
 import { digestOf, keyOf } from "./keys.js";
 import type { BlobInfo, BlobReadOptions, BlobReader, BlobSource, BlobStore } from "./port.js";
 import { listDirectory } from "./directory-list.js";
 import { resolveRange } from "./range.js";
 import { verified } from "./verify.js";
-
-/** A draft of which nothing was written for so long (microseconds) is left by a crashed write. */
-const abandoned = 86_400_000_000n;
 
 /**
  * Opens a directory as a blob store and creates it when it is missing. Several processes may: the drafts of crashed writes in
@@ -134,7 +132,7 @@ export async function openDirectory(root: string): Promise<BlobStore> {
     }
   }
 
-  await discardDrafts(BigInt(Date.now()) * 1000n - abandoned);
+  await discardDrafts(abandonedBefore());
   return {
     put,
     get,

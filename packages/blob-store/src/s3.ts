@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { keyLocks } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
+import { abandonedBefore } from "./abandoned-drafts.js";
 import { checkDigest, sha256Of } from "./digest.js";
 import { digestOf, keyOf } from "./keys.js";
 import type { BlobEntry, BlobInfo, BlobReadOptions, BlobReader, BlobSource, BlobStore } from "./port.js";
@@ -27,9 +28,6 @@ const sizes: S3Sizes = { partBytes: 8 * megabyte, copyBytes: 1024 * megabyte, pa
 const young = 600_000_000n;
 
 const madeHere = /^(tmp\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|sha256\/[0-9a-f]{2}\/[0-9a-f]{2}\/[0-9a-f]{64})$/;
-
-/** An upload that was begun longer ago belongs to a process that has ended. */
-const abandoned = 86_400_000_000n;
 
 /**
  * Opens a bucket, or a part of one, as a blob store. What is put becomes visible under its key only once it is complete
@@ -149,7 +147,7 @@ export async function openS3(
   }
 
   // Not every server lists uploads, and not every account may: then the bucket's lifecycle rules have to delete them.
-  await discardDrafts(BigInt(Date.now()) * 1000n - abandoned).catch(() => undefined);
+  await discardDrafts(abandonedBefore()).catch(() => undefined);
 
   return {
     async put(source: BlobSource, options = {}) {

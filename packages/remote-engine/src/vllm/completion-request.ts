@@ -1,4 +1,5 @@
 import type { GenerateRequest } from "@heddle/training";
+import { samplingFields } from "./sampling-fields.js";
 
 type StructuredOutput = NonNullable<GenerateRequest["structuredOutput"]>;
 
@@ -22,39 +23,22 @@ export function canStream({ promptLogprobs, beamSearch }: GenerateRequest): bool
 }
 
 /**
- * Creates the body of `POST /v1/completions`. Every sampling parameter is sent, because a server otherwise takes the
- * defaults that the model was published with.
+ * Creates the body of `POST /v1/completions` of vLLM; see `samplingFields`.
  *
  * @param model name of the base model or adapter on the server.
- * @param eosIds tokens that end a completion. The server knows its own, which need not be those of the chat template.
  */
 export function completionBody(
   request: GenerateRequest,
   model: string,
   eosIds: readonly number[],
 ): Record<string, unknown> {
-  const { structuredOutput, repetitionDetection: repetition, stopTokenIds = [], ignoreEos = false } = request;
+  const { structuredOutput, repetitionDetection: repetition } = request;
   return {
     model,
-    prompt: Array.from(request.prompt),
-    n: request.n,
-    max_tokens: request.maxTokens,
-    min_tokens: request.minTokens ?? 0,
-    temperature: request.temperature ?? 1,
-    top_p: request.topP ?? 1,
+    ...samplingFields(request, eosIds),
     top_k: request.topK ?? 0,
-    min_p: request.minP ?? 0,
-    repetition_penalty: request.repetitionPenalty ?? 1,
-    frequency_penalty: request.frequencyPenalty ?? 0,
-    presence_penalty: request.presencePenalty ?? 0,
-    ...(request.seed !== undefined && { seed: request.seed }),
-    ...(request.logitBias && { logit_bias: Object.fromEntries(request.logitBias) }),
     ...(request.allowedTokenIds && { allowed_token_ids: request.allowedTokenIds }),
-    stop: request.stop ?? [],
-    stop_token_ids: ignoreEos ? stopTokenIds : [...new Set([...stopTokenIds, ...eosIds])],
     include_stop_str_in_output: request.includeStop ?? false,
-    ignore_eos: ignoreEos,
-    skip_special_tokens: request.skipSpecialTokens ?? true,
     spaces_between_special_tokens: false,
     logprobs: request.topLogprobs ?? 0,
     ...(request.promptLogprobs !== undefined && { prompt_logprobs: request.promptLogprobs }),
@@ -67,9 +51,7 @@ export function completionBody(
         min_count: repetition.minCount,
       },
     }),
-    ...(request.cacheSalt !== undefined && { cache_salt: request.cacheSalt }),
     return_tokens_as_token_ids: true,
-    return_token_ids: true,
     ...(canStream(request) && { stream: true, stream_options: { include_usage: true } }),
   };
 }

@@ -1,5 +1,6 @@
 import type { GenerateRequest } from "@heddle/training";
 import { unsupportedFields } from "./completion-request.js";
+import { samplingFields } from "./sampling-fields.js";
 
 type StructuredOutput = NonNullable<GenerateRequest["structuredOutput"]>;
 
@@ -19,38 +20,21 @@ export function sglangUnsupportedFields(request: Partial<GenerateRequest>): (key
   return [...found];
 }
 
-/** Creates the body of `POST /v1/completions` of SGLang; see `completionBody`. */
+/** Creates the body of `POST /v1/completions` of SGLang; see `samplingFields`. */
 export function sglangBody(
   request: GenerateRequest,
   { base, adapter }: { base: string; adapter: string | undefined },
   eosIds: readonly number[],
 ): Record<string, unknown> {
-  const { stopTokenIds = [], ignoreEos = false, structuredOutput, topK = 0 } = request;
+  const { structuredOutput, topK = 0 } = request;
   return {
     model: base,
     ...(adapter !== undefined && { lora_path: adapter }),
-    prompt: Array.from(request.prompt),
-    n: request.n,
-    max_tokens: request.maxTokens,
-    min_tokens: request.minTokens ?? 0,
-    temperature: request.temperature ?? 1,
-    top_p: request.topP ?? 1,
+    ...samplingFields(request, eosIds),
     top_k: topK > 0 ? topK : -1,
-    min_p: request.minP ?? 0,
-    repetition_penalty: request.repetitionPenalty ?? 1,
-    frequency_penalty: request.frequencyPenalty ?? 0,
-    presence_penalty: request.presencePenalty ?? 0,
-    ...(request.seed !== undefined && { seed: request.seed }),
-    ...(request.logitBias && { logit_bias: Object.fromEntries(request.logitBias) }),
-    stop: request.stop ?? [],
-    stop_token_ids: ignoreEos ? stopTokenIds : [...new Set([...stopTokenIds, ...eosIds])],
     no_stop_trim: request.includeStop ?? false,
-    ignore_eos: ignoreEos,
-    skip_special_tokens: request.skipSpecialTokens ?? true,
     logprobs: 0,
     ...(structuredOutput && constraintOf(structuredOutput)),
-    ...(request.cacheSalt !== undefined && { cache_salt: request.cacheSalt }),
-    return_token_ids: true,
     stream: true,
     stream_options: { include_usage: true },
   };

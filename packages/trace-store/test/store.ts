@@ -14,6 +14,8 @@ export interface TestDatabase {
   engine: Engine;
   /** Opens the store on this database, as often as a test wants; the last one is closed by `drop`. */
   open(options?: Partial<TraceStoreOptions>): Promise<TraceStore>;
+  /** Takes a column of calls away, and what is recorded of migrations, as in a database of before the column was. */
+  dropColumn(column: string): Promise<void>;
   drop(): Promise<void>;
 }
 
@@ -34,6 +36,12 @@ export function testDatabase(): TestDatabase {
       });
       opened.push(store);
       return store;
+    },
+    async dropColumn(column) {
+      for (const table of ["calls", "call_parts"]) {
+        await engine.command({ sql: `ALTER TABLE ${table} DROP COLUMN ${column}` });
+      }
+      await engine.command({ sql: "TRUNCATE TABLE schema_migrations" });
     },
     async drop() {
       for (const store of opened) await store.close();

@@ -47,10 +47,7 @@ test("a call is what its attributes state, else what its usage and its op tell, 
 
 test("calls that were stored before kinds were are told apart by usage and op", async () => {
   await store.close();
-  for (const table of ["calls", "call_parts"]) {
-    await db.engine.command({ sql: `ALTER TABLE ${table} DROP COLUMN stated_kind` });
-  }
-  await db.engine.command({ sql: "TRUNCATE TABLE schema_migrations" });
+  await db.dropColumn("stated_kind");
   store = await db.open();
   expect(await kinds(store)).toEqual({
     model: ["llm", "named"],

@@ -20,7 +20,7 @@ export interface WriterEpochs {
   /** Notes that a number is stored in the tracing database. */
   noteStored(shard: string, epoch: bigint): Promise<void>;
   /** Goes on after a number that is stored in the tracing database, and that this control plane does not know. */
-  goOnAfter(shard: string, epoch: bigint): Promise<void>;
+  advanceTo(shard: string, epoch: bigint): Promise<void>;
 }
 
 export function openWriterEpochs(database: Database): WriterEpochs {
@@ -41,7 +41,7 @@ export function openWriterEpochs(database: Database): WriterEpochs {
     async noteStored(shard, epoch) {
       await database.run("UPDATE writer_epochs SET stored = $2 WHERE shard = $1 AND stored < $2", [shard, epoch]);
     },
-    async goOnAfter(shard, epoch) {
+    async advanceTo(shard, epoch) {
       await database.run(
         `INSERT INTO writer_epochs (shard, given, stored) VALUES ($1, $2, $2)
           ON CONFLICT (shard) DO UPDATE SET given = $2, stored = $2 WHERE writer_epochs.given < $2`,

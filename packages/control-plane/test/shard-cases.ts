@@ -77,9 +77,9 @@ export function shardCases(backEnd: string, make: () => Promise<string>): void {
 
     test("numbers go on after those of a database that has more of them", async () => {
       const plane = await open(await make());
-      await plane.writerEpochs.goOnAfter("east", 7n);
+      await plane.writerEpochs.advanceTo("east", 7n);
       expect(await plane.writerEpochs.next("east")).toBe(8n);
-      await plane.writerEpochs.goOnAfter("east", 5n);
+      await plane.writerEpochs.advanceTo("east", 5n);
       expect(await plane.writerEpochs.of("east")).toEqual({ given: 8n, stored: 7n });
     });
 

@@ -49,7 +49,7 @@ async function fill(): Promise<void> {
     for (const peer of peers) {
       // Others take seconds, after which a server may just have closed a connection that was kept.
       const fresh = { agent: undefined, method: "POST", contentType: "application/x-protobuf", bytes };
-      await sendPatiently(peer, { ...peer.exports, ...fresh });
+      await sendWithRetries(peer, { ...peer.exports, ...fresh });
     }
     sent += traces.length;
     if (sampled.length < 200) sampled.push(...traces.slice(0, 2));
@@ -123,7 +123,7 @@ interface Sent {
 }
 
 /** As an exporter of OpenTelemetry does: what a server refuses since it is busy is sent again. */
-async function sendPatiently(peer: Peer, sent: Sent): Promise<void> {
+async function sendWithRetries(peer: Peer, sent: Sent): Promise<void> {
   for (let tries = 0; ; tries++) {
     try {
       await send(peer, sent);

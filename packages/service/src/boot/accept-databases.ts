@@ -26,7 +26,7 @@ export async function acceptDatabases(config: Config, control: ControlPlane): Pr
       const { epoch, projectIds } = await readControlPlane(databaseOf(config, control, shard));
       const projects: string[] = [];
       for (const projectId of projectIds) if (await noteProject(control, projectId, shard)) projects.push(projectId);
-      await control.writerEpochs.goOnAfter(shard, epoch);
+      await control.writerEpochs.advanceTo(shard, epoch);
       accepted.push({ shard, projects });
     }
     return accepted;

@@ -33,7 +33,7 @@ export function writerEpochs(
           );
         }
         onOlder(`${older}: keys and projects that were made since are not there`);
-        await noted.goOnAfter(shard, seen);
+        await noted.advanceTo(shard, seen);
       }
       isBehind ||= seen < stored;
       return await noted.next(shard);

@@ -1,4 +1,5 @@
 import { HeddleError } from "@heddle/errors";
+import { isJsonObject } from "@heddle/exact-json";
 import type { Detail, OperationEntry } from "@heddle/server-stub";
 import { checkQuery } from "@heddle/trace-store";
 import type { QueriedResource } from "@heddle/trace-store";
@@ -26,9 +27,9 @@ export function queryMistakes(
   details: readonly Detail[],
 ): Detail[] {
   const resource = resources[id] ?? "calls";
-  if (resource === "none" || !isObject(body)) return [];
-  const [at, selection] = isObject(body["calls"]) ? [["calls"], body["calls"]] : [[], body];
-  if (!isObject(selection["query"])) return [];
+  if (resource === "none" || !isJsonObject(body)) return [];
+  const [at, selection] = isJsonObject(body["calls"]) ? [["calls"], body["calls"]] : [[], body];
+  if (!isJsonObject(selection["query"])) return [];
   const isWrong = (part: string) =>
     details.some(({ loc }) => [...at, part].every((step, index) => loc[index + 1] === step));
   const request = Object.fromEntries(
@@ -42,8 +43,4 @@ export function queryMistakes(
     const mistakes = error.all.filter(({ code }) => code === "invalid" || code === "unprocessable");
     return mistakes.map((mistake) => detailOf(mistake.within(at), { id, ...operation }));
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

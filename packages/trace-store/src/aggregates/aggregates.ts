@@ -3,7 +3,7 @@ import type { CallReads, CallReadsContext } from "../calls/calls.js";
 import type { ReadOptions } from "../context.js";
 import { aggregateCalls } from "./aggregate.js";
 import type { AggregateContext, AggregateRequest } from "./aggregate.js";
-import { findFields, Paces } from "./fields.js";
+import { findFields, ReadTimes } from "./fields.js";
 import type { CallAggregates } from "./figures.js";
 import type { FieldsRequest, FoundFields } from "./fields.js";
 
@@ -24,7 +24,7 @@ export interface AggregatesContext extends AggregateContext, CallReadsContext {
 }
 
 export function openAggregates(context: AggregatesContext): Aggregates {
-  const paces = new Paces();
+  const readTimes = new ReadTimes();
   return {
     async aggregate(request, options) {
       const seq = context.settled();
@@ -33,7 +33,7 @@ export function openAggregates(context: AggregatesContext): Aggregates {
     async fields(request, options = {}) {
       const { project_id, filter, query, search } = request;
       const [found, of] = await Promise.all([
-        findFields({ ...context, paces }, request, options),
+        findFields({ ...context, readTimes }, request, options),
         estimateCalls(context, { project_id, filter, query, search }, options),
       ]);
       return { ...found, of };

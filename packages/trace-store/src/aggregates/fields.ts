@@ -71,7 +71,7 @@ export async function findFields(
   const found = new Findings(request);
   let complete = byId?.ids.length === 0;
   let before: Place | undefined;
-  const known = context.paces.of(request.project_id);
+  const known = context.readTimes.of(request.project_id);
   const first =
     known === undefined ? firstBatch : Math.max(firstBatch, Math.floor((firstShare * seconds * 1000) / known));
   for (let size = first; !complete && !deadline.isOver; size *= growth) {
@@ -80,8 +80,8 @@ export async function findFields(
     const rows = await readBatch(context, { plan, byId, roots, request, before, limit }, { ...options, deadline });
     const all = rows?.find(({ d }) => d === everyCall);
     const read = Number(all?.present ?? 0);
-    // What takes a statement besides its calls counts too, so that the pace of a few of them is slower than that of many.
-    context.paces.note(request.project_id, (performance.now() - began) / Math.max(1, read));
+    // What takes a statement besides its calls counts too, so that each of a few of them seems to take longer than each of many.
+    context.readTimes.note(request.project_id, (performance.now() - began) / Math.max(1, read));
     if (rows === undefined) break;
     found.add(rows, roots);
     before = all && { us: all.us, id: all.last_id };
@@ -92,27 +92,27 @@ export async function findFields(
 }
 
 export interface FieldsContext extends SelectionContext {
-  paces: Paces;
+  readTimes: ReadTimes;
 }
 
 /** How long the calls of projects took, so that the next answer needs one statement where there is time for all. */
-export class Paces {
+export class ReadTimes {
   /** Milliseconds for each call, of the projects that were asked about last. */
-  readonly #paces = new Map<string, number>();
+  readonly #times = new Map<string, number>();
 
   of(projectId: string): number | undefined {
-    return this.#paces.get(projectId);
+    return this.#times.get(projectId);
   }
 
   note(projectId: string, msPerCall: number): void {
-    this.#paces.delete(projectId);
-    this.#paces.set(projectId, msPerCall);
-    const [oldest] = this.#paces.keys();
-    if (this.#paces.size > mostPaces && oldest !== undefined) this.#paces.delete(oldest);
+    this.#times.delete(projectId);
+    this.#times.set(projectId, msPerCall);
+    const [oldest] = this.#times.keys();
+    if (this.#times.size > mostProjects && oldest !== undefined) this.#times.delete(oldest);
   }
 }
 
-const mostPaces = 1000;
+const mostProjects = 1000;
 
 /** Where members, or a value, are looked for. */
 interface Root {

@@ -49,6 +49,20 @@ describe("a directory of blobs", () => {
     expect(await readdir(join(root, "tmp"))).toEqual([]);
   });
 
+  test("content that another process puts while it is deleted as old is there when both are done", async () => {
+    const root = await directory();
+    const [one, other] = [await openBlobStore({ url: root }), await openBlobStore({ url: root })];
+    const putBefore = BigInt(Date.now()) * 1000n - 3_600_000_000n;
+    for (let round = 0; round < 300; round++) {
+      const content = Buffer.from(`nearly garbage ${round}`);
+      const { key } = await one.put(content);
+      utimesSync(join(root, key), 1000, 1000);
+      await Promise.all([one.delete(key, { putBefore }), other.put(content)]);
+      expect(await one.stat(key), `round ${round}`).toMatchObject({ size: content.length });
+    }
+    expect(await readdir(join(root, "tmp"))).toEqual([]);
+  });
+
   test("a write goes on when another process opens the directory, and asks for another try when its draft is removed", async () => {
     const root = await directory();
     const store = await openBlobStore({ url: root });

@@ -111,14 +111,29 @@ export async function openDirectory(root: string): Promise<BlobStore> {
     const { path } = locate(key);
     return await locked(key, async () => {
       try {
-        if (putBefore !== undefined && (await stat(path, { bigint: true })).mtimeNs >= putBefore * 1000n) return false;
-        await unlink(path);
+        if (putBefore === undefined) await unlink(path);
+        else if (!(await removeOld(path, putBefore * 1000n))) return false;
         return true;
       } catch (error) {
         if (isMissing(error)) return false;
         throw error;
       }
     });
+  }
+
+  /** Takes the blob away before it looks once more: another process may have put it again in between, and it then stays. */
+  async function removeOld(path: string, putBeforeNs: bigint): Promise<boolean> {
+    const isOld = async (file: string) => (await stat(file, { bigint: true })).mtimeNs < putBeforeNs;
+    if (!(await isOld(path))) return false;
+    const removed = join(temporary, randomUUID());
+    await rename(path, removed);
+    if (await isOld(removed)) {
+      await unlink(removed);
+      return true;
+    }
+    await rename(removed, path);
+    await syncEntry(path);
+    return false;
   }
 
   async function discardDrafts(begunBefore: bigint): Promise<void> {

@@ -24,6 +24,7 @@ import { checkOneNode } from "./engine/one-node.js";
 import type { Engine, EngineConnection } from "./engine/engine.js";
 import { observeStatements } from "./engine/observed-engine.js";
 import type { ObservedStatement } from "./engine/observed-engine.js";
+import { noticeFenced } from "./engine/fenced-inserts.js";
 import { withReplicas } from "./engine/replicated-engine.js";
 import { StatementError } from "./engine/statement-error.js";
 import { listDetached, listParts } from "./engine/stored-parts.js";
@@ -38,6 +39,7 @@ import type { RejectedPart } from "./ingest/commit/prepare.js";
 import type { IngestLimits, IngestMemory } from "./ingest/memory/state.js";
 import { claimDatabase } from "./migrations/identity.js";
 import { catchUpWithReplicas, migrate } from "./migrations/migrate.js";
+import { fenceDeletions } from "./migrations/fence-deletions.js";
 import { epochName, fenceFormerWriters, keepEpochs } from "./migrations/writer-fence.js";
 import type { WriterEpochs } from "./migrations/writer-fence.js";
 import { defaultDatabase, tableFacts } from "./schema/schema.js";
@@ -98,6 +100,8 @@ export interface TraceStoreOptions {
    * refused by the engine. Default: no other process ever writes.
    */
   epochs?: WriterEpochs;
+  /** Called with the number of rows that the engine has refused because another process has taken the database over. */
+  onFenced?: (rows: number) => void;
   /** Called with one sentence for stored data that is given up because it cannot be read. */
   onLoss?: (lost: string) => void;
   /** Called with one sentence about work on a large store that takes long. */
@@ -213,6 +217,7 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
   const { epochs } = options;
   let isNew: boolean;
   let namePrefix = writer;
+  let fenced = (engine: Engine) => engine;
   try {
     // The database of another control plane is left as it is.
     isNew = await claimDatabase(bootstrap, placement, options.controlPlaneId);
@@ -223,18 +228,24 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
       epochs && fenceFormerWriters(bootstrap, placement, writer, epochs),
       keepTextIndex(bootstrap, placement, options.textIndex ?? "off"),
     ]);
-    if (epoch !== undefined) namePrefix = epochName(writer, epoch);
+    if (epoch !== undefined) {
+      namePrefix = epochName(writer, epoch);
+      const { onFenced = () => {} } = options;
+      fenced = (engine) => noticeFenced(fenceDeletions(engine, placement, epoch), onFenced);
+    }
   } finally {
     await bootstrap.close();
   }
   const { mayWrite = () => true, observer } = options;
   const connected = withTextIndex(
-    connectEngine(options.client, placement.database, {
-      namePrefix,
-      isReplicated,
-      deduplicated,
-      mayRepeat: mayWrite,
-    }),
+    fenced(
+      connectEngine(options.client, placement.database, {
+        namePrefix,
+        isReplicated,
+        deduplicated,
+        mayRepeat: mayWrite,
+      }),
+    ),
     options.textIndex ?? "off",
   );
   const observed =

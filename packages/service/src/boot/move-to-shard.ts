@@ -57,7 +57,7 @@ export function databaseOf(config: Config, control: ControlPlane, shard: string)
 
 export async function takeShard(config: Config, control: ControlPlane, shard: string): Promise<Lease> {
   const name = shard === mainShard ? writerLeaseName : shardLeaseName(shard);
-  const options = { holder: `heddle shards move: ${holderOf(config)}`, durationMs: config.leaseMs };
+  const options = { holder: `heddle shards: ${holderOf(config)}`, durationMs: config.leaseMs };
   return await control.leases.acquire(name, options).catch((error: unknown) => {
     if (!(error instanceof HeddleError) || error.code !== "conflict") throw error;
     throw new ConfigError(`${error.message}. Stop the replicas first.`);

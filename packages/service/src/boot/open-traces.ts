@@ -89,6 +89,10 @@ export async function openLeased(
     textIndex: config.textIndex,
     mayWrite: () => lease.mayWrite(),
     onProgress: (line) => log.info(line),
+    onFenced(rows) {
+      log.warn(`the tracing database ${shard} refused ${rows} row(s) of this service: another one writes it now`);
+      observability.metrics?.onFenced(shard, rows);
+    },
     ...(observability.store && { observer: observability.store }),
   });
   lease.onLapse(() => store.engineRestarted());

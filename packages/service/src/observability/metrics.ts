@@ -17,6 +17,8 @@ export interface Metrics {
   store: StoreObserver;
   onOutgoing: (provider: string, request: ObservedRequest) => void;
   onJobEnded: NonNullable<JobRunnerOptions["onEnded"]>;
+  /** Rows that a tracing database has refused because another replica has it now. */
+  onFenced(shard: string, rows: number): void;
   /** A request that was refused because of its connection. */
   onRefused(status: number): void;
   /** Adds what is read at each scrape. */
@@ -112,6 +114,12 @@ export function openMetrics(version: string): Metrics {
     labelNames: ["kind", "outcome"],
     registers,
   });
+  const fencedRows = new Counter({
+    name: "heddle_shard_fenced_rows_total",
+    help: "Rows which this service sent too late: another one had taken the tracing database over, which refused them.",
+    labelNames: ["shard"],
+    registers,
+  });
 
   return {
     requests: {
@@ -134,6 +142,7 @@ export function openMetrics(version: string): Metrics {
     },
     onOutgoing: (provider, { outcome, ms }) => outgoing.observe({ provider, outcome }, ms / 1000),
     onJobEnded: (kind, outcome) => jobsEnded.inc({ kind, outcome }),
+    onFenced: (shard, rows) => fencedRows.inc({ shard }, rows),
     onRefused: (status) => requests.observe({ operation: noOperation, status }, 0),
     watch: (sources) => gaugesOf(sources, registry),
     watchShards: (sources) => shardGaugesOf(sources, registry),

@@ -63,6 +63,11 @@ export function engineFailure(error: unknown, signal?: AbortSignal): unknown {
   return new StatementError(error.message, number, type, error);
 }
 
+/** Whether the engine has refused rows because another process has taken the database over since their writer did. */
+export function isFenced(error: unknown): boolean {
+  return error instanceof HeddleError && error.message === formerWriter;
+}
+
 const formerWriter = "Another service writes the tracing database now: nothing of this was stored";
 
 /** A constraint that rows violate is theirs, unless it is the one about their writer. */

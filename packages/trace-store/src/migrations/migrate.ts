@@ -24,9 +24,11 @@ export async function migrate(
   migrations: readonly Migration[] = allMigrations,
 ): Promise<void> {
   const { database } = placement;
-  const [applied, existing] = await Promise.all([
+  const additions = migrations.filter(({ isAddition }) => isAddition === true);
+  const [applied, existing, lacksAny] = await Promise.all([
     appliedSteps(bootstrap, placement),
     existingTables(bootstrap, placement),
+    lacksColumns(bootstrap, placement, additions),
   ]);
   const newest = applied.at(-1)?.version ?? 0;
   const known = migrations.at(-1)?.version ?? 0;
@@ -39,8 +41,9 @@ export async function migrate(
   const steps: Migration[] = [];
   for (const step of migrations) {
     const before = applied.find(({ version }) => version === step.version);
-    if (before === undefined) steps.push(step);
-    else if (before.checksum !== checksumOf(step)) {
+    if (before === undefined) {
+      if (step.isAddition !== true) steps.push(step);
+    } else if (before.checksum !== checksumOf(step)) {
       throw new HeddleError(
         "incompatible",
         `The tracing database "${database}" was made by another build: its schema step ${step.version} ("${before.name}") is not ours`,
@@ -49,7 +52,7 @@ export async function migrate(
   }
   const statements = byTable(migrations.flatMap((step) => step.statements));
   const isWhole = statements.every(({ table }) => existing.has(table));
-  if (steps.length === 0 && isWhole && applied.every(({ kept }) => kept === 1)) return;
+  if (steps.length === 0 && !lacksAny && isWhole && applied.every(({ kept }) => kept === 1)) return;
   for (const { table, statement } of statements) {
     if (statement.startsWith("CREATE ") && existing.has(table)) continue;
     await bootstrap.command({ sql: ddl(statement, placement) });
@@ -100,6 +103,23 @@ async function record(bootstrap: Engine, database: string, steps: readonly Migra
     }),
   );
   await bootstrap.insert(`${database}.schema_migrations`, ["version", "name", "checksum"], rows);
+}
+
+/** Whether the database lacks a column that one of the steps adds. */
+async function lacksColumns(bootstrap: Engine, { database }: Placement, steps: readonly Migration[]): Promise<boolean> {
+  const added = steps.flatMap((step) => step.statements).map(addedColumn);
+  if (added.length === 0) return false;
+  const rows = await bootstrap.rows<{ found: string }>({
+    sql: `SELECT concat(table, '.', name) AS found FROM system.columns WHERE database = '${database}'`,
+  });
+  const existing = new Set(rows.map(({ found }) => found));
+  return !added.every((column) => existing.has(column));
+}
+
+function addedColumn(statement: string): string {
+  const [, table, column] = /^ALTER TABLE \{DB\}\.(\w+) \{OC\} ADD COLUMN IF NOT EXISTS (\w+) /.exec(statement) ?? [];
+  if (table === undefined) throw new TypeError(`an addition does not add a column: ${statement}`);
+  return `${table}.${column}`;
 }
 
 /** Tables that need not be created: none on a cluster, where another node may lack them. */

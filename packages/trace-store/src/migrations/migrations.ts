@@ -122,5 +122,5 @@ export const allMigrations: readonly Migration[] = [
   { version: 8, name: "reported usage", statements: reportedUsage },
   { version: 9, name: "kinds of calls", statements: statedKinds },
   { version: 10, name: "bounded recovery", statements: recovery },
-  { version: 11, name: "briefs of calls", statements: briefs },
+  { version: 11, name: "briefs of calls", statements: briefs, isAddition: true },
 ];

@@ -87,8 +87,9 @@ test.each(tables)(
 
 test("every table refuses the rows of a former writer, and takes those of the one that writes", async () => {
   const { db, epochs } = fresh();
-  const former = await db.open({ epochs });
-  const next = await db.open({ epochs });
+  const fenced: number[] = [];
+  const former = await db.open({ epochs, onFenced: (rows) => fenced.push(rows) });
+  const next = await db.open({ epochs, onFenced: (rows) => fenced.push(-rows) });
   const projectId = newProject();
   const writes = (store: typeof former) => [
     async () => await store.ingest([completePart({ project_id: projectId, id: "a" })]),
@@ -101,7 +102,9 @@ test("every table refuses the rows of a former writer, and takes those of the on
   ];
   await next.ingest([completePart({ project_id: projectId, id: "a" })]);
   for (const write of writes(former)) await expect(write()).rejects.toMatchObject({ code: "busy" });
+  expect(fenced).toEqual(expect.arrayContaining([1]));
   for (const write of writes(next)) await write();
+  expect(fenced.every((rows) => rows > 0)).toBe(true);
 });
 
 test("a program that gives no numbers may write next to one that does, as during an update that is taken back", async () => {

@@ -87,10 +87,13 @@ export async function storedEpoch(engine: Engine, { database }: Pick<Placement, 
   const numbers = rows.flatMap(({ comment, ddl: statement }) => [
     /^epoch (\d+)$/.exec(comment)?.[1],
     // A former writer may have stored an earlier mark late.
-    /CONSTRAINT writer CHECK [^\n]*>= (\d+)/.exec(statement)?.[1],
+    new RegExp(fencePattern).exec(statement)?.[1],
   ]);
   return numbers.map((number) => BigInt(number ?? 0)).reduce((a, b) => (a > b ? a : b), 0n);
 }
+
+/** Finds the number of the writer in the DDL of a table; for this program and for the engine. */
+export const fencePattern = "CONSTRAINT writer CHECK [^>]*>= ([0-9]+)";
 
 export function fenceStatement(
   table: string,

@@ -70,7 +70,7 @@ export async function startServiceProcess({
   const agent = new Agent(socketOf(join(directory, "clickhouse", "engine.sock")));
   return {
     url: field("listening on"),
-    key: readFileSync(join(directory, "api-key"), "utf8").trim(),
+    key: env?.["HEDDLE_API_KEY"] ?? readFileSync(join(directory, "api-key"), "utf8").trim(),
     pid,
     createKey(entity, role) {
       const keys = ["keys", "create", "--user", entity, "--entity", entity, "--role", role];

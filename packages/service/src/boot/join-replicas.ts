@@ -95,6 +95,8 @@ export async function joinReplicas(
     follower.opens();
     if (shards !== undefined && shared !== undefined) {
       const { prices } = installationOptions;
+      // Others may have changed where projects are while they had it.
+      shards.homes.forgetAll();
       const { store } = await openTraces(base, lease, leased, { prices, blobs: shared.blobs });
       leased.add(async () => await shards.first.leave(leaving));
       shards.first.isHere(store, leasedAt);

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Price, TraceStore } from "@heddle/trace-store";
 import type { ShardSetting } from "../config/kinds.js";
-import { engineShares } from "../limits/shares.js";
 import { operatorLine } from "../operations/outages.js";
 import type { Membership } from "../replicas/members.js";
 import { leaving } from "../shards/shard-place.js";
@@ -88,7 +87,6 @@ export function keepShards(base: Base, shards: Shards, options: KeepOptions): { 
       database,
       prices: options.prices,
       onLoss: (lost) => losses.report("traces", `${name}: ${lost}`),
-      shares: engineShares(config.limits),
     });
     const known = (await base.control.shards.list()).find((shard) => shard.name === name);
     if (store.isNew && known !== undefined && known.projects > 0) {

@@ -44,7 +44,7 @@ export async function openTraces(
     client: engine?.clientOptions() ?? { url: config.clickhouseUrl },
     prices,
     onLoss: (lost) => losses.report("traces", lost),
-    shares: engineShares(config.limits, engine && availableParallelism()),
+    cores: engine && availableParallelism(),
   });
   // Another replica takes the database over at once.
   closing.add(() => store.close(config.replicaAddress === undefined ? {} : { withinMs: leaveMs }));
@@ -67,7 +67,9 @@ export async function openTraces(
   return { store, engine };
 }
 
-interface LeasedOptions extends Pick<TraceStoreOptions, "client" | "database" | "prices" | "onLoss" | "shares"> {
+interface LeasedOptions extends Pick<TraceStoreOptions, "client" | "database" | "prices" | "onLoss"> {
+  /** Of an engine on this machine. */
+  cores?: number | undefined;
   /** Name of the tracing database among all of the installation. */
   shard: string;
 }
@@ -76,7 +78,7 @@ interface LeasedOptions extends Pick<TraceStoreOptions, "client" | "database" | 
 export async function openLeased(
   { config, log, observability, losses, control }: Base,
   lease: WriterLease,
-  { shard, ...own }: LeasedOptions,
+  { shard, cores, ...own }: LeasedOptions,
 ): Promise<TraceStore> {
   // Their engines run with them only, so that nobody could accept it.
   const onOlder = cluster.isWorker ? (lost: string) => losses.report("control_plane", lost) : undefined;
@@ -87,6 +89,7 @@ export async function openLeased(
     ...(config.clickhouseCluster !== undefined && { cluster: config.clickhouseCluster }),
     controlPlaneId: control.identity,
     textIndex: config.textIndex,
+    shares: engineShares(config.limits, { cores, databases: config.shards.length + 1 }),
     mayWrite: () => lease.mayWrite(),
     onProgress: (line) => log.info(line),
     onFenced(rows) {

@@ -46,8 +46,26 @@ export function openExportSlots(): FairShare {
   });
 }
 
-/** How requests share the engine of the traces; `cores` are those of an engine on this machine. */
-export function engineShares({ readsPerKey, readsPerEntity }: Limits, cores?: number): EngineShares {
+interface Engines {
+  /** Of an engine on this machine. */
+  cores?: number | undefined;
+  /** How many tracing databases the installation has; each has an engine of its own, as far as it knows. */
+  databases: number;
+}
+
+/** A request may read while it reads. */
+const leastReads = 2;
+
+/**
+ * How requests share the engine of a tracing database. Of several, each gives a key twice its part of the reads: with projects
+ * in all of them it has at most about twice as many as with one, and with projects in one it gets most of its share.
+ */
+export function engineShares(
+  { readsPerKey: ofKey, readsPerEntity: ofEntity }: Limits,
+  { cores, databases }: Engines = { databases: 1 },
+): EngineShares {
+  const part = (reads: number) => Math.min(reads, Math.max(leastReads, Math.ceil((2 * reads) / databases)));
+  const [readsPerKey, readsPerEntity] = [part(ofKey), part(ofEntity)];
   return {
     sharer: currentSharer,
     cores,

@@ -106,7 +106,11 @@ async function sendBody(request: HttpRequest, sent: ClientRequest): Promise<void
 
 /** What ends the connection ends the response, too. */
 async function writable(sent: ClientRequest): Promise<void> {
-  await Promise.race([once(sent, "drain"), once(sent, "close")]).catch(() => {});
+  // Takes the listeners away again.
+  const waiting = new AbortController();
+  const { signal } = waiting;
+  await Promise.race([once(sent, "drain", { signal }), once(sent, "close", { signal })]).catch(() => {});
+  waiting.abort();
 }
 
 /** A short body is read whole: a client that is still sending gets it before its connection is closed. */

@@ -8,6 +8,8 @@ const remembered = 100_000;
 export class ProjectHomes {
   readonly #control: Pick<ControlPlane, "projects" | "shards">;
   readonly #known = new Map<string, string>();
+  /** How often everything was forgotten: what was read before says nothing after. */
+  #forgotten = 0;
 
   constructor(control: Pick<ControlPlane, "projects" | "shards">) {
     this.#control = control;
@@ -31,23 +33,27 @@ export class ProjectHomes {
   async isIn(projectId: string, shard: string, isRead: boolean): Promise<boolean> {
     if (this.#known.get(projectId) === shard) return true;
     const found = await this.#find(projectId);
+    if (found === undefined && splitProject(projectId) === undefined) return shard === mainShard;
     return found === undefined ? isRead : found === shard;
   }
 
   /** It was deleted, or is in another shard than was thought. */
   forget(projectId: string): void {
+    this.#forgotten += 1;
     this.#known.delete(projectId);
   }
 
-  /** Another replica may have deleted any of them. */
+  /** Another replica may have deleted or moved any of them. */
   forgetAll(): void {
+    this.#forgotten += 1;
     this.#known.clear();
   }
 
   async #find(projectId: string): Promise<string | undefined> {
     const name = splitProject(projectId);
+    const forgotten = this.#forgotten;
     const found = name && (await this.#control.shards.of(name.entity, name.project));
-    if (found === undefined) return undefined;
+    if (found === undefined || forgotten !== this.#forgotten) return found;
     if (this.#known.size >= remembered) this.#known.clear();
     this.#known.set(projectId, found);
     return found;

@@ -7,7 +7,7 @@ import type { ShardPlace } from "./shard-place.js";
 import { isSignedStoreCall } from "./store-calls-signed.js";
 import { forgetProject, methodOf, methodsByName } from "./store-methods.js";
 import type { ShardCall } from "./store-methods.js";
-import { decodeCall, errorFrame, frameOf, notHereHeader, storePath } from "./store-wire.js";
+import { decodeCall, errorFrame, frameOf, notHereHeader, otherVersion, storePath } from "./store-wire.js";
 import type { StoreCall } from "./store-wire.js";
 
 type Signing = Pick<ControlPlane, "urlSignatures">;
@@ -37,18 +37,18 @@ export function serveStores(control: Signing, { places, homes, deleted }: Served
     const place = places.get(name);
     if (place?.own === undefined) return notHere("elsewhere");
     const call = decodeCall(await request.bytes(mostBytes));
+    const method = call && methodsByName.get(call.name);
+    if (call === undefined || method === undefined) return failed(otherVersion());
     if (place.own === undefined) return notHere("elsewhere");
     try {
       await deleted.check(call.name, call.args);
     } catch (error) {
-      return { status: 200, headers: {}, body: errorFrame(error) };
+      return failed(error);
     }
     if (call.name === forgetProject) {
       homes.forget(String(call.args[0]));
       return { status: 200, headers: {}, body: Buffer.concat([frameOf("value", undefined), frameOf("end")]) };
     }
-    const method = methodsByName.get(call.name);
-    if (method === undefined) return notHere("elsewhere");
     for (const projectId of method.projectsOf(call.args)) {
       if (!(await homes.isIn(projectId, name, method.isRead))) return notHere("moved");
     }
@@ -117,6 +117,8 @@ function respond(
     },
   };
 }
+
+const failed = (error: unknown): HttpResponse => ({ status: 200, headers: {}, body: errorFrame(error) });
 
 const notHere = (why: "elsewhere" | "moved"): HttpResponse => ({
   status: 503,

@@ -5,6 +5,7 @@ import { currentScope, currentSharer } from "../limits/request-scope.js";
 import { NotSent, Unanswered } from "../replicas/forward.js";
 import { askStore, NotHere, Refused } from "./ask-store.js";
 import type { DeletedProjects } from "./deleted-projects.js";
+import type { ProjectHomes } from "./project-homes.js";
 import type { ShardPlace } from "./shard-place.js";
 import { forgetProject, methodOf, methodsByName } from "./store-methods.js";
 import { CutOff, encodeCall, readFrames, storePath } from "./store-wire.js";
@@ -25,13 +26,19 @@ export class ShardStore {
   readonly place: ShardPlace;
   readonly #control: Pick<ControlPlane, "urlSignatures">;
   readonly #deleted: DeletedProjects;
+  readonly #homes: Pick<ProjectHomes, "isIn">;
   readonly #agent = new http.Agent({ keepAlive: true });
   /** Calls that another replica has responded to. */
   forwarded = 0;
   #isEnding = false;
 
-  constructor(place: ShardPlace, control: Pick<ControlPlane, "urlSignatures">, deleted: DeletedProjects) {
+  constructor(
+    place: ShardPlace,
+    control: Pick<ControlPlane, "urlSignatures">,
+    { deleted, homes }: { deleted: DeletedProjects; homes: Pick<ProjectHomes, "isIn"> },
+  ) {
     this.#deleted = deleted;
+    this.#homes = homes;
     this.place = place;
     this.#control = control;
   }
@@ -52,8 +59,10 @@ export class ShardStore {
     for await (const turn of this.#turns(args)) {
       const { own } = this.place;
       if (own !== undefined) {
+        await this.#checkHomes(name, args);
         await this.#deleted.check(name, args);
         if (name === forgetProject) return undefined;
+        if (this.place.own !== own) continue;
         const end = this.place.begin({ isRead });
         try {
           return await methodOf(own, name)(...args);
@@ -77,6 +86,8 @@ export class ShardStore {
     for await (const turn of this.#turns(args)) {
       const { own } = this.place;
       if (own !== undefined) {
+        await this.#checkHomes(name, args);
+        if (this.place.own !== own) continue;
         const end = this.place.begin({ isRead: true });
         try {
           yield* methodOf(own, name)(...args) as AsyncIterable<unknown>;
@@ -97,6 +108,15 @@ export class ShardStore {
       }
     }
     throw nobody();
+  }
+
+  /** A project may have been moved while a call waited for this shard, as another replica would say. */
+  async #checkHomes(name: string, args: readonly unknown[]): Promise<void> {
+    const method = methodsByName.get(name);
+    for (const projectId of method?.projectsOf(args) ?? []) {
+      const isHere = await this.#homes.isIn(projectId, this.place.name, method?.isRead === true);
+      if (!isHere) throw new ProjectMoved();
+    }
   }
 
   /** Attempts of a call, each when something has a chance to have changed. */

@@ -23,7 +23,7 @@ export class Shards {
     const names = [mainShard, ...further.map(({ name }) => name)];
     this.homes = new ProjectHomes(control);
     this.deleted = new DeletedProjects(control);
-    this.stores = new Map(names.map((name) => [name, new ShardStore(new ShardPlace(name), control, this.deleted)]));
+    this.stores = new Map(names.map((name) => [name, new ShardStore(new ShardPlace(name), control, this)]));
     this.places = new Map(Array.from(this.stores, ([name, { place }]) => [name, place]));
     this.first = this.places.get(mainShard)!;
   }

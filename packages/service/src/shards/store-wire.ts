@@ -19,7 +19,23 @@ export interface StoreCall {
 }
 
 export const encodeCall = (call: StoreCall): Buffer => serialize(call);
-export const decodeCall = (bytes: Uint8Array): StoreCall => deserialize(bytes) as StoreCall;
+
+/** Undefined for what a replica of another version of this program, or of Node.js, sends and this one cannot read. */
+export function decodeCall(bytes: Uint8Array): StoreCall | undefined {
+  try {
+    const call = deserialize(bytes) as Partial<StoreCall> | undefined;
+    return typeof call?.name === "string" && Array.isArray(call.args) ? (call as StoreCall) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Nothing was done, or read. It goes away when an update that is on its way has come to all replicas. */
+export const otherVersion = (): HeddleError =>
+  new HeddleError(
+    "busy",
+    "The replica that works on this project is of another version than the one that was asked, and they cannot do this together: run the same version at all of them",
+  );
 
 /** What a response consists of: values, each with its length before it, and how it ended. */
 const kinds = { value: 0, end: 1, error: 2 } as const;
@@ -97,6 +113,7 @@ export async function* readFrames(
       }
       const content = rest.subarray(headLength, end);
       if (kind === kinds.error) throw errorOf(deserialize(content) as SentError);
+      if (kind !== kinds.value) throw otherVersion();
       const release = await before(content.length);
       try {
         yield deserialize(content);

@@ -31,6 +31,8 @@ export interface HeddleProcess {
   enginePid(): number;
   /** Starts it on the same directory and port and resolves when it listens. */
   start(): Promise<void>;
+  /** Another build of the service from the next start on; default the one compiled for this test run. */
+  replace(dist: string | undefined): void;
   /**
    * Sends a signal and resolves when the process is gone. With `again` a second time, when it has logged the
    * first: pnpm passes on what the terminal has sent already.
@@ -90,17 +92,18 @@ export async function finished(child: Child): Promise<{ code: number | null; out
   return { code, out, err };
 }
 
-export async function openHeddle({ env = {}, data, ...options }: HeddleOptions = {}): Promise<HeddleProcess> {
+export async function openHeddle({ env = {}, data, dist, ...options }: HeddleOptions = {}): Promise<HeddleProcess> {
   const directory = data ?? mkdtempSync(join(tmpdir(), "heddle-faults-"));
   // The same one for every life, so that clients keep their URL.
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   let child: Child | undefined;
   let log = "";
+  let build = dist;
 
   async function start(): Promise<void> {
     const settings = { HEDDLE_DATA_DIR: directory, HEDDLE_PORT: String(port), HEDDLE_API_KEY: ownerKey, ...env };
-    const life = heddle(["serve"], settings, options);
+    const life = heddle(["serve"], settings, { ...options, ...(build !== undefined && { dist: build }) });
     child = life;
     life.stderr.on("data", (chunk: Buffer) => (log += chunk.toString()));
     await new Promise<void>((resolve, reject) => {
@@ -131,6 +134,7 @@ export async function openHeddle({ env = {}, data, ...options }: HeddleOptions =
     pid: () => child?.pid ?? 0,
     enginePid: () => enginePid(directory) ?? 0,
     start,
+    replace: (other) => void (build = other),
     end,
     async ended() {
       const life = child;

@@ -87,6 +87,8 @@ interface ReplicaOptions {
   servers?: number;
   /** By how many hours the clock of each replica is wrong. */
   skewHours?: Readonly<Record<ReplicaName, number>>;
+  /** Directory of the compiled service; default the one compiled for this test run. */
+  dist?: string;
 }
 
 /** Options of a process whose wall clock is wrong; the monotonic one is not. */
@@ -101,7 +103,7 @@ function skewedClock(hours: number): string {
 
 export async function openReplicas(
   makeControlPlane: (directory: string) => Promise<SharedControlPlane>,
-  { shards = [], lease = 3, servers = 1, skewHours }: ReplicaOptions = {},
+  { shards = [], lease = 3, servers = 1, skewHours, dist }: ReplicaOptions = {},
 ): Promise<ReplicaSet> {
   const root = mkdtempSync(join(tmpdir(), "heddle-replicas-"));
   const engines: EngineHost[] = [];
@@ -127,7 +129,8 @@ export async function openReplicas(
   const open = async (name: ReplicaName) => {
     const hours = skewHours?.[name] ?? 0;
     const skewed = { ...env, NODE_OPTIONS: skewedClock(hours) };
-    return await openHeddle({ env: hours === 0 ? env : skewed, data: join(root, name) });
+    const build = dist === undefined ? {} : { dist };
+    return await openHeddle({ env: hours === 0 ? env : skewed, data: join(root, name), ...build });
   };
   // All at once, on stores that are empty.
   const [a, b, c] = await Promise.all([open("a"), open("b"), open("c")]);

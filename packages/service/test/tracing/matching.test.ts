@@ -148,7 +148,7 @@ test("calls that match become rows of a dataset, with exact values", async () =>
   await expect(tracing.datasetAddMatching(wrong)).rejects.toMatchObject({ status: 422 });
 });
 
-test("more calls than one request acts on are refused, and ten thousand are not", async () => {
+test("more calls than one request acts on are refused, and ten thousand are not", { timeout: 120_000 }, async () => {
   const projectId = newProject();
   const tracing = service.tracing();
   const batch = Array.from({ length: 10_001 }, (_, n) => ({

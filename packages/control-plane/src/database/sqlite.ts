@@ -10,6 +10,9 @@ const maxPrepared = 500;
 /** Milliseconds of statements after which the event loop turns, also inside of a transaction. */
 const mostAtOnceMs = 8;
 
+/** Statements that take no lock, and those that cannot be in a transaction. */
+const readsOnly = /^\s*(?:SELECT|PRAGMA|EXPLAIN|WITH(?!.*\b(?:INSERT|UPDATE|DELETE)\b))\b/is;
+
 /**
  * The SQLite driver: one connection, durable at every commit. Calls of the library are synchronous and take
  * microseconds; a write waits up to 5 s for another writer and then fails as `busy`. However many statements follow each
@@ -68,22 +71,33 @@ export function openSqlite(path: string): Database {
       throw sqliteFailure(error, path);
     });
 
+  const inTransaction = async <T>(work: () => T | Promise<T>): Promise<T> => {
+    await retryWhileLocked(() => connection.exec("BEGIN IMMEDIATE"));
+    try {
+      const result = await work();
+      connection.exec("COMMIT");
+      return result;
+    } catch (error) {
+      // A failed COMMIT may have ended the transaction by itself.
+      if (connection.inTransaction) connection.exec("ROLLBACK");
+      throw error;
+    }
+  };
+  /**
+   * A prepared write that finds the database locked stays in progress, as far as SQLite knows, and no transaction can be
+   * committed until it runs again. So writes wait for the lock by a `BEGIN`, which is not kept.
+   */
+  const alone = async (sql: string, params: readonly SqlValue[] | undefined): Promise<Row[]> =>
+    await queued(async () =>
+      readsOnly.test(sql)
+        ? await retryWhileLocked(() => execute(sql, params))
+        : await inTransaction(() => execute(sql, params)),
+    );
+
   return {
-    rows: async (sql, params) => await queued(async () => await retryWhileLocked(() => execute(sql, params))),
-    run: async (sql, params) => void (await queued(async () => await retryWhileLocked(() => execute(sql, params)))),
-    transaction: async (work) =>
-      await queued(async () => {
-        await retryWhileLocked(() => connection.exec("BEGIN IMMEDIATE"));
-        try {
-          const result = await work(direct);
-          connection.exec("COMMIT");
-          return result;
-        } catch (error) {
-          // A failed COMMIT may have ended the transaction by itself.
-          if (connection.inTransaction) connection.exec("ROLLBACK");
-          throw error;
-        }
-      }),
+    rows: alone,
+    run: async (sql, params) => void (await alone(sql, params)),
+    transaction: async (work) => await queued(async () => await inTransaction(async () => await work(direct))),
     close: async () =>
       await queued(async () => {
         prepared.clear();
@@ -136,6 +150,7 @@ function sqliteFailure(error: unknown, path: string): unknown {
   const code = String(error.code);
   const busy = (message: string, reason = error.message): HeddleError =>
     new HeddleError("busy", message, { cause: new Error(`${path}: ${reason}`, { cause: error }) });
+  if (/^SQLITE_(BUSY|LOCKED|PROTOCOL)/.test(code)) return busy("another process holds the control plane");
   if (code === "SQLITE_FULL") return new HeddleError("busy", "the disk of the control plane is full");
   if (/^SQLITE_(READONLY|IOERR|CANTOPEN)/.test(code)) return busy("the control plane cannot use its disk");
   if (/^SQLITE_(NOTADB|CORRUPT)/.test(code)) return busy("the control plane is corrupt", "restore it from a backup");

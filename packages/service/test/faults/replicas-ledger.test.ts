@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFailed, test } from "vitest";
 import { check } from "./check.js";
 import { openLedger } from "./ledger.js";
 import type { Ledger } from "./ledger.js";
@@ -81,6 +81,7 @@ describe.each(controlPlanes)("replicas and shards with a control plane on %s", (
   test(
     "nothing that one acknowledged is lost, doubled or split, whatever ends which of them, at any of them",
     async () => {
+      onTestFailed(() => console.log(replicaNames.map((name) => errorsIn(set.replicas[name].log())).join("\n")));
       const next = random(seed);
       const ledgers = new Map(projectIds.map((projectId) => [projectId, openLedger()]));
       const up = new Set<ReplicaName>(replicaNames);
@@ -128,3 +129,9 @@ describe.each(controlPlanes)("replicas and shards with a control plane on %s", (
     480_000 + 2 * lastsMs,
   );
 });
+
+/** The entries of a log that are errors, with their frames. */
+function errorsIn(log: string): string {
+  const entries = log.split(/\n(?=\d{4}-\d\d-\d\dT)/);
+  return entries.filter((entry) => /^\S+ error /.test(entry)).join("\n");
+}

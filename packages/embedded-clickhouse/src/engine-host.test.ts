@@ -1,11 +1,12 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { getPriority, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, inject, test, vi } from "vitest";
 import { quietClient } from "../test/quiet-client.js";
+import { backgroundNice, mergeThreads } from "./engine/background-threads.js";
 import { startEngineHost } from "./engine-host.js";
 import type { EngineHost } from "./index.js";
 
@@ -90,6 +91,15 @@ describe.concurrent("an engine host", () => {
     expect([acknowledged, acknowledged + 100]).toContain(await countRows(client));
     expect(host.state()).toMatchObject({ status: "ready", restarts: 1 });
     expect(host.state().lastError).toContain("SIGKILL");
+  });
+
+  test("merges and mutations yield to statements", async () => {
+    const host = await startHost();
+    await clientOf(host).command({ query: "CREATE TABLE t (a UInt64) ENGINE = MergeTree ORDER BY a" });
+    const pid = host.state().pid ?? 0;
+    const niceness = () => mergeThreads(pid).map((thread) => getPriority(thread) - getPriority(pid));
+    const expected = process.platform === "linux" ? [backgroundNice, backgroundNice] : [];
+    await expect.poll(niceness, { timeout: 30_000 }).toEqual(expected);
   });
 
   test("an engine that hangs is killed and started again", async () => {

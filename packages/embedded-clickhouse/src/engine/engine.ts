@@ -1,4 +1,5 @@
 import { engineArguments } from "./arguments.js";
+import { makeMergesNice } from "./background-threads.js";
 import { endOnFailedWrites, failedWritesSql } from "./failed-writes.js";
 import type { EngineLibrary } from "./library.js";
 import { openSessionPool } from "./session-pool.js";
@@ -6,7 +7,7 @@ import type { SessionPool } from "./session-pool.js";
 
 export interface EmbeddedEngine {
   pool: SessionPool;
-  /** Runs a probe query on a session of its own, so that no other query delays it. */
+  /** Runs a probe query on a session of its own, so that no other query delays it. To be called now and then. */
   probe(): Promise<void>;
   /** Asks every query whose log comment ends with `marker` to stop; returns at once. */
   kill(marker: string): Promise<void>;
@@ -39,6 +40,7 @@ export async function openEngine(
   const [version = "", timezone = "", failedAtStart] = facts.trim().split("\t");
   const failedWrites = Number(failedAtStart);
   const pool = await openSessionPool({ directory, engineArguments: args, failedWrites });
+  let mergesAreNice = false;
   return {
     pool,
     version,
@@ -46,6 +48,7 @@ export async function openEngine(
     async probe() {
       // A background merge writes, too; what it merged is kept for another minute.
       endOnFailedWrites(await once(failedWritesSql), failedWrites);
+      mergesAreNice ||= makeMergesNice();
     },
     async kill(marker) {
       // Never SYNC: waiting for the end of the killed query hung indefinitely.

@@ -27,10 +27,15 @@ export function ownUsage(
   return own.length === reported.length && own.every((row, index) => row === reported[index]) ? reported : own;
 }
 
-/** Sums of rows by model. */
-export function sumByModel(into: Map<string, UsageRow>, rows: Iterable<UsageRow>): void {
+/** Sums of rows by model, of the first `most` models. */
+export function sumByModel(
+  into: Map<string, UsageRow>,
+  rows: Iterable<UsageRow>,
+  most = Number.POSITIVE_INFINITY,
+): void {
   for (const row of rows) {
     const sum = into.get(row.model);
+    if (sum === undefined && into.size >= most) continue;
     into.set(row.model, sum === undefined ? row : combine(sum, row, 1));
   }
 }

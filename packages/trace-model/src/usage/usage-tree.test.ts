@@ -82,6 +82,30 @@ describe("what calls used themselves", () => {
     expect(settle()).toEqual([["op", [10]]]);
   });
 
+  test("a long chain of calls with a model each takes memory by its length, and sums are still found repeated", () => {
+    const row = (model: string): UsageRow => ({
+      model,
+      requests: 1,
+      prompt_tokens: 7,
+      completion_tokens: 0,
+      total_tokens: 7,
+      ...uncached,
+    });
+    const tree = new UsageTree(undefined);
+    const add = (id: string, parent: string, reported: UsageRow[]) =>
+      tree.set({ id, parent_id: parent, started_at: 1n, includes: undefined, reported, stored: undefined });
+    for (let at = 1; at < 2000; at++) add(String(at), String(at - 1), [row(`m${at}`)]);
+    tree.settle();
+    expect(tree.bytes).toBeLessThan(2000 * 10_000);
+    add("0", "", [row("m1999")]);
+    tree.settle();
+    expect(tree.own("0")).toEqual([]);
+    expect(tree.own("1")).toEqual([row("m1")]);
+    const { bytes } = tree;
+    for (let at = 0; at < 2000; at++) tree.delete(String(at));
+    expect([bytes > 0, tree.bytes]).toEqual([true, 0]);
+  });
+
   test("parents in a circle and long chains", () => {
     const rows = [{ model: "m", requests: 1, prompt_tokens: 1, completion_tokens: 0, total_tokens: 1, ...uncached }];
     const node = (id: string, parent: string) => ({

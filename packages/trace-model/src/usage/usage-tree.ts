@@ -30,12 +30,18 @@ export class UsageTree {
   reports = false;
   /** The earliest start of a call that is or was here. */
   earliest: bigint | undefined;
+  #bytes = 0;
 
   /** Calls that started later are here if they are stored; undefined where all of the trace are. */
   constructor(public since: bigint | undefined) {}
 
   get size(): number {
     return this.#nodes.size;
+  }
+
+  /** About the memory that it takes. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   get(id: string): Readonly<UsageNode> | undefined {
@@ -52,13 +58,16 @@ export class UsageTree {
     const known = this.#nodes.get(call.id);
     if (known !== undefined && known.parent_id === call.parent_id) {
       this.#changed.delete(known);
+      this.#bytes -= bytesOf(known);
       Object.assign(known, call);
+      this.#bytes += bytesOf(known);
       this.#outdate(known);
       return;
     }
     this.delete(call.id);
     const node: Node = { ...call, own: undefined, total: undefined };
     this.#nodes.set(node.id, node);
+    this.#bytes += bytesOf(node);
     if (node.parent_id !== "") {
       this.#children ??= new Map();
       const siblings = this.#children.get(node.parent_id);
@@ -72,6 +81,8 @@ export class UsageTree {
     const node = this.#nodes.get(id);
     if (node === undefined) return;
     this.#nodes.delete(id);
+    this.#bytes -= bytesOf(node);
+    this.#setTotal(node, undefined);
     this.#changed.delete(node);
     const siblings = this.#children?.get(node.parent_id);
     siblings?.splice(siblings.indexOf(node), 1);
@@ -109,7 +120,7 @@ export class UsageTree {
     let first = true;
     while (node !== undefined && (first || node.total !== undefined)) {
       node.own = undefined;
-      node.total = undefined;
+      this.#setTotal(node, undefined);
       if (node.reported.length > 0) this.#changed.add(node);
       node = this.#nodes.get(node.parent_id);
       first = false;
@@ -120,7 +131,7 @@ export class UsageTree {
   #compute(root: Node): void {
     if (this.#children?.has(root.id) !== true) {
       root.own = root.reported;
-      root.total = byModel(root.own);
+      this.#setTotal(root, byModel(root.own));
       return;
     }
     const waiting: Node[] = [root];
@@ -135,19 +146,38 @@ export class UsageTree {
       waiting.pop();
       if (node.total !== undefined) continue;
       const below = new Map<string, UsageRow>();
-      for (const child of children) if (child.total !== undefined) sumByModel(below, child.total.values());
+      for (const child of children) if (child.total !== undefined) sumByModel(below, child.total.values(), mostModels);
       node.own = ownUsage(node, children, below);
-      sumByModel(below, node.own);
-      node.total = below;
+      sumByModel(below, node.own, mostModels);
+      this.#setTotal(node, below);
     }
   }
+
+  #setTotal(node: Node, total: ReadonlyMap<string, UsageRow> | undefined): void {
+    this.#bytes += ((total?.size ?? 0) - (node.total?.size ?? 0)) * totalBytes;
+    node.total = total;
+  }
+}
+
+/**
+ * Models that are added up of what is below a call: those of a long chain of calls would take memory by the square of its length.
+ * What a call reports of a further model counts as used by the call itself.
+ */
+const mostModels = 64;
+
+/** About the memory of a node without its texts, of a row that is reported and stored, and of one in a total. */
+const [nodeBytes, rowBytes, totalBytes] = [300, 240, 100];
+
+function bytesOf({ id, parent_id, reported }: Node): number {
+  const rows = reported.reduce((sum, { model }) => sum + rowBytes + model.length, 0);
+  return nodeBytes + id.length + parent_id.length + rows;
 }
 
 const noChildren: readonly Node[] = [];
 
 function byModel(rows: readonly UsageRow[]): Map<string, UsageRow> {
   const found = new Map<string, UsageRow>();
-  sumByModel(found, rows);
+  sumByModel(found, rows, mostModels);
   return found;
 }
 

@@ -78,9 +78,14 @@ function compared(op: Comparison, a: Expression<CallField>, b: Expression<CallFi
   if (left === undefined || right === undefined) return undefined;
   return (valueOf) => {
     const [first, second] = [left(valueOf), right(valueOf)];
-    return first === null || second === null ? null : comparisons[op](orderOf(first, second));
+    if (first === null || second === null) return null;
+    if (op === "eq" && isOtherLength(first, second)) return false;
+    return comparisons[op](orderOf(first, second));
   };
 }
+
+/** Most texts that are not equal differ in length, also where half a character counts as U+FFFD. */
+const isOtherLength = (a: Value, b: Value) => typeof a === "string" && typeof b === "string" && a.length !== b.length;
 
 const comparisons: Readonly<Record<Comparison, (order: number) => boolean>> = {
   eq: (order) => order === 0,
@@ -92,6 +97,7 @@ const comparisons: Readonly<Record<Comparison, (order: number) => boolean>> = {
 
 /** Texts are in the order of their bytes, as in the engine. */
 function orderOf(a: NonNullable<Value>, b: NonNullable<Value>): number {
+  if (a === b) return 0;
   if (typeof a === "string" && typeof b === "string") return Buffer.compare(Buffer.from(a), Buffer.from(b));
   if (a < b) return -1;
   return a > b ? 1 : 0;

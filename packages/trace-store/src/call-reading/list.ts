@@ -1,5 +1,6 @@
 import type { Parameters } from "../engine/parameters.js";
 import { callConditions } from "./locate.js";
+import { keptCall } from "./newest-in-memory.js";
 import { pageOfCalls, pageRows } from "./page.js";
 import { fetchWhere, listSettings, streamStatement } from "./statements.js";
 import type { CallList, CallSource } from "./statements.js";
@@ -29,8 +30,10 @@ async function* streamOfCalls(list: CallList): AsyncGenerator<CallRow, void, und
   }
 }
 
-/** Reads one call, first where memory says or near the time that its id carries. */
+/** Reads one call: out of memory, or first where memory says or near the time that its id carries. */
 export async function fetchCall(source: CallSource, id: string): Promise<CallRow | undefined> {
+  const kept = keptCall(source, id);
+  if (kept !== undefined) return kept;
   const select = briefly(source.select);
   const read = briefReader(source.select);
   for (const condition of callConditions(source.scope(), id)) {

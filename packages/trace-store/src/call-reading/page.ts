@@ -3,6 +3,7 @@ import type { CallPlan } from "../query/call-query.js";
 import { newestBy } from "../schema/newest-by.js";
 import type { CallRow } from "../stored-calls/stored-call.js";
 import { readsRunning } from "../visibility/visible-calls.js";
+import { newestFirst } from "./newest-in-memory.js";
 import { runningInMemory } from "./running-in-memory.js";
 import { fetchBytes, fetchCalls, maxDropped, rowsOfTables, spareRows } from "./statements.js";
 import type { PageRow, RowSource } from "./row-source.js";
@@ -48,7 +49,7 @@ export async function firstRows(list: PlannedCalls, most: number): Promise<PageR
 
 /**
  * Where the rows of a page come from: the tables, or where rows can be merged in the order of the table, complete calls from
- * theirs and running ones out of memory. Memory is asked first: a call that ends meanwhile is found twice, never missed.
+ * theirs or, the newest ones, out of memory, and running ones out of memory. Memory is asked first: a call that ends meanwhile is found twice, never missed.
  */
 function sourcesOf(list: PlannedCalls, mostRows: number): RowSource[] {
   const { plan, byId } = list;
@@ -58,8 +59,9 @@ function sourcesOf(list: PlannedCalls, mostRows: number): RowSource[] {
   const smallBytes = isShort ? Math.floor(fetchBytes / (mostRows + (findsAll(plan) ? maxDropped : 0))) : 0;
   const mayMerge = inOrder && readsRunning(scope, whichCalls(plan, byId));
   const running = mayMerge ? runningInMemory(plan, scope, byId, list.select) : undefined;
-  if (running === undefined) return [rowsOfTables(list, smallBytes)];
-  return [running, rowsOfTables(list, smallBytes, "complete")];
+  if (running !== undefined) return [running, newestFirst(list, rowsOfTables(list, smallBytes, "complete"))];
+  const tables = rowsOfTables(list, smallBytes);
+  return [inOrder && !mayMerge ? newestFirst(list, tables) : tables];
 }
 
 /**

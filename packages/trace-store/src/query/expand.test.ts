@@ -9,6 +9,8 @@ const scope = {
     closing: () => new Set<string>(),
     indexedUpTo: () => 0n,
     runningStarts: () => undefined,
+    kept: () => undefined,
+    newest: () => undefined,
     watchEnds: () => ({ stop: () => false }),
     mayRun: () => true,
     running: () => undefined,

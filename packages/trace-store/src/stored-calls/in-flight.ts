@@ -1,6 +1,7 @@
 import type { CallKey } from "./call-key.js";
 import type { StartSide } from "./call-sides.js";
 import type { HiddenCall } from "./hidden-call.js";
+import type { KeptCall, NewestOfProject } from "./kept-call.js";
 import type { OpenSide } from "./call-sides.js";
 
 /** The only calls that a read can find: those with these ids, in these traces. */
@@ -41,6 +42,10 @@ export interface InFlight {
   runningStarts(projectId: string): ReadonlyMap<string, OpenSide<StartSide>> | undefined;
   /** When a complete call started, as far as memory knows; undefined while a commit may give it another time. */
   startedAt(call: CallKey): bigint | undefined;
+  /** A complete call, if memory has it whole; undefined while a commit replaces it. */
+  kept(call: CallKey): KeptCall | undefined;
+  /** The newest complete calls of the project; undefined while memory may lack some. */
+  newest(projectId: string): NewestOfProject | undefined;
   /**
    * The calls of the project of which readers must not see some or all versions, by id; undefined when only `call_hidden`
    * knows them.

@@ -139,7 +139,7 @@ describe.each([
 
   it("is counted once when memory has forgotten its calls", async () => {
     await store.close();
-    store = await db.open({ limits: { usageCalls: 2 } });
+    store = await db.open({ limits: { usageBytes: 0 } });
     const projectId = newProject();
     const from = time();
     const { trace } = twoOpsIn(projectId, from);

@@ -1,6 +1,6 @@
 import type { InFlight } from "../stored-calls/in-flight.js";
 
-/** Makes readers look for calls, and for running, deleted and renamed ones, while another process may have written. */
+/** Makes readers look for calls, also for running, deleted and renamed ones, while another process may have written. */
 export function guardReads(inFlight: InFlight, mayWrite: () => boolean): InFlight {
   return {
     closing: (projectId) => inFlight.closing(projectId),
@@ -12,6 +12,8 @@ export function guardReads(inFlight: InFlight, mayWrite: () => boolean): InFligh
     running: (projectId) => (mayWrite() ? inFlight.running(projectId) : undefined),
     runningStarts: (projectId) => (mayWrite() ? inFlight.runningStarts(projectId) : undefined),
     startedAt: (call) => (mayWrite() ? inFlight.startedAt(call) : undefined),
+    kept: (call) => (mayWrite() ? inFlight.kept(call) : undefined),
+    newest: (projectId) => (mayWrite() ? inFlight.newest(projectId) : undefined),
     hidden: (projectId) => (mayWrite() ? inFlight.hidden(projectId) : undefined),
     hasNames: (projectId) => !mayWrite() || inFlight.hasNames(projectId),
     indexedUpTo: () => inFlight.indexedUpTo(),

@@ -19,7 +19,9 @@ export async function hideVersions(
   const rows = hidden.map(({ call, ...version }) => hiddenRow(call, version, rowVersion));
   await insertTrusted(engine, "call_hidden", hiddenRowColumns, rows);
   for (const { call, version, started_at } of hidden) {
-    state.hiddenCalls.add(call, version === 0n ? everyVersion : version, started_at);
+    const upTo = version === 0n ? everyVersion : version;
+    state.hiddenCalls.add(call, upTo, started_at);
+    state.newestCalls.remove(call, started_at, upTo);
   }
   return rowVersion;
 }

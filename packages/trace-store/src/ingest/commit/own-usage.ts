@@ -107,7 +107,7 @@ export async function findOwnUsage(
     remember(refused) {
       for (const { tree, key, id, own: used } of settled) if (!refused.has(key)) tree.stored(id, used);
       if (refused.size > 0) for (const call of calls) if (refused.has(call.key)) trees.forget(traceOf(call));
-      trees.shrink();
+      trees.shrink(touched.keys());
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { UsageRow } from "@heddle/trace-model";
+import type { CallStatus, UsageRow } from "@heddle/trace-model";
 import { sameUsage } from "@heddle/trace-model";
 import { sameSide } from "../../stored-calls/call-sides.js";
 import type { EndSide, StartSide } from "../../stored-calls/call-sides.js";
@@ -35,8 +35,8 @@ export interface CallWrites {
   parts: Uint8Array[];
   /** A row of `call_hidden`, the version that it hides and when that starts. */
   hidden?: { row: Uint8Array; version: bigint; started_at: bigint };
-  /** The call afterwards: when its complete row starts, and which sides are open. */
-  after: { started_at?: bigint; start?: StartSide; end?: EndSide };
+  /** The call afterwards: when its complete row starts and how it ended, or which sides are open. */
+  after: { started_at?: bigint; status?: CallStatus; start?: StartSide; end?: EndSide };
 }
 
 /**
@@ -49,7 +49,7 @@ export function planWrites(call: IncomingCall, stored: StoredState, version: big
   if (start !== undefined && end !== undefined) {
     if (stored.start !== undefined) parts.push(closedRow(call, "start", version));
     if (stored.end !== undefined) parts.push(closedRow(call, "end", version));
-    const writes: CallWrites = { parts, after: { started_at: start.started_at } };
+    const writes: CallWrites = { parts, after: { started_at: start.started_at, status: end.status } };
     const old = stored.call;
     const isSame = old !== undefined && sameSide(old.start, start) && sameSide(old.end, end);
     if (isSame && usage?.changed !== true) return writes;

@@ -3,6 +3,7 @@ import type { IngestContext } from "../context.js";
 import { betweenSteps } from "./between-steps.js";
 import type { IngestState } from "../memory/state.js";
 import type { CallKey } from "../../stored-calls/call-key.js";
+import type { WrittenCall } from "../memory/newest-calls.js";
 import { findStored } from "./find-stored.js";
 import type { CallLookup } from "./find-stored.js";
 import { insertRows } from "./insert-rows.js";
@@ -89,11 +90,10 @@ async function writeCommit(
   state.beginClosing(closing);
   const refused = await markForRecoveryOnError(state, insertAll(context, planned, names, version));
   state.endClosing();
-  for (const call of planned) {
-    if (refused.has(call.key)) continue;
-    remember(state, call, version);
-    publish(context, call, version);
-  }
+  const written = planned.filter(({ key }) => !refused.has(key));
+  for (const call of written) remember(state, call, version);
+  state.newestCalls.add(written.map((call) => writtenCall(call, version)).filter((call) => call !== undefined));
+  for (const call of written) publish(context, call, version);
   for (const { project_id, id } of names) context.changes.publish(project_id, { kind: "call", id, version });
   usage.remember(refused);
   return refused;
@@ -181,10 +181,20 @@ function publish({ changes }: IngestContext, { project_id, id, writes }: Planned
   changes.publish(project_id, { kind: "call", id, version, started_at: startedAt });
 }
 
+/** What is kept of a call; undefined where no complete row of it was written. */
+function writtenCall({ project_id, id, writes }: PlannedCall, version: bigint): WrittenCall | undefined {
+  const { complete, after } = writes;
+  if (complete === undefined || after.started_at === undefined || after.status === undefined) return undefined;
+  return { project_id, id, version, started_at: after.started_at, status: after.status, row: complete };
+}
+
 function remember(state: IngestState, call: PlannedCall, version: bigint): void {
   const { key, writes } = call;
   const { started_at, start, end } = writes.after;
-  if (writes.hidden !== undefined) state.hiddenCalls.add(call, writes.hidden.version, writes.hidden.started_at);
+  if (writes.hidden !== undefined) {
+    state.hiddenCalls.add(call, writes.hidden.version, writes.hidden.started_at);
+    state.newestCalls.remove(call, writes.hidden.started_at, writes.hidden.version);
+  }
   if (started_at !== undefined) {
     state.known.add(key, started_at);
     state.openSides.delete(call);

@@ -7,11 +7,13 @@ import type { TraceStore } from "../../store.js";
 
 const limits = {
   knownCallBytes: 0,
+  newestCallBytes: 0,
   openCallBytes: 0,
   openSideCacheBytes: 0,
   deletedCallBytes: 0,
   hiddenCallBytes: 0,
   namedProjectBytes: 0,
+  usageBytes: 0,
 };
 
 describe.each([

@@ -1,6 +1,7 @@
 import { keyText } from "../../stored-calls/call-key.js";
 import type { CallKey } from "../../stored-calls/call-key.js";
 import type { WhichCalls } from "../../stored-calls/in-flight.js";
+import { copyText } from "../../stored-calls/call-sides.js";
 import { KeyTable } from "./key-table.js";
 import { OpenTraces } from "./open-traces.js";
 
@@ -16,6 +17,7 @@ export class OpenSides {
   readonly #table = new KeyTable();
   /** Open starts of each project that has any. */
   readonly #starts = new Map<string, number>();
+  #startBytes = 0;
   readonly #traces = new OpenTraces();
   readonly #limit: number;
   #loaded = false;
@@ -41,7 +43,7 @@ export class OpenSides {
   }
 
   get bytes(): number {
-    return this.#table.bytes + this.#traces.bytes;
+    return this.#table.bytes + this.#traces.bytes + this.#startBytes;
   }
 
   /** Undefined where the table of open sides has to be asked. */
@@ -104,6 +106,7 @@ export class OpenSides {
     this.#tooMany = false;
     this.#table.clear();
     this.#starts.clear();
+    this.#startBytes = 0;
     this.#traces.clear();
   }
 
@@ -113,8 +116,15 @@ export class OpenSides {
 
   #count(projectId: string, change: number): void {
     if (change === 0) return;
-    const starts = (this.#starts.get(projectId) ?? 0) + change;
-    if (starts > 0) this.#starts.set(projectId, starts);
-    else this.#starts.delete(projectId);
+    const before = this.#starts.get(projectId);
+    const starts = (before ?? 0) + change;
+    const bytes = projectBytes + projectId.length;
+    if (starts > 0) {
+      this.#starts.set(before === undefined ? copyText(projectId) : projectId, starts);
+      if (before === undefined) this.#startBytes += bytes;
+    } else if (this.#starts.delete(projectId)) this.#startBytes -= bytes;
   }
 }
+
+/** About the memory of a project with running calls, without its name. */
+const projectBytes = 100;

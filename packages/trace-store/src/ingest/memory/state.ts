@@ -5,20 +5,24 @@ import { OpenSideCache } from "./open-side-cache.js";
 import { OpenSides } from "./open-sides.js";
 import { HiddenCalls } from "./hidden-calls.js";
 import type { HiddenCall } from "../../stored-calls/hidden-call.js";
+import type { KeptCall, NewestOfProject } from "../../stored-calls/kept-call.js";
 import type { StartSide } from "../../stored-calls/call-sides.js";
 import type { OpenSide } from "../../stored-calls/call-sides.js";
 import type { EndWatch, InFlight, WhichCalls } from "../../stored-calls/in-flight.js";
 import { DeletedCalls } from "./deleted-calls.js";
 import { KnownCalls } from "./known-calls.js";
 import { NamedProjects } from "./named-projects.js";
+import { NewestCalls } from "./newest-calls.js";
 import { allIds, noWatermarks } from "./watermarks.js";
 import type { Watermarks } from "./watermarks.js";
-import { UsageTrees } from "./usage-trees.js";
+import { UsageTrees, endOfTime } from "./usage-trees.js";
 
 /** How much ingest keeps. */
 export interface IngestLimits {
   /** Bytes of the complete calls remembered by key, 26 to 52 each. What is forgotten is looked up. */
   knownCallBytes: number;
+  /** Bytes of the newest complete calls kept whole. Others are read. */
+  newestCallBytes: number;
   /** Bytes of the calls with open sides remembered by key, about 50 to 100 each. When there are more, all are looked up. */
   openCallBytes: number;
   /** Bytes of open sides kept with their payloads. */
@@ -29,8 +33,8 @@ export interface IngestLimits {
   hiddenCallBytes: number;
   /** Bytes of the projects that have names. Beyond, readers look for names in every project. */
   namedProjectBytes: number;
-  /** Calls remembered to tell apart what they and the calls below them used, about 400 bytes each. */
-  usageCalls: number;
+  /** Bytes of the calls remembered to tell apart what they and the calls below them used, about 400 each. Others are read. */
+  usageBytes: number;
   /** How far back `known` reaches at start. */
   horizonUs: bigint;
   /** Names of one project that wait for their calls. */
@@ -43,12 +47,13 @@ const megabyte = 1024 * 1024;
 
 export const defaultLimits: IngestLimits = {
   knownCallBytes: 72 * megabyte,
+  newestCallBytes: 32 * megabyte,
   openCallBytes: 112 * megabyte,
   openSideCacheBytes: 64 * megabyte,
   deletedCallBytes: 32 * megabyte,
   hiddenCallBytes: 16 * megabyte,
   namedProjectBytes: 4 * megabyte,
-  usageCalls: 100_000,
+  usageBytes: 40 * megabyte,
   horizonUs: 600_000_000n,
   pendingNames: limits.CallUpdateReq.pending_names,
   pendingNameUs: BigInt(limits.CallUpdateReq.pending_name_hours) * 3_600_000_000n,
@@ -56,13 +61,21 @@ export const defaultLimits: IngestLimits = {
 
 /** What takes memory, by the names of the metric. */
 export type IngestMemory = Record<
-  "known_calls" | "open_calls" | "open_payloads" | "deleted_calls" | "hidden_calls" | "named_projects",
+  | "known_calls"
+  | "newest_calls"
+  | "open_calls"
+  | "open_payloads"
+  | "deleted_calls"
+  | "hidden_calls"
+  | "named_projects"
+  | "call_usage",
   number
 >;
 
 /** What ingest remembers of the database. It changes only after a commit succeeded, and is reloaded after one of unknown outcome. */
 export class IngestState implements InFlight {
   known: KnownCalls;
+  newestCalls: NewestCalls;
   readonly openSides: OpenSides;
   readonly deleted: DeletedCalls;
   readonly cache: OpenSideCache;
@@ -85,12 +98,13 @@ export class IngestState implements InFlight {
 
   constructor(readonly limits: IngestLimits) {
     this.known = new KnownCalls(limits.knownCallBytes, 0n);
+    this.newestCalls = new NewestCalls(limits.newestCallBytes, endOfTime);
     this.openSides = new OpenSides(limits.openCallBytes);
     this.deleted = new DeletedCalls(limits.deletedCallBytes);
     this.hiddenCalls = new HiddenCalls(limits.hiddenCallBytes);
     this.named = new NamedProjects(limits.namedProjectBytes);
     this.cache = new OpenSideCache(limits.openSideCacheBytes);
-    this.usage = new UsageTrees(limits.usageCalls, 0n);
+    this.usage = new UsageTrees(limits.usageBytes, 0n);
   }
 
   /**
@@ -99,6 +113,8 @@ export class IngestState implements InFlight {
    */
   reset(horizon: bigint): void {
     this.known = new KnownCalls(this.limits.knownCallBytes, horizon);
+    // Of no use until it is known what is stored.
+    this.newestCalls = new NewestCalls(this.limits.newestCallBytes, endOfTime);
     this.openSides.clear();
     this.deleted.clear();
     this.cache.clear();
@@ -137,6 +153,15 @@ export class IngestState implements InFlight {
     return this.closing(call.project_id).has(call.id) ? undefined : this.known.startedAt(keyText(call));
   }
 
+  kept(call: CallKey): KeptCall | undefined {
+    const startedAt = this.needsRecovery ? undefined : this.startedAt(call);
+    return startedAt === undefined ? undefined : this.newestCalls.get(call, startedAt);
+  }
+
+  newest(projectId: string): NewestOfProject | undefined {
+    return this.needsRecovery ? undefined : this.newestCalls.of(projectId);
+  }
+
   hidden(projectId: string): ReadonlyMap<string, HiddenCall> | undefined {
     return this.hiddenCalls.of(projectId);
   }
@@ -170,11 +195,13 @@ export class IngestState implements InFlight {
   memory(): IngestMemory {
     return {
       known_calls: this.known.bytes,
+      newest_calls: this.newestCalls.bytes,
       open_calls: this.openSides.bytes,
       open_payloads: this.cache.bytes,
       deleted_calls: this.deleted.bytes,
       hidden_calls: this.hiddenCalls.bytes,
       named_projects: this.named.bytes,
+      call_usage: this.usage.bytes,
     };
   }
 

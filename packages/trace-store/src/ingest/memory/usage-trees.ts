@@ -3,23 +3,28 @@ import type { UsageNode } from "@heddle/trace-model";
 import { copyRow, copyText } from "../../stored-calls/call-sides.js";
 
 /**
- * The traces whose calls came last, so that most own usage is known without reading. Bounded by the number of calls: whole
- * traces are forgotten, the one that was used longest ago first.
+ * The traces whose calls came last, so that most own usage is known without reading. Bounded by bytes: whole
+ * traces are forgotten, the one that was used longest ago first, and read when they are needed.
  */
 export class UsageTrees {
-  readonly #trees = new Map<string, UsageTree>();
+  /** With the bytes of each when it was last measured. */
+  readonly #trees = new Map<string, { tree: UsageTree; bytes: number }>();
   readonly #limit: number;
-  /** Calls, and one for each trace. */
-  #size = 0;
+  #bytes = 0;
   /** Calls that started later are here if they are stored. */
   #horizon: bigint;
   /** The latest start of a call that is or was here, as far as its clock can be right. */
   #newest: bigint;
 
-  constructor(limit: number, horizon: bigint) {
-    this.#limit = limit;
+  constructor(limitBytes: number, horizon: bigint) {
+    this.#limit = limitBytes;
     this.#horizon = horizon;
     this.#newest = horizon;
+  }
+
+  /** About the bytes that it holds. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** What started later is here if it is stored, or is of a trace that began and ended in one commit. */
@@ -34,30 +39,26 @@ export class UsageTrees {
     // In the order of their last use.
     this.#trees.delete(key);
     this.#trees.set(key, known);
-    return known;
+    return known.tree;
   }
 
   /** The tree of a trace that is not here. */
   begin(key: string): UsageTree {
     const tree = new UsageTree(this.#horizon);
-    this.#trees.set(key, tree);
-    this.#size++;
+    this.#keep(key, tree);
     return tree;
   }
 
   /** Puts another tree in the place of that of a trace. */
   replace(key: string, tree: UsageTree): void {
-    const before = this.find(key) ?? this.begin(key);
-    this.#size += tree.size - before.size;
-    this.#trees.set(key, tree);
+    this.#drop(key);
+    this.#keep(key, tree);
   }
 
   /** Adds a call to the tree of its trace. */
   add(tree: UsageTree, call: UsageNode, now: bigint): void {
-    const before = tree.size;
     const { id, parent_id, reported } = call;
     tree.set({ ...call, id: copyText(id), parent_id: copyText(parent_id), reported: reported.map(copyRow) });
-    this.#size += tree.size - before;
     if (call.started_at > this.#newest && call.started_at <= now + clockErrorUs) this.#newest = call.started_at;
   }
 
@@ -68,22 +69,46 @@ export class UsageTrees {
 
   forgetAll(): void {
     this.#trees.clear();
-    this.#size = 0;
+    this.#bytes = 0;
     this.#horizon = this.#newest;
   }
 
-  /** Forgets traces until the limit holds. Between commits only: a commit works with what it has asked for. */
-  shrink(): void {
-    for (const [key, tree] of this.#trees) {
-      if (this.#size <= this.#limit) return;
-      this.#trees.delete(key);
-      this.#size -= tree.size + 1;
+  /**
+   * Measures the traces that a commit has touched, and forgets some until the limit holds. After the commit only: it works with
+   * what it has asked for.
+   */
+  shrink(touched: Iterable<string>): void {
+    for (const key of touched) {
+      const known = this.#trees.get(key);
+      if (known === undefined) continue;
+      const bytes = bytesOf(key, known.tree);
+      this.#bytes += bytes - known.bytes;
+      known.bytes = bytes;
+    }
+    for (const [key, { tree }] of this.#trees) {
+      if (this.#bytes <= this.#limit) return;
+      this.#drop(key);
       for (const { started_at } of tree.values()) {
         if (started_at > this.#horizon && started_at <= this.#newest) this.#horizon = started_at;
       }
     }
   }
+
+  #keep(key: string, tree: UsageTree): void {
+    const bytes = bytesOf(key, tree);
+    this.#trees.set(key, { tree, bytes });
+    this.#bytes += bytes;
+  }
+
+  #drop(key: string): void {
+    this.#bytes -= this.#trees.get(key)?.bytes ?? 0;
+    this.#trees.delete(key);
+  }
 }
+
+/** About the memory of a trace without its calls and its key. */
+const traceBytes = 300;
+const bytesOf = (key: string, tree: UsageTree): number => traceBytes + key.length + tree.bytes;
 
 /** A start that is further ahead of now is an error, and says nothing about other calls. */
 export const clockErrorUs = 3_600_000_000n;

@@ -1,5 +1,6 @@
 import { Parameters } from "../../engine/parameters.js";
 import { tableFacts } from "../../schema/schema.js";
+import { endOfTime } from "../memory/usage-trees.js";
 import type { IngestContext } from "../context.js";
 
 /** Rows are rewritten without the deleted ones, and the statement returns when they are. */
@@ -20,6 +21,7 @@ export async function deleteProject(
   await betweenCommits(async () => {
     for (const table of await tablesWithRows(context, projectId)) await deleteRows(context, table, projectId);
     // Memory knows calls of it.
+    context.state.newestCalls.removeUpTo(projectId, endOfTime);
     context.state.needsRecovery = true;
   });
 }

@@ -4,7 +4,8 @@ import type { CallKey } from "../../stored-calls/call-key.js";
 import type { SideName } from "../../stored-calls/rows.js";
 import { pendingHidden } from "../memory/hidden-calls.js";
 import { hasEnd, hasStart } from "../memory/open-sides.js";
-import { UsageTrees, clockErrorUs } from "../memory/usage-trees.js";
+import { NewestCalls } from "../memory/newest-calls.js";
+import { UsageTrees, clockErrorUs, endOfTime } from "../memory/usage-trees.js";
 import type { IngestContext } from "../context.js";
 import { loadRetention } from "../commit/retention.js";
 import { allRows, newestRows } from "../../schema/read-table.js";
@@ -79,16 +80,23 @@ export async function loadState(context: IngestContext): Promise<Leftovers> {
       WHERE started_at >= ${from}
         AND (project_id, id, version) NOT IN (SELECT project_id, id, version FROM ${pendingHidden(compacted)} WHERE version > 0 AND started_at >= ${from})
       ORDER BY started_at DESC, version LIMIT ${state.known.capacity}`;
+    const newestCalls = new NewestCalls(state.limits.newestCallBytes, horizon);
     let rows = 0;
     let newest = horizon;
     const latest = now() + clockErrorUs;
     for await (const { us, ...call } of engine.stream<CallKey & { us: string }>({ sql, params })) {
       const startedAt = BigInt(us);
       state.known.add(keyText(call), startedAt);
+      newestCalls.started(call.project_id, startedAt);
       if (startedAt > newest && startedAt <= latest) newest = startedAt;
       rows++;
     }
-    if (rows >= state.known.capacity) state.known.forgetOldest();
-    state.usage = new UsageTrees(state.limits.usageCalls, newest);
+    if (rows >= state.known.capacity) {
+      state.known.forgetOldest();
+      // What was not loaded is older than what was.
+      newestCalls.startedUpTo(rows === 0 ? endOfTime : state.known.horizon);
+    }
+    state.newestCalls = newestCalls;
+    state.usage = new UsageTrees(state.limits.usageBytes, newest);
   }
 }

@@ -1,6 +1,6 @@
 import { mutex } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
-import type { Engine } from "../../engine/engine.js";
+import type { Engine, StatementOptions } from "../../engine/engine.js";
 import type { WriteRequest } from "../commit/commit-parts.js";
 import { compactHidden } from "./compact.js";
 import { findExpired, purgeExpired } from "./purge-expired.js";
@@ -49,7 +49,7 @@ export function scheduleMaintenance(
 ): Maintenance {
   const { clock, state } = store;
   const stopping = new AbortController();
-  const context = { ...store, engine: untilAborted(store.engine, stopping.signal) };
+  const context = { ...store, engine: upkeepEngine(store.engine, stopping.signal) };
   let timer: NodeJS.Timeout | undefined;
   const runExclusive = mutex();
 
@@ -148,11 +148,21 @@ export function scheduleMaintenance(
   };
 }
 
-function untilAborted(engine: Engine, signal: AbortSignal): Engine {
+/**
+ * Runs statements one after another on one thread each, so that upkeep never takes more than one core from reads and writes;
+ * mutations, which they wait for, and merges yield to them. All stop with the signal.
+ */
+function upkeepEngine(engine: Engine, signal: AbortSignal): Engine {
+  const upkeep = (options: StatementOptions | undefined): StatementOptions => ({
+    ...options,
+    settings: { max_threads: 1, ...options?.settings },
+    signal,
+  });
   return {
     ...engine,
-    rows: (statement, options) => engine.rows(statement, { ...options, signal }),
-    command: (statement, options) => engine.command(statement, { ...options, signal }),
+    rows: (statement, options) => engine.rows(statement, upkeep(options)),
+    stream: (statement, options) => engine.stream(statement, upkeep(options)),
+    command: (statement, options) => engine.command(statement, upkeep(options)),
   };
 }
 

@@ -62,6 +62,7 @@ export async function purgeExpired(
       const sql = `ALTER TABLE ${table} DELETE WHERE ${startedUpTo(params, some)}`;
       await engine.command({ sql, params }, { settings: deleteSettings });
     }
+    for (const [projectId, us] of some) context.state.newestCalls.removeUpTo(projectId, us);
   }
 }
 

@@ -1,0 +1,134 @@
+import { traceNameOf } from "@heddle/trace-model";
+import type { CallField } from "@heddle/trace-model";
+import { timeDirection } from "../query/call-query.js";
+import { expressionFields } from "../query/expression.js";
+import { restricts } from "../query/filter.js";
+import { keptRow, readHead, readKept } from "../stored-calls/kept-call.js";
+import type { ColumnTexts, KeptCall, KeptHead } from "../stored-calls/kept-call.js";
+import { pickColumns } from "../stored-calls/stored-call.js";
+import type { CallRow } from "../stored-calls/stored-call.js";
+import type { Value } from "./column-condition.js";
+import { afterPosition, memoryTest, startValue } from "./memory-test.js";
+import type { PageRow, RowSource } from "./row-source.js";
+import { fetchBytes } from "./statements.js";
+import type { CallSource, PlannedCalls } from "./statements.js";
+
+/**
+ * Memory is searched on the thread that serves all, about a millisecond and a half: where that finds too few, the table is. In
+ * calls whose status alone is looked at.
+ */
+const mostWork = 10_000;
+const [headWork, wholeWork] = [10, 30];
+
+/** What calls are compared by that takes the type of a number or time of their end: the engine does. */
+const ofEnds = new Set(["ended_at", "wb_run_step_end", "deleted_at", "latency_ms"]);
+
+/** A call by id out of memory. */
+export function keptCall({ scope, select }: Pick<CallSource, "scope" | "select">, id: string): CallRow | undefined {
+  const { project_id, inFlight, now } = scope();
+  const call = inFlight.kept({ project_id, id });
+  if (call === undefined || !isKept(call, inFlight.retentionUs(project_id), now)) return undefined;
+  return pickColumns(keptRow(call, readKept(call)), select);
+}
+
+/**
+ * The complete calls of a list that has the newest first: out of memory where that has as many as are wanted, else those of
+ * the tables.
+ */
+export function newestFirst(list: PlannedCalls, tables: RowSource): RowSource {
+  const { plan, byId, shown } = list;
+  const isSearched = timeDirection(plan) === "desc" && byId === undefined && shown === undefined;
+  // A trace ends somewhere: to have found all of it, everything would have to be searched.
+  if (!isSearched || plan.upTo !== undefined || plan.filter.trace_ids?.length) return tables;
+  if (plan.expression !== undefined && expressionFields(plan.expression).some(isOfEnd)) return tables;
+  return async (most) => {
+    const rows = inMemory(list, most);
+    return rows === undefined ? await tables(most) : { rows, complete: false };
+  };
+}
+
+function isOfEnd(field: CallField): boolean {
+  return (field.kind === "column" || field.kind === "weave") && ofEnds.has(field.name);
+}
+
+/** As many rows as are wanted, in the order of the list; undefined when so many are not found. */
+function inMemory({ plan, scope: now, select }: PlannedCalls, most: number): PageRow[] | undefined {
+  const scope = now();
+  const newest = scope.inFlight.newest(scope.project_id);
+  const test = memoryTest(plan, scope);
+  if (newest === undefined || test === undefined) return undefined;
+  const retention = scope.inFlight.retentionUs(scope.project_id);
+  const isAfter = afterPosition(plan);
+  const isFiltered = restricts(plan.filter, scope.project_id);
+  const found: KeptCall[] = [];
+  let work = 0;
+  for (let at = newest.calls.length - 1; at >= 0 && found.length < most && work < mostWork; at--) {
+    const call = newest.calls[at];
+    if (call === undefined || call.started_at <= newest.after || !isKept(call, retention, scope.now)) break;
+    work++;
+    if (call.isGone || !isAfter(call)) continue;
+    const texts = new Texts(call);
+    const isOfFilter = !isFiltered || test.passes(texts.head);
+    if (isOfFilter && test.matches((field) => valueOf(field, scope.project_id, call, texts))) found.push(call);
+    work += texts.work;
+  }
+  if (found.length < most) return undefined;
+  let left = fetchBytes;
+  return found.map((call) => {
+    const { id, version, started_at, row } = call;
+    left -= row.length;
+    // Where they are large, they are read as others are: a few megabytes at a time.
+    const whole = left < 0 || select.length === 0 ? undefined : pickColumns(keptRow(call, readKept(call)), select);
+    return { id, version, started_at, bytes: row.length, whole, position: plan.seek && [String(started_at), id] };
+  });
+}
+
+function isKept({ started_at }: KeptCall, retention: bigint | undefined, now: bigint): boolean {
+  return retention === undefined || started_at > now - retention;
+}
+
+/** Reads of a row what is asked for, and adds up what that takes. */
+class Texts {
+  work = 0;
+  readonly #call: KeptCall;
+  #head: KeptHead | undefined;
+  #whole: ColumnTexts | undefined;
+
+  constructor(call: KeptCall) {
+    this.#call = call;
+  }
+
+  get head(): KeptHead {
+    if (this.#head === undefined) this.work += headWork;
+    return (this.#head ??= readHead(this.#call));
+  }
+
+  get whole(): ColumnTexts {
+    if (this.#whole === undefined) this.work += wholeWork;
+    return (this.#whole ??= readKept(this.#call));
+  }
+}
+
+function valueOf(field: CallField, projectId: string, call: KeptCall, texts: Texts): Value {
+  if (field.kind === "weave") {
+    switch (field.name) {
+      case "status":
+        return call.status;
+      case "trace_name":
+        return traceNameOf({ op_name: texts.head.op_name ?? "", display_name: texts.head.display_name });
+      case "kind":
+        return kindOf(texts.whole);
+      case "latency_ms":
+        return null;
+    }
+  }
+  if (field.kind === "column" && field.name === "exception") return texts.whole["exception"] || null;
+  return startValue(field, projectId, call, texts.head);
+}
+
+/** As the engine computes it. */
+function kindOf(whole: ColumnTexts): string {
+  if (whole["stated_kind"]) return whole["stated_kind"];
+  if (whole["`usage.model`"] !== "[]") return "model";
+  return whole["op_key"]?.endsWith(".score") === true ? "scorer" : "other";
+}

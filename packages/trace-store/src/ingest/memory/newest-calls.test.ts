@@ -1,0 +1,69 @@
+import { expect, it } from "vitest";
+import { NewestCalls } from "./newest-calls.js";
+
+const call = (projectId: string, id: string, startedAt: bigint, version = 1n) => ({
+  project_id: projectId,
+  id,
+  version,
+  started_at: startedAt,
+  status: "success" as const,
+  row: Buffer.from(`${projectId}\t${id}\t${"x".repeat(700)}\n`),
+});
+
+const idsOf = (newest: NewestCalls, projectId: string) =>
+  newest
+    .of(projectId)
+    .calls.filter(({ isGone }) => !isGone)
+    .map(({ id }) => id);
+
+it("has calls in the order of the table, whatever the order in which they came", () => {
+  const newest = new NewestCalls(1_000_000, 0n);
+  newest.add([call("a", "2", 5n), call("a", "1", 5n), call("b", "1", 1n)]);
+  newest.add([call("a", "9", 2n), call("a", "3", 7n)]);
+  expect(idsOf(newest, "a")).toEqual(["9", "1", "2", "3"]);
+  newest.add([call("a", "\u{10000}", 5n), call("a", "\u{ffff}", 5n), call("a", "0", 1n)]);
+  expect(idsOf(newest, "a")).toEqual(["0", "9", "1", "2", "\u{ffff}", "\u{10000}", "3"]);
+  expect(idsOf(newest, "b")).toEqual(["1"]);
+});
+
+it("drops the versions of a call that are replaced or deleted, and no other call", () => {
+  const newest = new NewestCalls(1_000_000, 0n);
+  newest.add([call("a", "1", 5n, 1n), call("a", "2", 5n, 1n), call("b", "1", 5n, 1n)]);
+  newest.remove({ project_id: "a", id: "1" }, 5n, 1n);
+  newest.add([call("a", "1", 5n, 2n)]);
+  expect(newest.get({ project_id: "a", id: "1" }, 5n)?.version).toBe(2n);
+  newest.remove({ project_id: "a", id: "1" }, 5n, 1n);
+  expect(newest.get({ project_id: "a", id: "1" }, 5n)?.version).toBe(2n);
+  newest.removeUpTo("a", 5n);
+  expect([idsOf(newest, "a"), idsOf(newest, "b")]).toEqual([[], ["1"]]);
+});
+
+it("forgets what was written first, says from where on it has everything, and stays within its limit", () => {
+  const limit = 50_000;
+  const newest = new NewestCalls(limit, 0n);
+  for (let at = 1n; at <= 200n; at++) {
+    newest.add([call("a", String(at), at)]);
+    expect(newest.bytes).toBeLessThanOrEqual(limit);
+  }
+  const { after } = newest.of("a");
+  expect(after).toBeGreaterThan(100n);
+  expect(idsOf(newest, "a")).toEqual(
+    Array.from({ length: Number(200n - after) }, (_, n) => String(after + 1n + BigInt(n))),
+  );
+  // One that starts late and is forgotten hides that everything before it is there; others are not affected.
+  newest.add([call("b", "late", 10_000n)]);
+  for (let at = 201n; at <= 400n; at++) newest.add([call("a", String(at), at)]);
+  newest.add([call("b", "early", 5n)]);
+  expect([newest.of("b").after, newest.of("a").after < 400n]).toEqual([10_000n, true]);
+  newest.add(Array.from({ length: 100 }, (_, n) => call("c", String(n), BigInt(n))));
+  expect(newest.of("c").after).toBe(99n);
+});
+
+it("one call far ahead of its time says nothing about other projects, however many there are", () => {
+  const newest = new NewestCalls(0, 0n);
+  newest.add([call("future", "1", 10n ** 12n)]);
+  for (let n = 1; n < 15_000; n++) newest.add([call(`p${n}`, "1", BigInt(n))]);
+  expect(newest.of("future").after).toBe(10n ** 12n);
+  expect(newest.of("another").after).toBeLessThan(15_000n);
+  for (const n of [1, 5000, 14_999]) expect(newest.of(`p${n}`).after).toBeGreaterThanOrEqual(BigInt(n));
+});

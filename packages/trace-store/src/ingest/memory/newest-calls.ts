@@ -1,0 +1,200 @@
+import type { CallKey } from "../../stored-calls/call-key.js";
+import { copyText } from "../../stored-calls/call-sides.js";
+import { compareStarts } from "../../stored-calls/compare-starts.js";
+import type { KeptCall, NewestOfProject } from "../../stored-calls/kept-call.js";
+
+/** About the memory of a call without its row and its id. */
+const callBytes = 250;
+/** This part of the memory is forgotten at once. */
+const groupShare = 1 / 32;
+/** Projects with a horizon of their own. Beyond, that of most becomes the one of all. */
+const maxHorizons = 10_000;
+
+/** A call that was just written. Its row may be part of a larger piece of memory. */
+export type WrittenCall = CallKey & Omit<KeptCall, "row"> & { row: Uint8Array };
+
+/** Calls that are forgotten together. */
+interface Group {
+  calls: Map<string, Member[]>;
+  bytes: number;
+}
+
+interface Member extends KeptCall {
+  group: Group;
+  /** It was replaced or deleted. */
+  isGone: boolean;
+}
+
+interface Project {
+  /** In the order of the table. */
+  ordered: Member[];
+  /** Not in order yet: that is done when somebody reads. */
+  added: Member[];
+}
+
+/**
+ * The complete calls that were written last, whole, so that what most look at needs no statement. Of a project it has all that
+ * started after its horizon, and some that started before.
+ *
+ * Bounded by bytes: what was written first is forgotten first, and the horizon rises past it. It changes as `KnownCalls` does.
+ */
+export class NewestCalls {
+  readonly #projects = new Map<string, Project>();
+  /** Oldest first. */
+  readonly #groups = new Set<Group>();
+  readonly #horizons = new Map<string, bigint>();
+  readonly #limit: number;
+  #last: Group | undefined;
+  #horizon: bigint;
+  #bytes = 0;
+
+  /** Calls that are stored have started at the horizon or before, unless {@link started} is told of them. */
+  constructor(limitBytes: number, horizon: bigint) {
+    this.#limit = limitBytes;
+    this.#horizon = horizon;
+  }
+
+  /** About the bytes that it holds. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** A call is stored that is not here. */
+  started(projectId: string, startedAt: bigint): void {
+    if (startedAt <= this.#horizonOf(projectId)) return;
+    this.#horizons.set(copyText(projectId), startedAt);
+    if (this.#horizons.size <= maxHorizons) return;
+    const ordered = [...this.#horizons.values()].toSorted((a, b) => (a < b ? -1 : Number(a > b)));
+    this.startedUpTo(ordered[Math.floor(maxHorizons * 0.75)] ?? 0n);
+    for (const [id, horizon] of this.#horizons) if (horizon <= this.#horizon) this.#horizons.delete(id);
+  }
+
+  /** In any project. */
+  startedUpTo(horizon: bigint): void {
+    if (horizon > this.#horizon) this.#horizon = horizon;
+  }
+
+  /** Of one commit, whose rows are copied. */
+  add(calls: readonly WrittenCall[]): void {
+    const size = calls.reduce((bytes, { row }) => bytes + row.length, 0);
+    if (size > this.#limit) {
+      for (const { project_id, started_at } of calls) this.started(project_id, started_at);
+      return;
+    }
+    if (calls.length === 0) return;
+    const copy = Buffer.allocUnsafeSlow(size);
+    const group = this.#group();
+    let at = 0;
+    for (const { project_id, id: given, version, started_at, status, row } of calls) {
+      copy.set(row, at);
+      const id = copyText(given);
+      const own = copy.subarray(at, at + row.length);
+      const member = { id, version, started_at, status, row: own, group, isGone: false };
+      at += row.length;
+      let project = this.#projects.get(project_id);
+      if (project === undefined) this.#projects.set(copyText(project_id), (project = { ordered: [], added: [] }));
+      project.added.push(member);
+      const mine = group.calls.get(project_id);
+      if (mine === undefined) group.calls.set(copyText(project_id), [member]);
+      else mine.push(member);
+      const bytes = callBytes + id.length + row.length;
+      group.bytes += bytes;
+      this.#bytes += bytes;
+    }
+    for (const group of this.#groups) {
+      if (this.#bytes <= this.#limit) return;
+      this.#forget(group);
+    }
+  }
+
+  /** The versions of a call up to one that started then are replaced or deleted. */
+  remove({ project_id, id }: CallKey, startedAt: bigint, upTo: bigint): void {
+    for (const call of this.#startedAt(project_id, startedAt)) {
+      if (call.id === id && call.version <= upTo) call.isGone = true;
+    }
+  }
+
+  /** All calls of a project that started up to then are deleted. */
+  removeUpTo(projectId: string, startedAt: bigint): void {
+    for (const call of this.#ordered(projectId)) if (call.started_at <= startedAt) call.isGone = true;
+  }
+
+  /** A call that started then. */
+  get({ project_id, id }: CallKey, startedAt: bigint): KeptCall | undefined {
+    return this.#startedAt(project_id, startedAt).find((call) => call.id === id && !call.isGone);
+  }
+
+  of(projectId: string): NewestOfProject {
+    return { after: this.#horizonOf(projectId), calls: this.#ordered(projectId) };
+  }
+
+  #horizonOf(projectId: string): bigint {
+    const own = this.#horizons.get(projectId);
+    return own !== undefined && own > this.#horizon ? own : this.#horizon;
+  }
+
+  #group(): Group {
+    if (this.#last === undefined || this.#last.bytes >= this.#limit * groupShare) {
+      this.#last = { calls: new Map(), bytes: 0 };
+      this.#groups.add(this.#last);
+    }
+    return this.#last;
+  }
+
+  #forget(group: Group): void {
+    this.#groups.delete(group);
+    if (this.#last === group) this.#last = undefined;
+    this.#bytes -= group.bytes;
+    for (const [projectId, calls] of group.calls) {
+      const latest = calls.reduce((time, { started_at }) => (started_at > time ? started_at : time), 0n);
+      this.started(projectId, latest);
+      const project = this.#projects.get(projectId);
+      if (project === undefined) continue;
+      const stays = (call: Member) => call.group !== group;
+      project.ordered = project.ordered.filter(stays);
+      project.added = project.added.filter(stays);
+      if (project.ordered.length + project.added.length === 0) this.#projects.delete(projectId);
+    }
+  }
+
+  #ordered(projectId: string): Member[] {
+    const project = this.#projects.get(projectId);
+    if (project === undefined) return [];
+    if (project.added.length > 0) {
+      merge(project.ordered, project.added.toSorted(compareStarts));
+      project.added = [];
+    }
+    return project.ordered;
+  }
+
+  #startedAt(projectId: string, startedAt: bigint): Member[] {
+    const calls = this.#ordered(projectId);
+    let [from, end] = [0, calls.length];
+    while (from < end) {
+      const middle = (from + end) >>> 1;
+      if ((calls[middle]?.started_at ?? 0n) < startedAt) from = middle + 1;
+      else end = middle;
+    }
+    let to = from;
+    while (calls[to]?.started_at === startedAt) to++;
+    return calls.slice(from, to);
+  }
+}
+
+/** Adds what is in order to what is in order: mostly it comes after everything else. */
+function merge(ordered: Member[], added: readonly Member[]): void {
+  let last = ordered.length - 1;
+  let next = added.length - 1;
+  ordered.length += added.length;
+  for (let at = ordered.length - 1; next >= 0; at--) {
+    const [before, one] = [ordered[last], added[next]];
+    if (one === undefined) return;
+    if (last >= 0 && before !== undefined && compareStarts(before, one) > 0) {
+      ordered[at] = before;
+      last--;
+    } else {
+      ordered[at] = one;
+      next--;
+    }
+  }
+}

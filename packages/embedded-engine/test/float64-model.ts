@@ -22,11 +22,16 @@ export function inFloat64(
   config: ModelConfig,
   weights: ParameterSet,
   adapter?: { config: LoraConfig; set: ParameterSet },
+  tape = new Tape(),
 ): Float64Model {
-  const tape = new Tape();
   const views = [...weights.views, ...(adapter?.set.views ?? [])];
   const parameters = new Map(views.map(([name, view]) => [name, tape.constants(view)]));
   return { config, tape, parameters, adapter: adapter?.config };
+}
+
+/** The same with every result and every derivative rounded to single precision: shows what is lost by rounding alone. */
+export function inSinglePrecision(...[config, weights, adapter]: Parameters<typeof inFloat64>): Float64Model {
+  return inFloat64(config, weights, adapter, new Tape(Math.fround));
 }
 
 /** Entry i is of tokens[i], given those before it; undefined for the first. */
@@ -215,7 +220,7 @@ function feedForward(model: Float64Model, layer: number, stream: Vector[]): Vect
 /** The sum of the likeliest experts of a token, by their probabilities. */
 function mixture(model: Float64Model, at: string, y: Vector): Vector {
   const { tape, config } = model;
-  const { count, perToken, sharesSumToOne, hasBiases } = config.experts!;
+  const { count, perToken, sharesSumToOne, hasBiases, sharedWidth } = config.experts!;
   const width = config.feedForwardSize;
   const logits = biased(model, product(model, y, numbers(model, `${at}router`), count), {
     name: hasBiases && `${at}router_bias`,
@@ -240,7 +245,16 @@ function mixture(model: Float64Model, at: string, y: Vector): Vector {
     const result = plus(product(model, active, part("down", width * y.length), y.length), "down_bias");
     return result.map((value) => tape.multiply(value, share));
   });
+  if (sharedWidth !== undefined) results.push(sharedExpert(model, at, y, sharedWidth));
   return y.map((_, i) => tape.sum(results.map((result) => result[i]!)));
+}
+
+function sharedExpert(model: Float64Model, at: string, y: Vector, width: number): Vector {
+  const { tape } = model;
+  const both = product(model, y, numbers(model, `${at}shared_gate_up`), 2 * width);
+  const active = both.slice(0, width).map((gate, i) => tape.multiply(silu(model, gate), both[width + i]!));
+  const share = sigmoid(model, dot(model, y, numbers(model, `${at}shared_weight`)));
+  return product(model, active, numbers(model, `${at}shared_down`), y.length).map((each) => tape.multiply(each, share));
 }
 
 /** (up + 1) gate sigmoid(slope gate) of numbers within the limit, as constants where they are beyond it. */

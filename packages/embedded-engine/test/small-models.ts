@@ -120,6 +120,19 @@ export const smallModels = {
     layerKinds: [{ linear: true }, {}, { linear: true }],
     linearAttention: { keyHeads: 2, valueHeads: 4, keySize: 5, valueSize: 3, kernel: 3 },
   },
+  "qwen3_next, with linear attention and a shared expert": {
+    ...llama,
+    family: "qwen3_next",
+    layers: 3,
+    keyValueHeads: 2,
+    headSize: 8,
+    rotarySize: 4,
+    queryKeyNorm: true,
+    outputGate: true,
+    layerKinds: [{ linear: true }, {}, { linear: true }],
+    linearAttention: { keyHeads: 2, valueHeads: 4, keySize: 5, valueSize: 3, kernel: 3 },
+    experts: { count: 4, perToken: 2, sharesSumToOne: true, sharedWidth: 10 },
+  },
 } satisfies Record<string, ModelConfig>;
 
 /** Weights large enough for every part of the model to affect its logits. */

@@ -3,14 +3,19 @@ export type Scalar = number;
 
 /**
  * Scalar reverse-mode differentiation in double precision: every operation records its two operands and the
- * derivatives by them. Slow and simple.
+ * derivatives by them. Slow and simple. With `round`, every result is rounded, as in another precision.
  */
 export class Tape {
+  readonly #round: (value: number) => number;
   readonly values: number[] = [];
   readonly #left: Scalar[] = [];
   readonly #leftSlope: number[] = [];
   readonly #right: Scalar[] = [];
   readonly #rightSlope: number[] = [];
+
+  constructor(round = (value: number): number => value) {
+    this.#round = round;
+  }
 
   constant(value: number): Scalar {
     return this.#push(value, 0, 0, 0, 0);
@@ -61,17 +66,21 @@ export class Tape {
     for (let i = of; i >= 0; i--) {
       const slope = slopes[i]!;
       if (slope === 0) continue;
-      slopes[this.#left[i]!]! += slope * this.#leftSlope[i]!;
-      slopes[this.#right[i]!]! += slope * this.#rightSlope[i]!;
+      for (const [operand, factor] of [
+        [this.#left[i]!, this.#leftSlope[i]!],
+        [this.#right[i]!, this.#rightSlope[i]!],
+      ] as const) {
+        slopes[operand] = this.#round(slopes[operand]! + this.#round(slope * factor));
+      }
     }
     return slopes;
   }
 
   #push(value: number, a: Scalar, slopeA: number, b: Scalar, slopeB: number): Scalar {
     this.#left.push(a);
-    this.#leftSlope.push(slopeA);
+    this.#leftSlope.push(this.#round(slopeA));
     this.#right.push(b);
-    this.#rightSlope.push(slopeB);
-    return this.values.push(value) - 1;
+    this.#rightSlope.push(this.#round(slopeB));
+    return this.values.push(this.#round(value)) - 1;
   }
 }

@@ -4,8 +4,8 @@ import type { Graph, TensorName } from "./onnx.js";
 import { add, batchedMatMul, matMul, multiply, reshape, splitColumns, subtract, sumOver } from "./operators.js";
 
 // A mixture of experts: a router chooses a few experts for every token, and the result is the sum of theirs, by its weights. A loop
-// goes over all experts, each of which computes the tokens that chose it. Experts are frozen: only what reads the stream before
-// them has gradients.
+// goes over all experts, each of which computes the tokens that chose it. A shared expert computes all tokens. Experts are frozen: only
+// what reads the stream before them has gradients.
 
 /** Weights of the block, as graph values. */
 export interface ExpertWeights {
@@ -17,14 +17,24 @@ export interface ExpertWeights {
   down: TensorName;
   /** Of the three, each by expert. Absent: none. */
   biases?: { router: TensorName; gateUp: TensorName; down: TensorName };
+  /** Of the expert that computes every token: [hidden, 2 width], [width, hidden] and, of its weight, [hidden, 1]. Absent: none. */
+  shared?: { gateUp: TensorName; down: TensorName; weight: TensorName };
 }
 
 /** Returns the weights of the block by the names of their parameters. */
 export function namedExpertWeights(config: ModelConfig, weight: (name: string) => TensorName): ExpertWeights {
-  const [router, gateUp, down] = [weight("router"), weight("gate_up"), weight("down")];
-  if (!expertsOf(config).hasBiases) return { router, gateUp, down };
-  const biases = { router: weight("router_bias"), gateUp: weight("gate_up_bias"), down: weight("down_bias") };
-  return { router, gateUp, down, biases };
+  const { hasBiases, sharedWidth } = expertsOf(config);
+  return {
+    router: weight("router"),
+    gateUp: weight("gate_up"),
+    down: weight("down"),
+    ...(hasBiases && {
+      biases: { router: weight("router_bias"), gateUp: weight("gate_up_bias"), down: weight("down_bias") },
+    }),
+    ...(sharedWidth !== undefined && {
+      shared: { gateUp: weight("shared_gate_up"), down: weight("shared_down"), weight: weight("shared_weight") },
+    }),
+  };
 }
 
 interface Routing {
@@ -48,7 +58,9 @@ export function expertsForward(graph: Graph, config: ModelConfig, weights: Exper
     const result = downward(gatedProduct(graph, config, gate, up));
     return { carried: [own.addTo(sum, multiply(graph, result, own.share))], collected: [] };
   });
-  return carried[0] ?? "";
+  const sum = carried[0] ?? "";
+  const shared = sharedExpert(graph, config, weights, x);
+  return shared ? add(graph, sum, multiply(graph, shared.result, shared.share)) : sum;
 }
 
 /** Returns the gradient of `x`, given that of the result. */
@@ -74,7 +86,32 @@ export function expertsBackward(
     return { carried: [own.addTo(dsum, dx)], collected: [own.addTo(noShares, dshare)] };
   });
   const dshares = graph.op("Transpose", [collected[0] ?? ""], { perm: [1, 0] });
-  return add(graph, carried[0] ?? "", routerBackward(graph, expertsOf(config), weights, routing, dshares));
+  const dx = add(graph, carried[0] ?? "", routerBackward(graph, expertsOf(config), weights, routing, dshares));
+  const shared = sharedExpert(graph, config, weights, x);
+  return shared ? add(graph, dx, shared.backward(doutput)) : dx;
+}
+
+/** The expert that computes every token: what it computes and its weight, whose product is added to the sum. */
+function sharedExpert(graph: Graph, config: ModelConfig, { shared }: ExpertWeights, x: TensorName) {
+  const { sharedWidth: width } = expertsOf(config);
+  if (!shared || width === undefined) return undefined;
+  const share = graph.op("Sigmoid", [matMul(graph, x, shared.weight)]);
+  const { gate, up } = splitColumns(graph, matMul(graph, x, shared.gateUp), { gate: width, up: width });
+  const result = matMul(graph, gatedProduct(graph, config, gate, up), shared.down);
+  const transposed = (gradient: TensorName, weight: TensorName) =>
+    batchedMatMul(graph, gradient, weight, { transposeB: true });
+  const backward = (doutput: TensorName): TensorName => {
+    const { gradients } = differentiatedProduct(graph, config, gate, up);
+    const { dgate, dup } = gradients(transposed(multiply(graph, doutput, share), shared.down));
+    const dshare = sumOver(graph, multiply(graph, doutput, result), [1], { keep: true });
+    const slope = multiply(graph, share, subtract(graph, graph.scalar(1), share));
+    return add(
+      graph,
+      transposed(graph.op("Concat", [dgate, dup], { axis: 1 }), shared.gateUp),
+      transposed(multiply(graph, dshare, slope), shared.weight),
+    );
+  };
+  return { result, share, backward };
 }
 
 function route(graph: Graph, experts: Experts, { router, biases }: ExpertWeights, x: TensorName): Routing {

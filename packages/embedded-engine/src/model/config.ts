@@ -11,7 +11,8 @@ export type ModelFamily =
   | "phi3"
   | "gemma3_text"
   | "gpt_oss"
-  | "qwen3_5_text";
+  | "qwen3_5_text"
+  | "qwen3_next";
 
 /** A mixture of experts in place of the feed-forward block of every layer. */
 export interface Experts {
@@ -22,6 +23,8 @@ export interface Experts {
   sharesSumToOne: boolean;
   /** Whether the router and all projections of the experts have biases (gpt-oss). */
   hasBiases?: true;
+  /** Width of an expert that computes every token, by a weight of its own between 0 and 1 (Qwen3-Next). Absent: there is none. */
+  sharedWidth?: number;
 }
 
 /** In what a layer differs from the others of its model. Nothing of it is in the weights. */
@@ -138,7 +141,7 @@ export interface ModelConfig {
   limitedGate?: { limit: number; slope: number };
   /** Of the layers whose kind is linear. */
   linearAttention?: LinearAttention;
-  /** Whether each query has a gate, whose sigmoid the output of its head is multiplied by (Qwen3.5). */
+  /** Whether each query has a gate, whose sigmoid the output of its head is multiplied by (Qwen3.5, Qwen3-Next). */
   outputGate?: boolean;
   /** Whether each head has a weight that takes a part of its attention from all positions (gpt-oss). */
   attentionSinks?: boolean;

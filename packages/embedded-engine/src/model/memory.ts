@@ -48,7 +48,8 @@ export function activationBytes(
   const keys = keyValueHeads * headSize;
   const norms = config.queryKeyNorm ? queries + keys + heads + keyValueHeads : 0;
   // Queries, keys, values, mixed values, the residual stream after attention, gate, up and the scales.
-  const values = 2 * queries + 2 * keys + norms + hiddenSize + 2 * feedForwardSize + 2;
+  const widest = feedForwardSize + (config.experts?.sharedWidth ?? 0);
+  const values = 2 * queries + 2 * keys + norms + hiddenSize + 2 * widest + 2;
   const scores = heads * time;
   const blockScores = heads * Math.min(time, maxBlockLength);
   const stored = layers * (hiddenSize + (kept ? values + scores : 0));

@@ -54,11 +54,20 @@ export function modelParameters(config: ModelConfig): ModelParameter[] {
     if (hasBias) shapes.push([`${at}gate_up_bias`, [...each, 2 * feedForwardSize]]);
     shapes.push([`${at}down`, [...each, feedForwardSize, hiddenSize]]);
     if (hasBias) shapes.push([`${at}down_bias`, [...each, hiddenSize]]);
+    if (experts?.sharedWidth !== undefined) shapes.push(...sharedExpertShapes(hiddenSize, experts.sharedWidth, at));
     if (config.norms) shapes.push([`${at}feed_forward_after_norm`, [hiddenSize]]);
   }
   shapes.push(["final_norm", [hiddenSize]]);
   if (!config.tiedEmbeddings) shapes.push(["head", [vocabularySize, hiddenSize]]);
   return layOut(shapes);
+}
+
+function sharedExpertShapes(hiddenSize: number, width: number, at: string): [string, number[]][] {
+  return [
+    [`${at}shared_gate_up`, [hiddenSize, 2 * width]],
+    [`${at}shared_down`, [width, hiddenSize]],
+    [`${at}shared_weight`, [hiddenSize, 1]],
+  ];
 }
 
 /** `linear_input`: columns of queries, keys, values, output gates, rates and steps. */

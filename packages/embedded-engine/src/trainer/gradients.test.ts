@@ -3,7 +3,7 @@ import type { CrossEntropySequence, LoraConfig } from "@heddle/training";
 import { expect, test } from "vitest";
 import { randomWeights, smallLlama, uniform } from "../../test/random-models.js";
 import type { Float64Model } from "../../test/float64-model.js";
-import { float64Logprobs, inFloat64 } from "../../test/float64-model.js";
+import { float64Logprobs, inFloat64, inSinglePrecision } from "../../test/float64-model.js";
 import type { Scalar } from "../../test/tape.js";
 import type { ModelConfig } from "../model/config.js";
 import type { ParameterSet } from "../model/parameters.js";
@@ -113,6 +113,11 @@ const hybrid: ModelConfig = {
   layerKinds: [{ linear: true }, {}, { linear: true }],
   linearAttention: { keyHeads: 2, valueHeads: 4, keySize: 5, valueSize: 3, kernel: 3 },
 };
+const next: ModelConfig = {
+  ...hybrid,
+  family: "qwen3_next",
+  experts: { count: 4, perToken: 2, sharesSumToOne: true, sharedWidth: 5 },
+};
 const adapters: Record<string, [ModelConfig, LoraConfig]> = Object.fromEntries([
   ...loraTargets.map((target) => [target, [grouped, { rank: 2, alpha: 3, targets: [target] }]] as const),
   ...Object.entries(families).map(
@@ -130,6 +135,7 @@ const adapters: Record<string, [ModelConfig, LoraConfig]> = Object.fromEntries([
   ),
   ["gpt-oss, sinks and limited gates", [sinks, { rank: 2, alpha: 3, targets: [...attention] }]],
   ["qwen3.5, linear attention and gates", [hybrid, { rank: 2, alpha: 3, targets: [...loraTargets] }]],
+  ["qwen3-next, linear attention and a shared expert", [next, { rank: 2, alpha: 3, targets: [...attention] }]],
   ["all", [models["qwen3, norm of queries and keys"]!, { rank: 3, alpha: 6, targets: [...loraTargets] }]],
 ]);
 
@@ -148,7 +154,11 @@ test.each(Object.entries(adapters))(
     const set = randomWeights(adapterParameters(config, adapter), 3);
     const sequences = ragged(config);
     const { gradient, logprobs } = await trained(config, weights, { config: adapter, set }, sequences);
-    checkAgainst(inFloat64(config, weights, { config: adapter, set }), set, sequences, { gradient, logprobs });
+    const exact = inFloat64(config, weights, { config: adapter, set });
+    // What one token adds to the state of linear attention is read by all after it, so that more is lost by rounding.
+    const rounded = config.linearAttention && inSinglePrecision(config, weights, { config: adapter, set });
+    const tolerance = rounded ? 4 * largestDifference(set, sequences, exact, rounded) : 0;
+    checkAgainst(exact, set, sequences, { gradient, logprobs }, Math.max(1e-5, tolerance));
     expect(weights.flat).toEqual(frozen);
   },
 );
@@ -228,6 +238,7 @@ function checkAgainst(
   { parameters }: ParameterSet,
   sequences: CrossEntropySequence[],
   { gradient, logprobs }: { gradient: Float32Array; logprobs: Float64Array[] },
+  tolerance = 1e-5,
 ): void {
   const { tape } = model;
   sequences.forEach(({ tokens, mask }, index) => {
@@ -243,8 +254,23 @@ function checkAgainst(
     const largest = Math.max(...expected.map(Math.abs));
     const worst = Math.max(...expected.map((slope, i) => Math.abs(slope - gradient[offset + i]!)));
     expect(largest, `${name} has a gradient`).toBeGreaterThan(1e-4);
-    // The state of linear attention is a product of as many matrices as there are tokens.
-    const tolerance = model.config.linearAttention ? 1e-4 : 1e-5;
     expect(worst, name).toBeLessThan(tolerance * Math.max(1, largest));
   }
+}
+
+/** Largest difference of the gradients of two models, by the largest number of a parameter or 1. */
+function largestDifference(
+  { parameters }: ParameterSet,
+  sequences: CrossEntropySequence[],
+  exact: Float64Model,
+  other: Float64Model,
+): number {
+  const [slopes, others] = [exact, other].map((model) => model.tape.gradient(float64Loss(model, sequences)));
+  const differences = parameters.map(({ name }) => {
+    const expected = exact.parameters.get(name)!.map((number) => slopes![number]!);
+    const found = other.parameters.get(name)!.map((number) => others![number]!);
+    const largest = Math.max(1, ...expected.map(Math.abs));
+    return Math.max(...expected.map((slope, i) => Math.abs(slope - found[i]!))) / largest;
+  });
+  return Math.max(...differences);
 }

@@ -251,6 +251,38 @@ const qwen35 = {
   tie_word_embeddings: true,
   vocab_size: 248320,
 };
+const qwen3Next = {
+  architectures: ["Qwen3NextForCausalLM"],
+  attention_bias: false,
+  decoder_sparse_step: 1,
+  full_attention_interval: 4,
+  head_dim: 256,
+  hidden_act: "silu",
+  hidden_size: 2048,
+  intermediate_size: 5120,
+  linear_conv_kernel_dim: 4,
+  linear_key_head_dim: 128,
+  linear_num_key_heads: 16,
+  linear_num_value_heads: 32,
+  linear_value_head_dim: 128,
+  max_position_embeddings: 262144,
+  mlp_only_layers: [],
+  model_type: "qwen3_next",
+  moe_intermediate_size: 512,
+  norm_topk_prob: true,
+  num_attention_heads: 16,
+  num_experts: 512,
+  num_experts_per_tok: 10,
+  num_hidden_layers: 8,
+  num_key_value_heads: 2,
+  partial_rotary_factor: 0.25,
+  rms_norm_eps: 1e-6,
+  rope_scaling: null,
+  rope_theta: 10000000,
+  shared_expert_intermediate_size: 512,
+  tie_word_embeddings: false,
+  vocab_size: 151936,
+};
 const yarn = { type: "yarn", factor: 4.0, original_max_position_embeddings: 32768 };
 
 test("published configurations of the families are read", () => {
@@ -427,6 +459,9 @@ const refused: [base: JsonObject, change: JsonObject, code: string, field: strin
   [qwen35, { layer_types: Array(8).fill("linear_attention") }, "unsupported", "layer_types", /full_attention too/],
   [qwen35, { layer_types: Array(8).fill("sliding_attention") }, "unsupported", "layer_types", /"sliding_attention"/],
   [qwen35, { attn_output_gate: false }, "unsupported", "attn_output_gate", /gates/],
+  [qwen3Next, { shared_expert_intermediate_size: 0 }, "invalid", "shared_expert_intermediate_size", /an integer/],
+  [qwen3Next, { mlp_only_layers: [0] }, "unsupported", "mlp_only_layers", /experts in every layer/],
+  [qwen3Next, { rope_scaling: { type: "su" } }, "invalid", "short_factor", /32 numbers/],
   [gptOss, { swiglu_limit: 0 }, "invalid", "swiglu_limit", /above zero/],
   [llama, { num_local_experts: 8 }, "unsupported", "num_local_experts", /experts/],
   [qwen2, { use_sliding_window: true, sliding_window: "x" }, "invalid", "sliding_window", /integer/],
@@ -538,6 +573,20 @@ test("Gemma 3 is read in its old and its new form", () => {
   expect(parseModelConfig(now)).toEqual(read);
 });
 
+test("Qwen3-Next is linear attention in three of four layers, and a shared expert beside the others", () => {
+  const read = parseModelConfig(qwen3Next);
+  const linear = { linear: true };
+  expect(read).toMatchObject({
+    feedForwardSize: 512,
+    rotarySize: 64,
+    outputGate: true,
+    experts: { count: 512, perToken: 10, sharesSumToOne: true, sharedWidth: 512 },
+    layerKinds: [linear, linear, linear, {}, linear, linear, linear, {}],
+  });
+  const { norm_topk_prob: _, partial_rotary_factor: __, full_attention_interval: ___, ...rest } = qwen3Next;
+  expect(parseModelConfig(rest)).toEqual(read);
+});
+
 test("the context of LongRoPE is the original one, with its short divisors", () => {
   expect(parseModelConfig(phi4)).toMatchObject({
     contextLength: 4096,
@@ -560,7 +609,9 @@ test("a written configuration is read unchanged", () => {
   const shapes = [
     ...presets.values(),
     ...[llama, qwen2, qwen3, mistral, ...biased].map((json) => parseModelConfig(json)),
-    ...[qwen3Moe, smollm3, granite, olmo2, phi4, gemma3, gptOss, qwen35].map((json) => parseModelConfig(json)),
+    ...[qwen3Moe, smollm3, granite, olmo2, phi4, gemma3, gptOss, qwen35, qwen3Next].map((json) =>
+      parseModelConfig(json),
+    ),
     ...[
       { ...mistral, sliding_window: 4096 },
       { ...qwen2, use_sliding_window: true, sliding_window: 4096 },
@@ -583,6 +634,7 @@ test("any value in any field gives a configuration or a HeddleError", () => {
       ...gemma3,
       ...gptOss,
       ...qwen35,
+      ...qwen3Next,
     }),
     "rope_parameters",
     "layer_types",
@@ -604,6 +656,7 @@ test("any value in any field gives a configuration or a HeddleError", () => {
         gemma3,
         gptOss,
         qwen35,
+        qwen3Next,
       ),
       fields,
       fc.jsonValue(),

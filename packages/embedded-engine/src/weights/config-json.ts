@@ -117,13 +117,17 @@ function readExperts(fields: ConfigFields, family: ModelFamily, layers: number):
   if (other !== undefined) throw fields.invalid(other, `is ${formatValue(fields.value(other))}; ${name} is ${count}`);
   const perToken = fields.count("num_experts_per_tok", count);
   if (experts === "together") return { experts: { count, perToken, sharesSumToOne: true, hasBiases: true } };
+  const shared = families[family].hasSharedExpert && {
+    sharedWidth: fields.count("shared_expert_intermediate_size", 2 ** 20, 512),
+  };
   const dense = fields.value("mlp_only_layers");
   const hasDense = Array.isArray(dense) && dense.some((layer) => Number(layer) >= 0 && Number(layer) < layers);
   if (hasDense || fields.count("decoder_sparse_step", 2 ** 20, 1) !== 1) {
     const field = hasDense ? "mlp_only_layers" : "decoder_sparse_step";
     throw fields.unsupported(field, `is ${formatValue(fields.value(field))}; the engine has experts in every layer`);
   }
-  return { experts: { count, perToken, sharesSumToOne: fields.flag("norm_topk_prob", false) } };
+  const sumToOne = fields.flag("norm_topk_prob", families[family].defaults?.expertSharesSumToOne ?? false);
+  return { experts: { count, perToken, sharesSumToOne: sumToOne, ...shared } };
 }
 
 const expertCounts = ["num_experts", "num_local_experts"];
@@ -226,6 +230,7 @@ function expertFields({ experts, feedForwardSize, limitedGate }: ModelConfig): J
     num_experts: experts.count,
     num_experts_per_tok: experts.perToken,
     norm_topk_prob: experts.sharesSumToOne,
+    ...(experts.sharedWidth !== undefined && { shared_expert_intermediate_size: experts.sharedWidth }),
     decoder_sparse_step: 1,
     mlp_only_layers: [],
   };

@@ -51,6 +51,7 @@ const published: Record<ModelFamily, { name: string; template: string; form: str
     form: "`<start_of_turn>`",
   },
   qwen3_5_text: { name: "Qwen3.5 (text)", template: chatMl, form: "ChatML, reasoning" },
+  qwen3_next: { name: "Qwen3-Next", template: chatMl, form: "ChatML, reasoning" },
   gpt_oss: {
     name: "gpt-oss",
     template: turns(

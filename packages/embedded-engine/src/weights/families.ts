@@ -19,6 +19,8 @@ export interface FamilyRecord {
     rotatedPart?: number;
     /** Of the fields of `biases`. Absent: false. */
     attentionBias?: true;
+    /** Whether the weights of the experts of a token are divided by their sum. Absent: false. */
+    expertSharesSumToOne?: true;
   };
   /** Fields of `config.json` for biases that models of the family may have. */
   biases?: readonly ("attention_bias" | "mlp_bias")[];
@@ -42,6 +44,8 @@ export interface FamilyRecord {
    * all as one tensor, with columns of gates and ups in turn and with biases (`together`).
    */
   experts?: "separate" | "together";
+  /** Whether one more expert computes every token. */
+  hasSharedExpert?: true;
   /** Names of the norms of a layer in the files. */
   norms?: Partial<Record<NormParameter, string>>;
   /** Whether a file has queries, keys and values, and gates and ups, as one tensor each. */
@@ -50,11 +54,15 @@ export interface FamilyRecord {
   normOffset?: 1;
   /** Whether `layer_types` names layers of linear attention, by default all but each fourth. */
   hasLinearAttention?: true;
+  /** Whether a file has the columns of linear attention as two tensors, by head of keys. */
+  isLinearByHead?: true;
+  /** Tensors of parts that are not computed, such as one that reads images or one that predicts several tokens. */
+  others?: RegExp;
   /**
    * The class of a model of which this one is the part for texts: its fields are those of `text_config`, its tensors have a prefix
-   * in place of `model.`, and those of other parts are left out.
+   * in place of `model.`.
    */
-  partOf?: { architecture: string; prefix: string; others: RegExp };
+  partOf?: { architecture: string; prefix: string };
 }
 
 export type NormParameter = "attention_norm" | "attention_after_norm" | "feed_forward_norm" | "feed_forward_after_norm";
@@ -161,11 +169,21 @@ export const families: Readonly<Record<ModelFamily, FamilyRecord>> = {
     rotatesParts: true,
     normOffset: 1,
     hasLinearAttention: true,
-    partOf: {
-      architecture: "Qwen3_5ForConditionalGeneration",
-      prefix: "model.language_model.",
-      others: /^(?:model\.visual|mtp)\./u,
-    },
+    others: /^(?:model\.visual|mtp)\./u,
+    partOf: { architecture: "Qwen3_5ForConditionalGeneration", prefix: "model.language_model." },
+  },
+  qwen3_next: {
+    architecture: "Qwen3NextForCausalLM",
+    shape: { queryKeyNorm: true, outputGate: true },
+    defaults: { keyValueHeads: 2, headSize: 256, rotatedPart: 0.25, expertSharesSumToOne: true },
+    biases: ["attention_bias"],
+    rotatesParts: true,
+    normOffset: 1,
+    hasLinearAttention: true,
+    isLinearByHead: true,
+    experts: "separate",
+    hasSharedExpert: true,
+    others: /^mtp\./u,
   },
 };
 

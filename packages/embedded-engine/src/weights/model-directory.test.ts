@@ -108,6 +108,18 @@ test.each([
   ],
   ["qwen3-moe", { num_local_experts: 4 }, /"model.layers.0.mlp.gate.weight" has the shape \[5,32\]/],
   ["qwen3-moe", { moe_intermediate_size: 25 }, /"model.layers.0.mlp.experts.0.gate_proj.weight" has the shape/],
+  ["qwen3-next", { shared_expert_intermediate_size: 24 }, /"model.layers.0.mlp.shared_expert.gate_proj.weight" has/],
+  ["qwen3-next", { linear_num_key_heads: 4 }, /"model.layers.0.linear_attn.in_proj_qkvz.weight" has the shape/],
+  [
+    "qwen3-next",
+    { layer_types: Array(3).fill("full_attention") },
+    /"model.layers.0.self_attn.q_proj.weight" is missing/,
+  ],
+  [
+    "qwen3-5",
+    { architectures: ["Qwen3NextForCausalLM"], num_experts: 5, num_experts_per_tok: 2, moe_intermediate_size: 40 },
+    /in_proj_qkvz.weight" is missing/,
+  ],
   ["gpt-oss", { num_local_experts: 4 }, /"model.layers.0.mlp.router.weight" has the shape \[5,32\]/],
   ["gpt-oss", { intermediate_size: 48 }, /"model.layers.0.mlp.experts.gate_up_proj" has the shape \[5,32,80\]/],
   ["gpt-oss-mxfp4", { intermediate_size: 64 }, /"model.layers.0.mlp.experts.gate_up_proj_blocks" has the shape/],
@@ -139,9 +151,22 @@ test("the part for texts of a model that reads images is the model for texts", a
   expect(sameBits(read.weights.flat, expected.weights.flat)).toBe(true);
 });
 
-test("an expert that is missing is named", async () => {
-  const key = "model.layers.1.mlp.experts.3.down_proj.weight";
-  const directory = await copyOf("qwen3-moe");
+test("what predicts several tokens at once is left out", async () => {
+  const expected = await loadModel(join(models, "qwen3-next"));
+  const directory = await copyOf("qwen3-next");
+  const other = { shape: [1], values: new Float32Array(1) };
+  await rewrite(directory, (tensors) => tensors.set("mtp.layers.0.input_layernorm.weight", other));
+  const read = await loadModel(directory);
+  expect(sameBits(read.weights.flat, expected.weights.flat)).toBe(true);
+});
+
+test.each([
+  ["qwen3-moe", "model.layers.1.mlp.experts.3.down_proj.weight"],
+  ["qwen3-next", "model.layers.1.mlp.experts.3.down_proj.weight"],
+  ["qwen3-next", "model.layers.0.mlp.shared_expert.up_proj.weight"],
+  ["qwen3-next", "model.layers.2.mlp.shared_expert_gate.weight"],
+])("of %s, an expert that is missing is named: %s", async (name, key) => {
+  const directory = await copyOf(name);
   await rewrite(directory, (tensors) => tensors.delete(key));
   await expect(loadModel(directory)).rejects.toThrow(`tensor "${key}" is missing`);
 });

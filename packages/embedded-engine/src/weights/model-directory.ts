@@ -93,9 +93,9 @@ export async function openModelTensors(directory: string, config: ModelConfig): 
 }
 
 async function openWeights(directory: string, { family }: ModelConfig): Promise<Tensors> {
-  const { experts, partOf } = families[family];
+  const { experts, others } = families[family];
   const tensors = await openTensors(directory, "model");
-  if (partOf) return textPart(tensors, partOf);
+  if (others) return textPart(tensors, families[family]);
   return experts === "together" ? withExpandedMxfp4(tensors) : tensors;
 }
 

@@ -1,5 +1,5 @@
 import type { ModelConfig } from "../model/config.js";
-import { isLinearLayer, linearWidths } from "../model/layer-kinds.js";
+import { isLinearLayer, linearAttentionOf, linearWidths } from "../model/layer-kinds.js";
 import { queryKeyNormWidths } from "../model/parameters.js";
 import type { NormParameter } from "./families.js";
 import { families, normNames } from "./families.js";
@@ -14,15 +14,22 @@ export interface TensorLocation {
   parameter: string;
   /**
    * Present for a projection, which is stored transposed. Its outputs are the columns from `column` of a parameter with
-   * `columns` columns.
+   * `columns` columns, or those of `runs`.
    */
-  projection?: { column: number; columns: number };
+  projection?: { column: number; columns: number; runs?: RowRun[] };
   /** Present for a vector or a matrix that is a part of the parameter: its first element. */
   offset?: number;
   /** Present for a norm that is stored as its difference from this. */
   plus?: number;
   /** Present where columns of gates and ups, so many of each, are stored in turn; the parameter has those of gates first. */
   pairs?: number;
+}
+
+/** Outputs of a file from `row` on that are columns from `column` on: those of a projection that has another order in the file. */
+interface RowRun {
+  row: number;
+  column: number;
+  count: number;
 }
 
 /** Returns all tensors of a model file in the order in which they are written. */
@@ -52,14 +59,7 @@ export function tensorLocations(config: ModelConfig): TensorLocation[] {
   );
   const plus = normOffset && { plus: normOffset };
   const linear = config.linearAttention ? linearWidths(config) : undefined;
-  const linearInputs = linear
-    ? columnRanges([
-        ["in_proj_qkv", linear.mixed],
-        ["in_proj_z", linear.values],
-        ["in_proj_b", linear.heads],
-        ["in_proj_a", linear.heads],
-      ])
-    : [];
+  const linearInputs = linear ? linearRanges(config) : [];
   const locations: TensorLocation[] = [
     { tensor: "model.embed_tokens.weight", shape: [vocabularySize, hiddenSize], parameter: "embedding" },
   ];
@@ -73,7 +73,7 @@ export function tensorLocations(config: ModelConfig): TensorLocation[] {
         tensor: `${from}${tensor}.weight`,
         shape: [range.width, inputs],
         parameter: `${to}${parameter}`,
-        projection: { column: range.column, columns: range.columns },
+        projection: { column: range.column, columns: range.columns, ...(range.runs && { runs: range.runs }) },
         ...(offset > 0 && { offset }),
       });
     const normed = (tensor: string, size: number, parameter: string) =>
@@ -135,6 +135,16 @@ export function tensorLocations(config: ModelConfig): TensorLocation[] {
       for (const range of gateUp) matrix(`${block}.${range.name}`, hiddenSize, range, "gate_up", 2 * at);
       matrix(`${block}.down_proj`, feedForwardSize, allColumns(hiddenSize), "down", at);
     }
+    const sharedWidth = config.experts?.sharedWidth;
+    if (sharedWidth !== undefined) {
+      const shared = columnRanges([
+        ["gate_proj", sharedWidth],
+        ["up_proj", sharedWidth],
+      ]);
+      for (const range of shared) matrix(`mlp.shared_expert.${range.name}`, hiddenSize, range, "shared_gate_up");
+      matrix("mlp.shared_expert.down_proj", sharedWidth, allColumns(hiddenSize), "shared_down");
+      matrix("mlp.shared_expert_gate", hiddenSize, allColumns(1), "shared_weight");
+    }
     if (config.feedForwardBias) {
       for (const { name, width, column } of gateUp) vector(`mlp.${name}.bias`, width, "gate_up_bias", column);
       vector("mlp.down_proj.bias", hiddenSize, "down_bias");
@@ -155,10 +165,12 @@ export function storeTensor(location: TensorLocation, values: Float32Array, para
   if (plus !== undefined) return parameter.set(values.map((value) => value + plus));
   if (!projection) return parameter.set(values, offset);
   const [outputs, inputs] = matrixOf(shape);
-  copyTransposed(values, { rows: outputs, columns: inputs, stride: inputs, offset: 0 }, parameter, {
-    stride: projection.columns,
-    offset: offset + projection.column,
-  });
+  for (const { row, column, count } of runsOf(projection, outputs)) {
+    copyTransposed(values, { rows: count, columns: inputs, stride: inputs, offset: row * inputs }, parameter, {
+      stride: projection.columns,
+      offset: offset + column,
+    });
+  }
 }
 
 /** Reverses `storeTensor`. Returns a view if the file has the same order and numbers, else a new array. */
@@ -174,9 +186,15 @@ export function tensorValues(location: TensorLocation, parameter: Float32Array):
   if (!projection) return parameter.subarray(offset, offset + size);
   const [outputs, inputs] = matrixOf(shape);
   const values = new Float32Array(size);
-  const from = { rows: inputs, columns: outputs, stride: projection.columns, offset: offset + projection.column };
-  copyTransposed(parameter, from, values, { stride: inputs, offset: 0 });
+  for (const { row, column, count } of runsOf(projection, outputs)) {
+    const from = { rows: inputs, columns: count, stride: projection.columns, offset: offset + column };
+    copyTransposed(parameter, from, values, { stride: inputs, offset: row * inputs });
+  }
   return values;
+}
+
+function runsOf({ column, runs }: NonNullable<TensorLocation["projection"]>, outputs: number): RowRun[] {
+  return runs ?? [{ row: 0, column, count: outputs }];
 }
 
 /** A convolution has a length of one between its own. */
@@ -223,6 +241,44 @@ interface ColumnRange {
   width: number;
   column: number;
   columns: number;
+  runs?: RowRun[];
+}
+
+/** The columns of linear attention. By head: its query, its key, then the values and the gates of the heads of values that it serves. */
+function linearRanges(config: ModelConfig): ColumnRange[] {
+  const { mixed, values, keys, heads } = linearWidths(config);
+  const { keyHeads } = linearAttentionOf(config);
+  if (!families[config.family].isLinearByHead) {
+    return columnRanges([
+      ["in_proj_qkv", mixed],
+      ["in_proj_z", values],
+      ["in_proj_b", heads],
+      ["in_proj_a", heads],
+    ]);
+  }
+  const byHead = (name: string, parts: [column: number, width: number][]): ColumnRange => {
+    const width = parts.reduce((sum, [, each]) => sum + each, 0);
+    let row = 0;
+    const runs = Array.from({ length: keyHeads }, (_, head) =>
+      parts.map(([column, all]): RowRun => {
+        const count = all / keyHeads;
+        row += count;
+        return { row: row - count, column: column + head * count, count };
+      }),
+    );
+    return { name, width, column: 0, columns: mixed + values + 2 * heads, runs: runs.flat() };
+  };
+  const vectors: [number, number][] = [
+    [0, keys],
+    [keys, keys],
+    [2 * keys, values],
+    [mixed, values],
+  ];
+  const numbers: [number, number][] = [
+    [mixed + values, heads],
+    [mixed + values + heads, heads],
+  ];
+  return [byHead("in_proj_qkvz", vectors), byHead("in_proj_ba", numbers)];
 }
 
 function columnRanges(widths: [string, number][]): ColumnRange[] {

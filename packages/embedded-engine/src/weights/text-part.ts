@@ -5,10 +5,11 @@ import type { Tensors } from "./sharded-tensors.js";
  * The tensors of the part for texts of a model that has others, under the names of a model that is this part alone, which has them
  * already.
  */
-export function textPart(tensors: Tensors, { prefix, others }: NonNullable<FamilyRecord["partOf"]>): Tensors {
+export function textPart(tensors: Tensors, { partOf, others }: Pick<FamilyRecord, "partOf" | "others">): Tensors {
+  const prefix = partOf?.prefix ?? "model.";
   const stored = new Map<string, string>();
   for (const name of tensors.names()) {
-    if (others.test(name)) continue;
+    if (others?.test(name)) continue;
     stored.set(name.startsWith(prefix) ? `model.${name.slice(prefix.length)}` : name, name);
   }
   const nameOf = (name: string) => stored.get(name) ?? name;

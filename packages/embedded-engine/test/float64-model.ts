@@ -16,6 +16,8 @@ export interface Float64Model {
   /** Numbers of each parameter, also of the adapter's factors. */
   parameters: Map<string, Vector>;
   adapter?: LoraConfig;
+  /** Of the text that is computed. */
+  tokens: number;
 }
 
 export function inFloat64(
@@ -26,7 +28,7 @@ export function inFloat64(
 ): Float64Model {
   const views = [...weights.views, ...(adapter?.set.views ?? [])];
   const parameters = new Map(views.map(([name, view]) => [name, tape.constants(view)]));
-  return { config, tape, parameters, adapter: adapter?.config };
+  return { config, tape, parameters, adapter: adapter?.config, tokens: 0 };
 }
 
 /** The same with every result and every derivative rounded to single precision: shows what is lost by rounding alone. */
@@ -49,6 +51,7 @@ export function float64Logprobs(model: Float64Model, tokens: ArrayLike<number>):
 /** Logits after each token. */
 export function float64Logits(model: Float64Model, tokens: ArrayLike<number>): Vector[] {
   const { config } = model;
+  model.tokens = tokens.length;
   const width = config.hiddenSize;
   const embedding = numbers(model, "embedding");
   const { embeddingScale = 1, logitScale = 1 } = config;
@@ -311,7 +314,7 @@ function norm(model: Float64Model, x: Vector, gain: string): Vector {
 }
 
 /** Turns the pairs (i, i + half) of the rotated part by position times their frequency. */
-function rotate({ tape, config }: Float64Model, { rotary }: LayerKind, head: Vector, position: number): Vector {
+function rotate({ tape, config, tokens }: Float64Model, { rotary }: LayerKind, head: Vector, position: number): Vector {
   if (rotary === "none") return head;
   const width = config.rotarySize ?? head.length;
   const half = width / 2;
@@ -319,7 +322,7 @@ function rotate({ tape, config }: Float64Model, { rotary }: LayerKind, head: Vec
   const { rotaryScaling, ...shape } = rotary === "local" ? local : config;
   return head.map((value, i) => {
     if (i >= width) return value;
-    const angle = position * frequency({ ...shape, rotaryScaling, headSize: width }, i % half);
+    const angle = position * frequency({ ...shape, rotaryScaling, headSize: width, tokens }, i % half);
     const scale = rotaryScaling && "attentionFactor" in rotaryScaling ? rotaryScaling.attentionFactor : 1;
     const other = i < half ? tape.scale(head[i + half]!, -1) : head[i - half]!;
     return tape.add(tape.scale(value, scale * Math.cos(angle)), tape.scale(other, scale * Math.sin(angle)));
@@ -332,13 +335,17 @@ function frequency(
     rotaryBase,
     headSize,
     rotaryScaling,
-  }: Pick<ModelConfig, "rotaryBase" | "headSize"> & { rotaryScaling?: RotaryScaling | undefined },
+    tokens,
+  }: Pick<ModelConfig, "rotaryBase" | "headSize"> & { rotaryScaling?: RotaryScaling | undefined; tokens: number },
   pair: number,
 ): number {
   const plain = 1 / rotaryBase ** ((2 * pair) / headSize);
   if (!rotaryScaling) return plain;
   if (rotaryScaling.type === "linear") return plain / rotaryScaling.factor;
-  if (rotaryScaling.type === "longrope") return plain / rotaryScaling.divisors[pair]!;
+  if (rotaryScaling.type === "longrope") {
+    const { divisors, longDivisors, originalContextLength } = rotaryScaling;
+    return plain / (tokens > originalContextLength ? longDivisors : divisors)[pair]!;
+  }
   if (rotaryScaling.type === "yarn") {
     const { factor, originalContextLength: context, betaFast, betaSlow } = rotaryScaling;
     // The pairs at which a frequency makes so many turns within the original context: base^(-2i/d) context = 2 pi turns.

@@ -2,6 +2,8 @@ import type { GenerateRequest, LoraConfig } from "@heddle/training";
 import type { Constraints, ConstraintWork, StructuredOutput } from "@heddle/structured-outputs";
 import { randomInt } from "node:crypto";
 import { HeddleError, withLoc } from "@heddle/errors";
+import type { ModelConfig } from "../model/config.js";
+import { isLongText } from "../model/long-texts.js";
 import type { ParameterSet } from "../model/parameters.js";
 import type { CompletionContext } from "../sampling/completion-sampler.js";
 import type { SamplingResult } from "../sampling/sampling-request.js";
@@ -104,6 +106,7 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
         loc: ["structuredOutput"],
       });
     }
+    requireBeamsOfOneKind(request, prepared.config);
     const { tokenizer } = model;
     const seed = request.seed ?? newSeed();
     return { request, tokenizer, eosIds: model.eosIds ?? tokenizer.eosIds, rowSize: vocabularySize, seed };
@@ -243,6 +246,16 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
       await registry.close();
     },
   };
+}
+
+/** Beams are not read again where their text becomes a long one. */
+function requireBeamsOfOneKind({ beamSearch, prompt, maxTokens }: CpuGenerateRequest, config: ModelConfig): void {
+  if (!beamSearch || isLongText(config, prompt.length) || !isLongText(config, prompt.length + maxTokens)) return;
+  const { rotaryScaling } = config;
+  const length = rotaryScaling?.type === "longrope" ? ` of ${rotaryScaling.originalContextLength} tokens` : "";
+  throw new HeddleError("unsupported", `a beam search cannot go beyond the original context${length} of this model`, {
+    loc: ["beamSearch"],
+  });
 }
 
 function aborted(): HeddleError {

@@ -2,6 +2,7 @@ import type { Tensor } from "../session.js";
 import { tensor } from "../session.js";
 import type { LayerKind } from "../model/config.js";
 import { firstVisible, layerKindsOf, rotaryWidth } from "../model/layer-kinds.js";
+import { isLongText } from "../model/long-texts.js";
 import { kindInput } from "./kind-inputs.js";
 import type { KeyValueCache } from "./key-value-cache.js";
 import { appendFresh, copyRow, createCache, roundCapacity, roundRows } from "./key-value-cache.js";
@@ -126,7 +127,8 @@ export function createDecodeBatch(weights: PreparedWeights): DecodeBatch {
       if (longest >= layout.cache.capacity) rebuild(layout.cache.rows, 2 * layout.cache.capacity, everySlot());
       const { cache, lengths, kinds, feeds, fresh } = layout;
       for (let row = 0; row < cache.rows; row++) {
-        for (const { rotary } of kinds) rotary.fill(row, lengths[row]!);
+        const isLong = isLongText(config, lengths[row]! + 1);
+        for (const { rotary } of kinds) rotary.fill(row, lengths[row]!, isLong);
       }
       const fetches: Record<string, Tensor> = { fresh };
       for (const name of outputNames) fetches[name] = outputOf(name);

@@ -8,6 +8,7 @@ import type { CacheRow } from "./prompt-blocks.js";
 import { readBlock, writeBlock } from "./prompt-blocks.js";
 import type { PrefilledPrompt, PromptStart } from "./prompt.js";
 import { chunkTokens } from "./prompt.js";
+import { isLongText } from "../model/long-texts.js";
 
 type PromptRequest = Pick<SamplingRequest, "prompt" | "sharer" | "cacheSalt" | "promptLogprobs">;
 
@@ -97,7 +98,7 @@ export class PromptCache {
       weights,
       request,
       last,
-      { name: endName(request, request.prompt, start), positions, row, outputs },
+      { name: endName(weights, request, request.prompt, start), positions, row, outputs },
       freeBytes,
     );
   }
@@ -124,7 +125,7 @@ export class PromptCache {
   ): PromptPart | undefined {
     let last = this.#roots.get(weights);
     for (let start = 0; last && start + chunkTokens <= tokens.length; start += chunkTokens) {
-      const name = nameOf(request, tokens, start);
+      const name = nameOf(weights, request, tokens, start);
       const positions = { start, count: chunkTokens };
       last = last.next.get(name) ?? this.#add(weights, request, last, { name, positions, row }, freeBytes);
     }
@@ -155,7 +156,7 @@ export class PromptCache {
     const chunks: PromptPart[] = [];
     let last = this.#roots.get(weights);
     for (let start = 0; last && start + chunkTokens <= most; start += chunkTokens) {
-      last = last.next.get(nameOf(request, request.prompt, start));
+      last = last.next.get(nameOf(weights, request, request.prompt, start));
       if (last) chunks.push(last);
     }
     return chunks;
@@ -167,7 +168,7 @@ export class PromptCache {
     const chunks = this.#chunksOf(weights, request, prompt.length);
     const start = chunks.length * chunkTokens;
     if (start < wholeChunks(prompt.length)) return undefined;
-    return (chunks.at(-1) ?? this.#roots.get(weights))?.next.get(endName(request, prompt, start));
+    return (chunks.at(-1) ?? this.#roots.get(weights))?.next.get(endName(weights, request, prompt, start));
   }
 
   /** The capacity is that of a prompt that was read to here, because the last bits depend on it. */
@@ -190,13 +191,19 @@ function wholeChunks(length: number): number {
   return length - (length % chunkTokens);
 }
 
-/** The first part of a prompt names for whom it is kept, too. */
-function nameOf({ sharer, cacheSalt }: PromptRequest, tokens: Int32Array, start: number): string {
-  const scope = start === 0 ? JSON.stringify([sharer?.entity ?? null, cacheSalt ?? null]) : "";
+/** The first part of a prompt names for whom it is kept, too, and whether it is one of a long text. */
+function nameOf(
+  { config }: PreparedWeights,
+  { sharer, cacheSalt }: PromptRequest,
+  tokens: Int32Array,
+  start: number,
+): string {
+  const isLong = isLongText(config, tokens.length);
+  const scope = start === 0 ? JSON.stringify([sharer?.entity ?? null, cacheSalt ?? null, isLong]) : "";
   return scope + tokens.subarray(start, start + chunkTokens).join();
 }
 
 /** Names the end of a prompt, which may be empty, unlike any chunk. */
-function endName(request: PromptRequest, tokens: Int32Array, start: number): string {
-  return `${nameOf(request, tokens, start)}.`;
+function endName(weights: PreparedWeights, request: PromptRequest, tokens: Int32Array, start: number): string {
+  return `${nameOf(weights, request, tokens, start)}.`;
 }

@@ -4,6 +4,7 @@ import type { Tensor } from "../session.js";
 import { tensor } from "../session.js";
 import type { ModelConfig } from "../model/config.js";
 import { firstVisible, layerKindsOf, rotaryWidth } from "../model/layer-kinds.js";
+import { isLongText } from "../model/long-texts.js";
 import { kindInput } from "./kind-inputs.js";
 import type { KeyValueCache } from "./key-value-cache.js";
 import { copyRow, createCache, roundCapacity, roundRows } from "./key-value-cache.js";
@@ -60,6 +61,7 @@ export function createPromptReader(
     Math.max(minChunkTokens, 2 ** Math.floor(Math.log2(Math.max(1, scoredTokens)))),
   );
   let { cache, length } = from ?? { cache: createCache(config, 1, roundCapacity(1)), length: 0 };
+  const isLong = isLongText(config, prompt.length);
   const logprobs: PromptLogprobs = [null];
   /** The last chunk, while log-probabilities of it are not read. */
   let scoring: { logits: Float32Array; start: number } | undefined;
@@ -89,7 +91,7 @@ export function createPromptReader(
       }
       const count = Math.min(chunkAt(config, length, maxChunk), prompt.length - length);
       const selected = scored ? Array.from({ length: count }, (_, i) => i) : [count - 1];
-      const chunk = { tokens: prompt.subarray(length, length + count), start: length };
+      const chunk = { tokens: prompt.subarray(length, length + count), start: length, isLong };
       const { logits, probabilities, fresh, next, padded } = await runChunks(weights, cache, [chunk], selected);
       cache = withCapacity(weights, cache, length, length + count);
       cache.states.forEach((state, at) => state.set(next[at]!));
@@ -124,7 +126,7 @@ export async function prefillShortPrompts(
   const { config } = weights;
   let end = 0;
   const ends = prompts.map(({ length }) => (end += length));
-  const chunks = prompts.map((tokens) => ({ tokens, start: 0 }));
+  const chunks = prompts.map((tokens) => ({ tokens, start: 0, isLong: isLongText(config, tokens.length) }));
   const emptyCache = createCache(config, 1, roundCapacity(1));
   const selected = ends.map((each) => each - 1);
   const { logits, probabilities, fresh, padded } = await runChunks(weights, emptyCache, chunks, selected);
@@ -140,6 +142,8 @@ interface PromptChunk {
   tokens: Int32Array;
   /** Position of its first token, which is also the number of cached positions it attends to. */
   start: number;
+  /** Whether it is one of a long text; see `isLongText`. */
+  isLong: boolean;
 }
 
 /** Runs prompt chunks in one pass. Each attends to itself and to the cached positions before it. */
@@ -161,13 +165,13 @@ async function runChunks(
     mask: new Float32Array(padded * width).fill(maskedScore),
   }));
   let from = 0;
-  for (const { tokens, start } of chunks) {
+  for (const { tokens, start, isLong } of chunks) {
     ids.set(tokens, from);
     for (let i = 0; i < tokens.length; i++) {
       const row = (from + i) * width;
       for (const { kind, rotary, mask } of kinds) {
         const first = firstVisible(kind, start + i);
-        rotary.fill(from + i, start + i);
+        rotary.fill(from + i, start + i, isLong);
         if (first < start) mask.fill(0, row + first, row + start);
         const own = row + cache.capacity + from;
         mask.fill(0, own + Math.max(0, first - start), own + i + 1);

@@ -1,5 +1,6 @@
 import type { LayerKind, ModelConfig } from "../model/config.js";
 import { rotatesWholeHeads, scoreScale } from "../model/layer-kinds.js";
+import { ofTexts } from "../model/long-texts.js";
 import { rotation } from "../graph/rotary.js";
 
 /** Rows [width / 2] of cosines and sines: unscaled for keys, times the scale of the scores for queries. */
@@ -8,7 +9,8 @@ export interface RotaryRows {
   sin: Float32Array;
   queryCos: Float32Array;
   querySin: Float32Array;
-  fill(row: number, position: number): void;
+  /** Sets a row to a position in a text that is a long one, or not; see `isLongText`. */
+  fill(row: number, position: number, isLong: boolean): void;
 }
 
 /**
@@ -17,9 +19,12 @@ export interface RotaryRows {
  * fastest without a scale.
  */
 export function rotaryRows(config: ModelConfig, rows: number, kind: LayerKind): RotaryRows {
-  const { frequencies: all, factor } = rotation(config, kind);
-  const frequencies = Float64Array.from(all);
-  const half = frequencies.length;
+  const rotationOf = (areLong: boolean) => {
+    const { frequencies, factor } = rotation(ofTexts(config, { areLong }), kind);
+    return { frequencies: Float64Array.from(frequencies), factor };
+  };
+  const [ofShort, ofLong] = [rotationOf(false), rotationOf(true)];
+  const half = ofShort.frequencies.length;
   // A part of a head that is not rotated is scaled by the graph, and the whole with it.
   const scale = rotatesWholeHeads(config) ? scoreScale(config) : 1;
   const [cos, sin] = [new Float32Array(rows * half), new Float32Array(rows * half)];
@@ -29,7 +34,8 @@ export function rotaryRows(config: ModelConfig, rows: number, kind: LayerKind): 
     sin,
     queryCos,
     querySin,
-    fill(row, position) {
+    fill(row, position, isLong) {
+      const { frequencies, factor } = isLong ? ofLong : ofShort;
       for (let i = 0; i < half; i++) {
         const angle = position * frequencies[i]!;
         const at = row * half + i;

@@ -1,6 +1,7 @@
 import type { Completion } from "@heddle/training";
 import type { CompletionSampler } from "../sampling/completion-sampler.js";
 import type { NextTokens } from "@heddle/structured-outputs";
+import { isLongestShortText } from "../model/long-texts.js";
 import { createDecodeBatch } from "./decode-batch.js";
 import type { ScheduledRequest } from "./scheduled-request.js";
 import type { CacheRow } from "./prompt-blocks.js";
@@ -43,19 +44,27 @@ export interface Row {
 }
 
 /** A row whose first token is known. */
-interface StartedRow {
+export interface StartedRow {
   row: Row;
   prompt: PrefilledPrompt;
   token: number;
   expectedRows: number;
 }
 
+/** Gets a row whose text becomes a long one with its next token; see `isLongText`. It is no longer one of the group. */
+type OnOutgrown = (row: Row) => void;
+
 /** Gets the row of a completion that has ended, before its place is free, with the number of its positions. */
 export type OnEnd = (ended: Row, row: CacheRow & { length: number }) => void;
 
 export function createSamplingGroup(
   weights: PreparedWeights,
-  { capacity, sharer, onEnd }: Pick<SamplingGroup, "capacity" | "sharer"> & { onEnd?: OnEnd },
+  {
+    capacity,
+    sharer,
+    onEnd,
+    onOutgrown,
+  }: Pick<SamplingGroup, "capacity" | "sharer"> & { onEnd?: OnEnd; onOutgrown?: OnOutgrown },
 ): SamplingGroup {
   const batch = createDecodeBatch(weights);
   let bySlot = new Map<number, Row>();
@@ -78,10 +87,18 @@ export function createSamplingGroup(
     batch.setToken(slot, token);
     bySlot.set(slot, row);
   };
+  /** Rows whose next token makes their texts long ones, so that all of it has to be read again. */
+  const dropOutgrown = () => {
+    const outgrown = [...bySlot].filter(([slot]) => isLongestShortText(weights.config, batch.row(slot).length));
+    const rows = outgrown.filter(([, { scheduled }]) => !scheduled.settled).map(([, row]) => row);
+    drop(outgrown.map(([slot]) => slot));
+    for (const row of rows) onOutgrown?.(row);
+  };
   const settled = () => [...bySlot].filter(([, { scheduled }]) => scheduled.settled).map(([slot]) => slot);
 
   const step = async (onWaiting: () => void): Promise<number> => {
     drop(settled());
+    dropOutgrown();
     if (bySlot.size === 0) return 0;
     let began = performance.now();
     let ms = 0;

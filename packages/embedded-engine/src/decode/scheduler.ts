@@ -9,7 +9,8 @@ import { Admission, groupBytes } from "./admission.js";
 import type { PromptCache } from "./prompt-cache.js";
 import { chunkTokens } from "./prompt.js";
 import type { CacheRow } from "./prompt-blocks.js";
-import type { Row, RowGroup } from "./row-group.js";
+import { createReadingGroup } from "./reading-group.js";
+import type { Row, RowGroup, SamplingGroup, StartedRow } from "./row-group.js";
 import { advance, createSamplingGroup } from "./row-group.js";
 
 export interface SchedulerSettings {
@@ -103,12 +104,7 @@ export function createScheduler({ maxRows, memoryBytes, prompts }: SchedulerSett
       completion.next(),
     );
     if (token === undefined) return;
-    let group = admission.groupFor(state(), scheduled);
-    if (!group) {
-      const sharer = admission.sharerOfGroup(state(), scheduled);
-      group = createSamplingGroup(weights, { capacity: scheduled.capacity, sharer, onEnd: keepGenerated });
-      open(group);
-    }
+    const group = groupOf(scheduled);
     const following = queue.filter(
       (each) =>
         each.weights === weights && each.capacity === scheduled.capacity && isOfSameKey(each, scheduled) && !each.beams,
@@ -117,6 +113,24 @@ export function createScheduler({ maxRows, memoryBytes, prompts }: SchedulerSett
     const expected = admission.rowsToFollow(state(), scheduled, group, unstarted);
     prompts.limit(admission.bytesLeft(state(), scheduled, 1 + expected));
     group.join({ row: { scheduled, completion }, prompt, token, expectedRows: expected });
+  };
+  /** The group that a row of a request joins. */
+  const groupOf = (scheduled: ScheduledRequest): SamplingGroup => {
+    const known = admission.groupFor(state(), scheduled);
+    if (known) return known;
+    const { weights, capacity } = scheduled;
+    const sharer = admission.sharerOfGroup(state(), scheduled);
+    const group = createSamplingGroup(weights, { capacity, sharer, onEnd: keepGenerated, onOutgrown: readAgain });
+    open(group);
+    return group;
+  };
+  const readAgain = (row: Row) => {
+    const rejoin = (started: StartedRow) => {
+      prompts.limit(admission.bytesLeft(state(), row.scheduled));
+      groupOf(row.scheduled).join(started);
+    };
+    prompts.limit(admission.bytesLeft(state(), row.scheduled));
+    open(createReadingGroup(row, rejoin));
   };
   const keepGenerated = ({ scheduled, completion }: Row, row: CacheRow & { length: number }) => {
     const { weights, context } = scheduled;

@@ -55,14 +55,13 @@ export interface LinearAttention {
 export type RotaryScaling =
   | { type: "linear"; factor: number }
   | {
-      /** LongRoPE (Ding et al., arXiv 2402.13753) within the original context. */
+      /** LongRoPE, see `long-texts.ts`. */
       type: "longrope";
-      /** Divisor of each frequency. */
+      /** Divisor of each frequency in texts up to the original context. */
       divisors: number[];
-      /** Those of longer texts, which the engine does not compute. */
+      /** Those of longer texts. */
       longDivisors: number[];
       originalContextLength: number;
-      extendedContextLength: number;
       /** Factor of the rotated queries and keys. */
       attentionFactor: number;
     }

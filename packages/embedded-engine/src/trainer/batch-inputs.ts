@@ -1,9 +1,11 @@
 import { maxBlockLength } from "../model/attention-blocks.js";
 import type { LayerKind, ModelConfig } from "../model/config.js";
 import { firstVisible, layerKindsOf, rotaryWidth } from "../model/layer-kinds.js";
+import { ofTexts } from "../model/long-texts.js";
 import { rotaryTables } from "../graph/rotary.js";
 import type { Tensor } from "../session.js";
 import { tensor } from "../session.js";
+import type { TokenBatch } from "./network.js";
 
 /** Inputs of each layer that depend only on the shape of the batch. */
 export type BatchInputs = Record<string, Tensor>[];
@@ -14,11 +16,12 @@ export type BatchInputs = Record<string, Tensor>[];
  */
 export function batchInputs(
   config: ModelConfig,
-): (rows: number, time: number, options: { blockwise: boolean }) => BatchInputs {
+): (batch: Omit<TokenBatch, "tokens">, options: { blockwise: boolean }) => BatchInputs {
   const { heads, keyValueHeads, headSize } = config;
   const { kinds, ofLayer } = layerKindsOf(config);
-  const inputsOfKinds = kinds.map((kind) => kindInputs(config, kind));
-  return (rows, time, { blockwise }) => {
+  const inputsOf = (areLong: boolean) => kinds.map((kind) => kindInputs(ofTexts(config, { areLong }), kind));
+  const [ofShort, ofLong] = [inputsOf(false), inputsOf(true)];
+  return ({ rows, time, areLong }, { blockwise }) => {
     const block = blockwise ? Math.min(time, maxBlockLength) : time;
     const shapes = {
       query_shape: shape(rows, time, heads, headSize),
@@ -30,7 +33,7 @@ export function batchInputs(
         block_length: shape(block),
       }),
     };
-    const byKind = inputsOfKinds.map((inputs) => ({ ...shapes, ...inputs(time, block) }));
+    const byKind = (areLong ? ofLong : ofShort).map((inputs) => ({ ...shapes, ...inputs(time, block) }));
     return ofLayer.map((kind) => byKind[kind]!);
   };
 }

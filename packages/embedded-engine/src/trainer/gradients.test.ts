@@ -68,8 +68,8 @@ const families: Record<string, ModelConfig> = {
       divisors: [1.5, 3],
       longDivisors: [2, 9],
       attentionFactor: 1.2,
-      originalContextLength: 64,
-      extendedContextLength: 128,
+      // Between the lengths of the sequences.
+      originalContextLength: 7,
     },
   },
   "gemma3, norms around, local and global layers": {

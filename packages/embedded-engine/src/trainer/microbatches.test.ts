@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { smallLlama } from "../../test/random-models.js";
 import type { TokenSequence } from "@heddle/training";
+import type { ModelConfig } from "../model/config.js";
 import { batchLimits, computeThreads } from "./batch-limits.js";
 import { batchOf, headRowsOf, splitBySequence, planMicrobatches } from "./microbatches.js";
 
@@ -16,6 +17,7 @@ function sequence(length: number, trained: number[] = [length - 1]): TokenSequen
 test("sequences of similar length share a batch, and each is in one", () => {
   const lengths = [20, 900, 21, 300, 310, 18, 290, 5, 2000];
   const batches = planMicrobatches(
+    config,
     lengths.map((length) => sequence(length)),
     plenty,
   );
@@ -30,7 +32,7 @@ test("sequences of similar length share a batch, and each is in one", () => {
 
 test("tokens after the last trained one and sequences without trained tokens are omitted", () => {
   const sequences = [sequence(400, [3, 9]), sequence(50, []), sequence(0), sequence(2)];
-  const batches = planMicrobatches(sequences, plenty);
+  const batches = planMicrobatches(config, sequences, plenty);
   expect(batches.map(({ indices, time }) => [indices, time])).toEqual([[[0, 3], 16]]);
   const rows = headRowsOf(sequences, batches[0]!);
   expect(rows).toEqual({ positions: Int32Array.of(2, 8, 16), targets: Int32Array.of(3, 9, 1) });
@@ -40,11 +42,24 @@ test("tokens after the last trained one and sequences without trained tokens are
   expect([...short!]).toEqual([NaN, -3]);
 });
 
+test("long texts of LongRoPE share no batch with others, whatever is trained of them", () => {
+  const divisors = { divisors: [], longDivisors: [], attentionFactor: 1 };
+  const long: ModelConfig = { ...config, rotaryScaling: { type: "longrope", originalContextLength: 40, ...divisors } };
+  const sequences = [sequence(41, [20]), sequence(40), sequence(39), sequence(90), sequence(16)];
+  const batches = planMicrobatches(long, sequences, plenty);
+  expect(batches.map(({ indices, areLong }) => [indices, areLong])).toEqual([
+    [[3, 0], true],
+    [[1, 2, 4], false],
+  ]);
+  expect(batchOf(sequences, batches[0]!).areLong).toBe(true);
+});
+
 test("work is distributed evenly if there is enough", () => {
   const two = batchLimits(config, undefined, { memoryBytes: 2 ** 32, workers: 2 });
   const tokensOf = (count: number) => {
     const tokens = [0, 0];
     for (const { indices, time, worker } of planMicrobatches(
+      config,
       Array.from({ length: count }, () => sequence(100)),
       two,
     )) {
@@ -78,7 +93,7 @@ test("less memory leads to recomputation, then fewer threads, then an error", ()
     threadsPerWorker: 1,
   });
   const tight = batchLimits(config, undefined, { memoryBytes: 3e7, workers: 1 });
-  const plan = planMicrobatches([sequence(250), sequence(20), sequence(20)], tight);
+  const plan = planMicrobatches(config, [sequence(250), sequence(20), sequence(20)], tight);
   expect(plan.map(({ indices, lowMemory }) => [indices, lowMemory])).toEqual([
     [[0], true],
     [[1, 2], false],

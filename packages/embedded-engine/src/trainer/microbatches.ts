@@ -1,6 +1,8 @@
 import { HeddleError } from "@heddle/errors";
 import type { TokenSequence } from "@heddle/training";
 import { blockwiseLength } from "../model/attention-blocks.js";
+import type { ModelConfig } from "../model/config.js";
+import { isLongText } from "../model/long-texts.js";
 import type { BatchLimits } from "./batch-limits.js";
 import { batchLength } from "./batch-limits.js";
 import type { HeadRows, TokenBatch } from "./network.js";
@@ -13,6 +15,8 @@ export interface Microbatch {
   time: number;
   /** Whether the activations do not all fit in memory; see `ForwardMode`. */
   lowMemory: boolean;
+  /** Whether the sequences are long texts; see `isLongText`. */
+  areLong: boolean;
   /** Index of the worker that computes it; 0 is the trainer's thread. */
   worker: number;
 }
@@ -25,20 +29,28 @@ const minTokens = 256;
  * the workers that the work is worth. Sequences without a trained token and everything after the last trained token are
  * omitted. The result is deterministic. Throws `too_large` when a single sequence does not fit.
  */
-export function planMicrobatches(sequences: readonly TokenSequence[], limits: BatchLimits): Microbatch[] {
+export function planMicrobatches(
+  config: ModelConfig,
+  sequences: readonly TokenSequence[],
+  limits: BatchLimits,
+): Microbatch[] {
   const sorted = sequences
-    .map(({ mask }, index) => ({ index, time: batchLength(mask.lastIndexOf(1)) }))
+    .map(({ mask, tokens }, index) => ({
+      index,
+      time: batchLength(mask.lastIndexOf(1)),
+      isLong: isLongText(config, tokens.length),
+    }))
     .filter(({ time }) => time > 0)
     .toSorted((a, b) => b.time - a.time || a.index - b.index);
   const all = sorted.reduce((sum, { time }) => sum + time, 0);
   const tokensOfWorkers = Array.from({ length: limits.workersFor(all) }, () => 0);
   const maxTokens = Math.max(minTokens, Math.ceil(all / tokensOfWorkers.length));
   const batches: Microbatch[] = [];
-  for (const { index, time } of sorted) {
-    const last = batches.at(-1);
+  for (const { index, time, isLong } of sorted) {
+    const last = batches.findLast(({ areLong }) => areLong === isLong);
     const rows = (last?.indices.length ?? 0) + 1;
     if (last && rows * last.time <= maxTokens && limits.fits(rows, last.time)) last.indices.push(index);
-    else batches.push({ indices: [index], ...shapeOf(limits, index, time), worker: 0 });
+    else batches.push({ indices: [index], ...shapeOf(limits, index, time), areLong: isLong, worker: 0 });
   }
   for (const batch of batches) {
     batch.worker = tokensOfWorkers.indexOf(Math.min(...tokensOfWorkers));
@@ -64,13 +76,13 @@ function shapeOf(limits: BatchLimits, index: number, time: number): Pick<Microba
  * Returns the input tokens of a microbatch. The last token of each sequence is omitted, because nothing is predicted
  * from it.
  */
-export function batchOf(sequences: readonly TokenSequence[], { indices, time }: Microbatch): TokenBatch {
+export function batchOf(sequences: readonly TokenSequence[], { indices, time, areLong }: Microbatch): TokenBatch {
   const tokens = new Int32Array(indices.length * time);
   indices.forEach((index, row) => {
     const sequence = sequences[index]!;
     tokens.set(sequence.tokens.subarray(0, Math.min(time, sequence.tokens.length - 1)), row * time);
   });
-  return { tokens, rows: indices.length, time };
+  return { tokens, rows: indices.length, time, areLong };
 }
 
 /** Returns the positions that predict trained tokens: entry i of a sequence is predicted at position i - 1. */

@@ -34,6 +34,8 @@ export interface TokenBatch {
   tokens: Int32Array;
   rows: number;
   time: number;
+  /** Whether the rows are long texts; see `isLongText`. Default: false. */
+  areLong?: boolean;
 }
 
 export interface ForwardMode {
@@ -109,7 +111,7 @@ export async function openNetwork({
   const embeddingScale = config.embeddingScale ?? 1;
 
   const forward: Network["forward"] = async (batch, { gradient, lowMemory }) => {
-    const inputs = inputsOf(batch.rows, batch.time, { blockwise: lowMemory });
+    const inputs = inputsOf(batch, { blockwise: lowMemory });
     const mode = lowMemory ? "blocks" : gradient ? "keep" : "whole";
     const layers: ForwardPass["layers"] = [];
     let x = rowsOf(tensors.embedding, batch.tokens);

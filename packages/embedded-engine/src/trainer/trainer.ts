@@ -86,7 +86,7 @@ export async function createCpuTrainer(settings: CpuTrainerSettings): Promise<Cp
     network,
     gradients,
   });
-  const plan = (sequences: readonly TokenSequence[]) => planMicrobatches(sequences, limits);
+  const plan = (sequences: readonly TokenSequence[]) => planMicrobatches(config, sequences, limits);
   const runExclusive = mutex();
 
   const logprobs: Trainer["logprobs"] = (sequences, signal) =>

@@ -587,12 +587,14 @@ test("Qwen3-Next is linear attention in three of four layers, and a shared exper
   expect(parseModelConfig(rest)).toEqual(read);
 });
 
-test("the context of LongRoPE is the original one, with its short divisors", () => {
+test("LongRoPE has divisors up to the original context, and others beyond it", () => {
   expect(parseModelConfig(phi4)).toMatchObject({
-    contextLength: 4096,
+    contextLength: 131072,
     rotarySize: 96,
     rotaryScaling: {
       divisors: phi4.rope_scaling.short_factor,
+      longDivisors: phi4.rope_scaling.long_factor,
+      originalContextLength: 4096,
       attentionFactor: Math.sqrt(1 + Math.log(32) / Math.log(4096)),
     },
   });

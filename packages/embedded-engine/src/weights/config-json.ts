@@ -11,8 +11,7 @@ const maxWidth = 2 ** 17;
 const maxVocabulary = 2 ** 22;
 
 /**
- * Reads the `config.json` of a Hugging Face directory. Defaults of absent fields are those of `transformers`. The context of a model
- * with LongRoPE is the original one.
+ * Reads the `config.json` of a Hugging Face directory. Defaults of absent fields are those of `transformers`.
  *
  * @throws HeddleError naming the field: `invalid` for a wrong value, `unsupported` for a computation that the engine does not
  *   have (other activations, further biases, quantised weights…).
@@ -40,10 +39,6 @@ export function parseModelConfig(json: JsonObject): ModelConfig {
   const layers = fields.count("num_hidden_layers", 1024);
   const contextLength = fields.count("max_position_embeddings", maxContext);
   const rotary = readRotary(fields, family, { contextLength, headSize });
-  const longest =
-    rotary.rotaryScaling?.type === "longrope"
-      ? Math.min(contextLength, rotary.rotaryScaling.originalContextLength)
-      : contextLength;
   return {
     family,
     vocabularySize: fields.count("vocab_size", maxVocabulary),
@@ -56,7 +51,7 @@ export function parseModelConfig(json: JsonObject): ModelConfig {
       families[family].experts === "separate" ? "moe_intermediate_size" : "intermediate_size",
       2 ** 20,
     ),
-    contextLength: longest,
+    contextLength,
     normEpsilon: fields.positive("rms_norm_eps", defaults.normEpsilon ?? 1e-6),
     ...rotary,
     tiedEmbeddings: fields.flag("tie_word_embeddings", defaults.tiedEmbeddings ?? false),
@@ -64,7 +59,7 @@ export function parseModelConfig(json: JsonObject): ModelConfig {
     attentionBias,
     ...(attentionBias && { outputBias: true }),
     ...(feedForwardBias && { feedForwardBias: true }),
-    ...readLayerKinds(fields, family, { layers, contextLength: longest }),
+    ...readLayerKinds(fields, family, { layers, contextLength }),
     ...readExperts(fields, family, layers),
     ...readLinearAttention(fields, family),
     ...readLimitedGate(fields, family),
@@ -176,7 +171,7 @@ export function modelConfigJson(config: ModelConfig): JsonObject {
     head_dim: config.headSize,
     intermediate_size: config.feedForwardSize,
     [config.activation ? "hidden_activation" : "hidden_act"]: config.activation ? "gelu_pytorch_tanh" : "silu",
-    max_position_embeddings: scaling?.type === "longrope" ? scaling.extendedContextLength : config.contextLength,
+    max_position_embeddings: config.contextLength,
     rms_norm_eps: config.normEpsilon,
     rope_theta: config.rotaryBase,
     rope_scaling: rotaryJson(scaling, config.family),

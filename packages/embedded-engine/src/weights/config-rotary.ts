@@ -128,7 +128,6 @@ function readLongRope(
     longDivisors: divisors("long_factor"),
     attentionFactor: fields.positive("attention_factor", byDefault),
     originalContextLength,
-    extendedContextLength: contextLength,
   };
 }
 

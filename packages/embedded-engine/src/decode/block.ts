@@ -9,6 +9,8 @@ import { namedLinearWeights } from "../graph/linear-attention.js";
 import { isLinearLayer } from "../model/layer-kinds.js";
 import { adapterParameters, modelParameters, projectionShape } from "../model/parameters.js";
 import type { Graph, TensorName } from "../graph/onnx.js";
+import { batchedMatMul } from "../graph/operators.js";
+import { isProjection } from "./outputs-first.js";
 
 /** Variants of an inference graph. */
 export interface GraphVariant {
@@ -19,6 +21,13 @@ export interface GraphVariant {
   adapter?: LoraConfig;
   /** Weights to embed in the graph, where the library repacks them for speed. Absent: weights are inputs. */
   constants?: ParameterSet;
+  /**
+   * Of projections that are inputs as [outputs, inputs]; see `outputs-first.ts`. Absent: they are [inputs, outputs].
+   *
+   * - `first`: the weight is the first operand, which is fastest for a few tokens.
+   * - `second`: fastest for one token, and for many.
+   */
+  outputsFirst?: "first" | "second";
 }
 
 interface AttentionInputs {
@@ -50,9 +59,11 @@ export interface Blocks {
   logits(h: TensorName): TensorName;
 }
 
-export function buildBlocks(graph: Graph, { config, adapter, constants }: GraphVariant): Blocks {
+export function buildBlocks(graph: Graph, { config, adapter, constants, outputsFirst }: GraphVariant): Blocks {
   const weights = new Map<string, TensorName>();
-  for (const { name, shape } of modelParameters(config)) {
+  for (const parameter of modelParameters(config)) {
+    const { name } = parameter;
+    const shape = outputsFirst && isProjection(parameter) ? parameter.shape.toReversed() : parameter.shape;
     const view = constants?.views.get(name);
     weights.set(name, view ? graph.constant(view, shape) : graph.input(name, shape));
   }
@@ -93,8 +104,15 @@ export function buildBlocks(graph: Graph, { config, adapter, constants }: GraphV
     return graph.op("Gemm", [low, weight(`${at}.b`), y], { alpha: { float: adapter.alpha / adapter.rank } });
   };
   /** x W, plus the bias of the projection if the model has one. */
-  const project = (x: TensorName, name: string, hasBias: boolean | undefined): TensorName =>
-    hasBias ? graph.op("Gemm", [x, weight(name), weight(`${name}_bias`)]) : graph.op("MatMul", [x, weight(name)]);
+  const project = (x: TensorName, name: string, hasBias: boolean | undefined): TensorName => {
+    const bias = hasBias ? [weight(`${name}_bias`)] : [];
+    if (outputsFirst === "first") {
+      const product = weightFirst(graph, weight(name), x);
+      return hasBias ? graph.op("Add", [product, ...bias]) : product;
+    }
+    if (outputsFirst) return graph.op("Gemm", [x, weight(name), ...bias], { transB: 1 });
+    return hasBias ? graph.op("Gemm", [x, weight(name), ...bias]) : graph.op("MatMul", [x, weight(name)]);
+  };
   /** Splits what each head has next to each other: queries and their gates. */
   const withoutGate = (both: TensorName): { queries: TensorName; gate?: TensorName } => {
     if (!config.outputGate) return { queries: both };
@@ -157,10 +175,17 @@ export function buildBlocks(graph: Graph, { config, adapter, constants }: GraphV
       const down = addAdapter(product, active, layer, "down");
       return addBlock(middle.x, down, `${at}.feed_forward_after_norm`, next);
     },
-    logits: (h) =>
-      graph.op("Gemm", [h, weight(config.tiedEmbeddings ? "embedding" : "head")], {
-        transB: 1,
-        ...(config.logitScale !== undefined && { alpha: { float: config.logitScale } }),
-      }),
+    logits(h) {
+      const head = weight(config.tiedEmbeddings ? "embedding" : "head");
+      const { logitScale: scale = 1 } = config;
+      if (outputsFirst === "first") return weightFirst(graph, head, h, scale);
+      return graph.op("Gemm", [h, head], { transB: 1, alpha: { float: scale } });
+    },
   };
+}
+
+/** scale x W^T of a weight W [outputs, inputs] and tokens x [tokens, inputs], as (W x^T)^T. */
+function weightFirst(graph: Graph, weight: TensorName, x: TensorName, scale = 1): TensorName {
+  const columns = batchedMatMul(graph, weight, x, { transposeB: true, scale });
+  return graph.op("Transpose", [columns], { perm: [1, 0] });
 }

@@ -54,8 +54,8 @@ export type CpuGenerateRequest = Omit<GenerateRequest, "weights"> & { weights: s
 
 export interface CpuSampler {
   /**
-   * Registers a model. Shares `weights.flat`, which must not change while the model is registered. Rejects with
-   * `invalid` if the id exists.
+   * Registers a model. Shares `weights.flat`, which must not change while the model is registered; large ones, unless `mode`
+   * is `inputs`, are put into another order and not of use to others afterwards. Rejects with `invalid` if the id exists.
    */
   addModel(id: string, model: SamplerModel): Promise<void>;
   /** Registers an adapter on a registered model. Rejects with `not_found` if the model is not registered. */

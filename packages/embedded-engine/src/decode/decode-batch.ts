@@ -7,6 +7,7 @@ import { kindInput } from "./kind-inputs.js";
 import type { KeyValueCache } from "./key-value-cache.js";
 import { appendFresh, copyRow, createCache, roundCapacity, roundRows } from "./key-value-cache.js";
 import type { PreparedWeights } from "./prepared-weights.js";
+import { isFew } from "./prepared-weights.js";
 import type { CacheRow } from "./prompt-blocks.js";
 import type { RotaryRows } from "./rotary-rows.js";
 import { rotaryRows } from "./rotary-rows.js";
@@ -133,7 +134,8 @@ export function createDecodeBatch(weights: PreparedWeights): DecodeBatch {
       const fetches: Record<string, Tensor> = { fresh };
       for (const name of outputNames) fetches[name] = outputOf(name);
       layout.next.forEach((state, at) => (fetches[`next.${at}`] = state));
-      await weights.decode.session.run(feeds, fetches);
+      const { session, few } = weights.decode;
+      await ((isFew(cache.rows) && few) || session).run(feeds, fetches);
       appendFresh(config, cache, fresh.data, lengths);
       cache.states.forEach((state, at) => state.set(layout.next[at]!.data));
       for (let row = 0; row < cache.rows; row++) {

@@ -5,7 +5,7 @@ import { float64Logits, inFloat64 } from "../../test/float64-model.js";
 import { randomSet, randomWeights, smallModels } from "../../test/small-models.js";
 import type { ModelConfig } from "../model/config.js";
 import type { ParameterSet } from "../model/parameters.js";
-import { adapterParameters } from "../model/parameters.js";
+import { adapterParameters, parameterSet } from "../model/parameters.js";
 import type { DecodeBatch } from "./decode-batch.js";
 import { createDecodeBatch } from "./decode-batch.js";
 import type { PreparedWeights } from "./prepared-weights.js";
@@ -43,9 +43,13 @@ const steps = 14;
 const nextToken = (row: number, step: number) => (11 * row + 5 * step) % 40;
 
 /** Logits of each row after its prompt and after each step, decoded together. */
-async function decodeTogether(config: ModelConfig, loaded: PreparedWeights): Promise<Float32Array[][]> {
+async function decodeTogether(
+  config: ModelConfig,
+  loaded: PreparedWeights,
+  texts: readonly number[][] = prompts,
+): Promise<Float32Array[][]> {
   const batch = createDecodeBatch(loaded);
-  const read = await Promise.all(prompts.map((tokens) => readAll(loaded, tokens)));
+  const read = await Promise.all(texts.map((tokens) => readAll(loaded, tokens)));
   const slots = read.map(({ cache, length }) => batch.add(cache, length));
   const logits = read.map((prompt) => [prompt.logits]);
   for (let step = 0; step < steps; step++) {
@@ -58,8 +62,8 @@ async function decodeTogether(config: ModelConfig, loaded: PreparedWeights): Pro
 
 async function compareModes(config: ModelConfig, weights: ParameterSet, adapter?: Factors): Promise<void> {
   const inModes: Float32Array[][][] = [];
-  for (const mode of ["inputs", "prepacked"] as const) {
-    const base = await prepareBase(config, weights, { mode });
+  for (const mode of ["inputs", "outputsFirst", "prepacked"] as const) {
+    const base = await prepareBase(config, parameterSet(weights.parameters, weights.flat.slice()), { mode });
     inModes.push(await decodeTogether(config, adapter ? await base.adapt(adapter.config, adapter.set) : base));
     await base.release();
   }
@@ -80,6 +84,22 @@ test.each(Object.entries(smallModels))(
     await compareModes(config, randomWeights(config, 1));
   },
 );
+
+test.each([1, 2, 40])("%i rows have the same logits, whichever operand of a product the weights are", async (rows) => {
+  const config = smallModels.qwen2;
+  const weights = randomWeights(config, 7);
+  const texts = Array.from({ length: rows }, (_, row) => [row % 40, (3 * row) % 40]);
+  const inModes: Float32Array[][][] = [];
+  for (const mode of ["inputs", "outputsFirst"] as const) {
+    const loaded = await prepareBase(config, parameterSet(weights.parameters, weights.flat.slice()), { mode });
+    inModes.push(await decodeTogether(config, loaded, texts));
+    await loaded.release();
+  }
+  const [inputs, outputsFirst] = inModes;
+  inputs!.forEach((row, at) =>
+    row.forEach((logits, step) => expect(worst(outputsFirst![at]![step]!, [...logits])).toBeLessThan(1e-5)),
+  );
+});
 
 test("rows of an adapter have the logits of double precision", async () => {
   const config = smallModels.qwen3;

@@ -72,7 +72,7 @@ export function servedWeights(sampler: CpuSampler, models: BaseModelSettings, bu
     const bytes = bytesPerParameter * parameterCount(modelParameters(description.config));
     const prepacked = bytes * prepackedCopies[ref.checkpoint === undefined ? "base" : "checkpoint"];
     // Prepacked copies must not evict other weights.
-    const mode = prepacked <= budgetBytes / 2 ? defaultMode(bytes) : "inputs";
+    const mode = prepacked <= budgetBytes / 2 ? defaultMode(bytes) : "outputsFirst";
     return {
       async size() {
         requireSamplingMemory(description.config, budgetBytes);

@@ -1,11 +1,12 @@
-import { isAbsolute, resolve } from "node:path";
+import { stat } from "node:fs/promises";
+import { isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { HeddleError, mapErrors } from "@heddle/errors";
 import type { ModelConfig } from "../model/config.js";
 import { modelParameters, parameterCount } from "../model/parameters.js";
 import { presets } from "../model/presets.js";
 import type { BaseModelInfo, BaseModelName } from "@heddle/training";
-import { readJsonFile, withFileErrors } from "@heddle/durable-files";
+import { ifExists, readJsonFile, withFileErrors } from "@heddle/durable-files";
 import { checkModelFiles } from "./check-model-files.js";
 import { initialWeights } from "./initial-weights.js";
 import type { ModelWeights } from "./model-directory.js";
@@ -121,7 +122,7 @@ interface ModelLocation {
 }
 
 async function describe(name: BaseModelName, { directory, preset }: ModelLocation): Promise<BaseModel> {
-  if (!preset) await findTensors(directory, "model");
+  if (!preset) await requireModel(directory);
   // Read for a preset as well, which needs the tokenizer in the directory.
   const found = await readModelConfig(directory);
   const config = preset ?? found;
@@ -133,6 +134,18 @@ async function describe(name: BaseModelName, { directory, preset }: ModelLocatio
     directory,
   };
   return { info, config };
+}
+
+/** Checks that a directory has the tensors of a model. */
+async function requireModel(directory: string): Promise<void> {
+  try {
+    await findTensors(directory, "model");
+  } catch (error) {
+    if (!(await ifExists(stat(join(directory, "adapter_config.json"))))) throw error;
+    const message =
+      "the directory is an adapter, not a model: it has adapter_config.json and no model.safetensors; upload it as an artifact to begin a model with it";
+    throw new HeddleError("unsupported", message, { details: { file: "adapter_config.json" } });
+  }
 }
 
 function locate(settings: BaseModelSettings, name: BaseModelName): ModelLocation {

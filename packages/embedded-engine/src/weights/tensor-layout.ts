@@ -1,6 +1,7 @@
 import type { ModelConfig } from "../model/config.js";
 import { isLinearLayer, linearAttentionOf, linearWidths } from "../model/layer-kinds.js";
 import { queryKeyNormWidths } from "../model/parameters.js";
+import { copyTransposed } from "./copy-transposed.js";
 import type { NormParameter } from "./families.js";
 import { families, normNames } from "./families.js";
 
@@ -208,30 +209,6 @@ function eachPair(size: number, count: number, visit: (stored: number, at: numbe
     for (let column = 0; column < count; column++) {
       visit(row + 2 * column, row + column);
       visit(row + 2 * column + 1, row + count + column);
-    }
-  }
-}
-
-/**
- * Copies in tiles, which keep source and target in the cache: large matrices are several times faster than row by row.
- */
-const tile = 32;
-
-function copyTransposed(
-  source: Float32Array,
-  from: { rows: number; columns: number; stride: number; offset: number },
-  target: Float32Array,
-  to: { stride: number; offset: number },
-): void {
-  for (let row = 0; row < from.rows; row += tile) {
-    const lastRow = Math.min(row + tile, from.rows);
-    for (let column = 0; column < from.columns; column += tile) {
-      const lastColumn = Math.min(column + tile, from.columns);
-      for (let r = row; r < lastRow; r++) {
-        for (let c = column; c < lastColumn; c++) {
-          target[to.offset + c * to.stride + r] = source[from.offset + r * from.stride + c]!;
-        }
-      }
     }
   }
 }

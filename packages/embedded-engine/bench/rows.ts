@@ -2,8 +2,8 @@
  * Tokens per second of the in-process sampler by number of rows, from a model with the shape of Qwen2.5-0.5B and random weights,
  * each row from a prompt of its own; in turn with transformers and llama.cpp, which `bench/peers/compare.sh` installs.
  *
- *   node --import tsx -C @heddle/source packages/embedded-engine/bench/rows.ts [--rows 1,8,32,64] [--rounds 3] [--layers 24]
- *     [--python <python with transformers>] [--llama <entry of node-llama-cpp> --gguf <file>]
+ *   node --import tsx -C @heddle/source packages/embedded-engine/bench/rows.ts [--rows 1,8,32,64] [--rounds 3] [--layers 24] [--threads 2] [--prompt 16] [--tokens 48]
+ *     [--inputs] [--python <python with transformers>] [--llama <entry of node-llama-cpp> --gguf <file>]
  */
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { spawn } from "node:child_process";
@@ -11,6 +11,7 @@ import { cpus, loadavg } from "node:os";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { createCpuSampler } from "../src/decode/cpu-sampler.js";
+import type { WeightsMode } from "../src/decode/prepared-weights.js";
 import type { ModelConfig } from "../src/model/config.js";
 import { modelParameters, parameterCount } from "../src/model/parameters.js";
 import { initialWeights } from "../src/weights/initial-weights.js";
@@ -22,8 +23,8 @@ const option = (name: string): string | undefined => {
 };
 const rowCounts = (option("rows") ?? "1,8,32,64").split(",").map(Number);
 const rounds = Number(option("rounds") ?? 3);
-const [promptTokens, sampledTokens] = [16, Number(option("tokens") ?? 48)];
-const threads = 2;
+const [promptTokens, sampledTokens] = [Number(option("prompt") ?? 16), Number(option("tokens") ?? 48)];
+const threads = Number(option("threads") ?? 2);
 
 const config: ModelConfig = {
   family: "qwen2",
@@ -50,19 +51,19 @@ interface Speed {
 
 interface Peer {
   name: string;
-  sample(rows: number, seed: number): Promise<Speed>;
+  sample(rows: number, tokens: number, seed: number): Promise<Speed>;
   close(): Promise<void>;
 }
 
-async function heddle(): Promise<Peer> {
+async function heddle(name: string, mode?: WeightsMode): Promise<Peer> {
   const sampler = createCpuSampler({ memoryBytes: 2 ** 32, promptCacheBytes: 0, threads });
   const { vocabularySize } = config;
   const nothing = new Uint8Array();
   const tokenizer = { vocabularySize, tokenBytes: () => nothing, specialIds: new Set<number>(), eosIds: [] };
-  await sampler.addModel("model", { config, weights: initialWeights(config, 1), tokenizer });
+  await sampler.addModel("model", { config, weights: initialWeights(config, 1), tokenizer, mode });
   return {
-    name: "Heddle",
-    async sample(rows, seed) {
+    name,
+    async sample(rows, maxTokens, seed) {
       const [began, cpu] = [performance.now(), process.cpuUsage()];
       const results = await Promise.all(
         Array.from({ length: rows }, (_, row) => {
@@ -71,7 +72,7 @@ async function heddle(): Promise<Peer> {
             weights: "model",
             prompt,
             n: 1,
-            maxTokens: sampledTokens,
+            maxTokens,
             seed: seed * 100 + row,
           });
         }),
@@ -88,7 +89,9 @@ async function heddle(): Promise<Peer> {
 
 /** A process that is sent a line for each measurement and answers with one. */
 async function peer(command: string, args: string[]): Promise<Peer> {
-  const child: ChildProcessWithoutNullStreams = spawn(command, args);
+  const child: ChildProcessWithoutNullStreams = spawn(command, args, {
+    env: { ...process.env, OMP_NUM_THREADS: String(threads) },
+  });
   child.stderr.pipe(process.stderr);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const answer = async (): Promise<Record<string, unknown>> => {
@@ -98,8 +101,8 @@ async function peer(command: string, args: string[]): Promise<Peer> {
   };
   return {
     name: String((await answer())["versions"]),
-    async sample(rows, seed) {
-      child.stdin.write(`${rows} ${promptTokens} ${sampledTokens} ${seed}\n`);
+    async sample(rows, maxTokens, seed) {
+      child.stdin.write(`${rows} ${promptTokens} ${maxTokens} ${seed}\n`);
       const { tokens, seconds, cpuSeconds } = await answer();
       return { wall: Number(tokens) / Number(seconds), cpu: Number(tokens) / Number(cpuSeconds) };
     },
@@ -114,22 +117,21 @@ const [python, llama, gguf] = [option("python"), option("llama"), option("gguf")
 const script = (name: string) => fileURLToPath(new URL(`peers/${name}`, import.meta.url));
 const peers: Peer[] = [];
 // One after the other, so that loading one does not slow down another.
-peers.push(await heddle());
+peers.push(await heddle("Heddle"));
+if (process.argv.includes("--inputs")) peers.push(await heddle("with the order of weights of training", "inputs"));
 if (python !== undefined) peers.push(await peer(python, [script("transformers-peer.py"), JSON.stringify(config)]));
 if (llama !== undefined && gguf !== undefined) {
   peers.push(await peer(process.execPath, [script("llama-cpp-peer.mjs"), llama, gguf]));
 }
 const millions = parameterCount(modelParameters(config)) / 1e6;
-console.log(`${millions.toFixed(0)} M weights in 32 bit, ${threads} threads, ${rounds} rounds after one to warm up`);
+console.log(`${millions.toFixed(0)} M weights in 32 bit, ${threads} threads, ${rounds} rounds`);
 console.log(`${cpus()[0]?.model ?? "unknown processor"}, Node ${process.version}`);
 for (const rows of rowCounts) {
   const speeds = peers.map((): Speed[] => []);
   const load: number[] = [];
-  for (let round = 0; round <= rounds; round++) {
-    for (const [at, each] of peers.entries()) {
-      const speed = await each.sample(rows, round);
-      if (round > 0) speeds[at]!.push(speed);
-    }
+  for (const each of peers) await each.sample(rows, 2, 0);
+  for (let round = 0; round < rounds; round++) {
+    for (const [at, each] of peers.entries()) speeds[at]!.push(await each.sample(rows, sampledTokens, 1 + round));
     load.push(loadavg()[0] ?? 0);
   }
   // The ratio of a round is of measurements that follow each other.

@@ -7,14 +7,15 @@ import { pathToFileURL } from "node:url";
 
 const [library, file] = process.argv.slice(2);
 const { getLlama, LlamaLogLevel } = await import(pathToFileURL(library).href);
-const llama = await getLlama({ gpu: false, build: "never", maxThreads: 2, logLevel: LlamaLogLevel.error });
+const threads = Number(process.env["OMP_NUM_THREADS"] ?? 2);
+const llama = await getLlama({ gpu: false, build: "never", maxThreads: threads, logLevel: LlamaLogLevel.error });
 const model = await llama.loadModel({ modelPath: file });
 console.log(JSON.stringify({ versions: `llama.cpp ${llama.llamaCppRelease.release}` }));
 
 for await (const line of createInterface({ input: process.stdin })) {
   const [rows, prompt, sampled, seed] = line.split(" ").map(Number);
   const size = { contextSize: prompt + sampled + 8, batchSize: Math.max(512, rows * prompt) };
-  const context = await model.createContext({ sequences: rows, threads: 2, ...size });
+  const context = await model.createContext({ sequences: rows, threads, ...size });
   const sequences = Array.from({ length: rows }, () => context.getSequence());
   const [began, cpu] = [performance.now(), process.cpuUsage()];
   const counts = await Promise.all(

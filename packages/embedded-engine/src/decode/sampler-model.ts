@@ -17,5 +17,5 @@ export interface SamplerModel {
    * How the decode graph receives its weights. Default: by their size, see `WeightsMode`. The last bits of the logits
    * differ between the modes.
    */
-  mode?: WeightsMode;
+  mode?: WeightsMode | undefined;
 }

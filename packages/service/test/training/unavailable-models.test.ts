@@ -85,13 +85,14 @@ function edited(change: object): (directory: string) => void {
   };
 }
 
-/** Leaves a tensor out of the header of its file. */
+/** Gives a tensor another name: without it the file would have a gap. */
 function without(tensor: string): (directory: string) => void {
   return (directory) => {
     const path = join(directory, "model.safetensors");
     const bytes = readFileSync(path);
     const end = 8 + Number(bytes.readBigUInt64LE(0));
     const header: Record<string, unknown> = JSON.parse(bytes.toString("utf8", 8, end));
+    header["other"] = header[tensor];
     delete header[tensor];
     bytes.fill(" ", 8, end).write(JSON.stringify(header), 8);
     writeFileSync(path, bytes);

@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
 import { withCapabilities } from "./capabilities.js";
+import { minBytes, requestShare, shareOfKey } from "./decode/admission.js";
+import type { PreparedWeights } from "./decode/prepared-weights.js";
 import type { ModelConfig } from "./model/config.js";
+import type { CompletionContext } from "./sampling/completion-sampler.js";
 import { trainingMemory } from "./model/memory.js";
 import { modelParameters, parameterCount } from "./model/parameters.js";
 import { batchLimits, batchLength, maxSequenceTokens, computeThreads } from "./trainer/batch-limits.js";
@@ -41,10 +44,24 @@ test("a model that is too large to be trained or sampled is not listed, with the
 
 test("a model has the capabilities that fit its memory: sampling, an adapter, all weights", () => {
   const trainingWith = (bytes: number) => capabilities(bytes, 4e9).models[0]?.training;
-  expect(capabilities(1e9, 4e9).models).toMatchObject([{ sampling: { contextLength: 32_768 } }]);
+  expect(capabilities(1e9, 4e9).models).toMatchObject([{ sampling: { contextLength: 8192 } }]);
+  expect(capabilities(1e9, 4e10).models).toMatchObject([{ sampling: { contextLength: 32_768 } }]);
   expect(trainingWith(1e9)).toBeUndefined();
   expect(trainingWith(6e9)).toMatchObject({ fullFineTuning: false });
   expect(trainingWith(2e10)).toMatchObject({ fullFineTuning: true });
+});
+
+test("a text as long as the context of a model that is listed is one that a key may have", () => {
+  for (const samplerBytes of [2.5e9, 4e9, 9e9]) {
+    const { contextLength } = capabilities(1e9, samplerBytes).models[0]!.sampling!;
+    const available = shareOfKey({ rows: 1, bytes: samplerBytes * requestShare }).bytes;
+    for (const length of [1, contextLength / 2 + 1, contextLength - 1]) {
+      const request = { prompt: new Int32Array(length), n: 1, maxTokens: contextLength - length };
+      const context = { request, rowSize: half.vocabularySize } as CompletionContext;
+      const weights = { config: half } as PreparedWeights;
+      expect(minBytes({ weights, context })).toBeLessThanOrEqual(available);
+    }
+  }
 });
 
 test("an adapter has the projections of one matrix together, and none of experts", () => {

@@ -1,3 +1,4 @@
+import { longestText } from "./decode/admission.js";
 import type { BaseModelInfo, LoraConfig, TrainingCapabilities } from "@heddle/training";
 import { loraTargets } from "@heddle/training";
 import type { ModelConfig } from "./model/config.js";
@@ -40,7 +41,10 @@ export function withCapabilities(
   for (const { info, config } of models) {
     const training = trainingOf(config, resources);
     const tooLarge = reasonOf(() => requireSamplingMemory(config, resources.samplerBytes));
-    const sampling = tooLarge === undefined && { contextLength: info.contextLength, fullWeights: true };
+    const sampling = tooLarge === undefined && {
+      contextLength: longestText(config, resources.samplerBytes),
+      fullWeights: true,
+    };
     if (training || sampling) usable.push({ ...info, ...(training && { training }), ...(sampling && { sampling }) });
     else problems.push({ name: info.name, reason: tooLarge ?? "" });
   }

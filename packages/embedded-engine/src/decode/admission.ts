@@ -1,8 +1,9 @@
+import type { ModelConfig } from "../model/config.js";
 import { cacheBytes, roundRows } from "./key-value-cache.js";
 import { maxListed } from "../sampling/sampled-token.js";
 import type { RowGroup, SamplingGroup, Sharer } from "./row-group.js";
 import type { ScheduledRequest } from "./scheduled-request.js";
-import { promptBytes, requiredCapacity, resultBytesOf } from "./scheduled-request.js";
+import { logprobBytes, minRowCapacity, promptBytes, requiredCapacity, resultBytesOf } from "./scheduled-request.js";
 
 /** Rows and bytes of a sampler, or of a part of it. */
 export interface SamplerCapacity {
@@ -16,6 +17,26 @@ export interface SamplerCapacity {
  */
 const keyShare = 1 / 2;
 const entityShare = 3 / 4;
+
+/**
+ * Fraction of the memory of a sampling process for running requests. The rest is for weights, which `weightsCache` counts. Neither has
+ * the process itself, about 130 MB, nor the activations of one prompt chunk: some arrays of at most 16 million attention scores or
+ * logits.
+ */
+export const requestShare = 1 / 3;
+
+/**
+ * Returns the most tokens that prompt and completion may have together so that one key can have them, of a process with this memory:
+ * a power of two, or the context of the model.
+ */
+export function longestText(config: ModelConfig, processBytes: number): number {
+  const { bytes } = shareOfKey({ rows: 1, bytes: processBytes * requestShare });
+  const needed = (tokens: number) =>
+    (growthFactor + 1) * cacheBytes(config, 1, tokens) + 2 * 4 * config.vocabularySize + logprobBytes * tokens;
+  let tokens = minRowCapacity;
+  while (tokens < config.contextLength && needed(2 * tokens) <= bytes) tokens *= 2;
+  return Math.min(tokens, config.contextLength);
+}
 
 /** Returns what the requests of one key may have of a sampler. */
 export function shareOfKey({ rows, bytes }: SamplerCapacity): SamplerCapacity {

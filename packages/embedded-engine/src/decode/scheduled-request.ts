@@ -191,7 +191,7 @@ export function promptBytes({ weights, context }: Pick<ScheduledRequest, "weight
 }
 
 /** Rows shorter than this share batches regardless of their length. */
-const minRowCapacity = 512;
+export const minRowCapacity = 512;
 
 /** Returns the maximum number of positions of a row of the request, rounded up. */
 export function requiredCapacity({ request }: CompletionContext): number {
@@ -199,7 +199,7 @@ export function requiredCapacity({ request }: CompletionContext): number {
 }
 
 /** Approximate bytes of a log-probability with its token and rank. */
-const logprobBytes = 48;
+export const logprobBytes = 48;
 
 /** Returns the approximate bytes of the result of a request. */
 export function resultBytesOf(context: CompletionContext): number {

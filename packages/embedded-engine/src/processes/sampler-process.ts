@@ -1,6 +1,7 @@
 import { HeddleError, withLoc } from "@heddle/errors";
 import type { CompletionChunk, GenerateResult } from "@heddle/training";
 import type { CpuSampler } from "../decode/cpu-sampler.js";
+import { requestShare } from "../decode/admission.js";
 import { createCpuSampler } from "../decode/cpu-sampler.js";
 import { responseLimit, maxLogprobs } from "./response-limit.js";
 import { ColumnToken, columnsOf, maxListed } from "../sampling/sampled-token.js";
@@ -12,22 +13,13 @@ import { untilAborted } from "./until-aborted.js";
 
 // Entry point of the sampling process: one scheduler for the requests on all weights.
 
-/**
- * Fraction of the process memory for running requests, which `Admission` counts: 1.5 times the keys and values of every
- * row at its full length and 8 bytes per token of the vocabulary, with rows rounded up to a power of two per batch; the
- * prompts' own keys and values; 48 bytes per log-probability of the results. The rest is for weights, which
- * `weightsCache` counts. Neither has the process itself, about 130 MB, nor the activations of one prompt chunk: some
- * arrays of at most 16 million attention scores or logits.
- */
-const cacheShare = 1 / 3;
-
 let open: { sampler: CpuSampler; weights: ServedWeights } | undefined;
 
 serve<SamplerMethods>({
   async open({ models, memoryBytes, promptCacheBytes, ...settings }) {
-    const requestBytes = memoryBytes * cacheShare;
+    const requestBytes = memoryBytes * requestShare;
     const sampler = createCpuSampler({ ...settings, memoryBytes: requestBytes, promptCacheBytes, maxLogprobs });
-    open = { sampler, weights: servedWeights(sampler, models, memoryBytes * (1 - cacheShare)) };
+    open = { sampler, weights: servedWeights(sampler, models, memoryBytes * (1 - requestShare)) };
   },
   async generate({ request, stream }, { signal, emit }) {
     const { sampler, weights } = requireOpen();

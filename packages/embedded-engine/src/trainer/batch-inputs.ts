@@ -5,7 +5,14 @@ import { ofTexts } from "../model/long-texts.js";
 import { rotaryTables } from "../graph/rotary.js";
 import type { Tensor } from "../session.js";
 import { tensor } from "../session.js";
-import type { TokenBatch } from "./network.js";
+
+/** Shape of a padded batch. */
+export interface BatchShape {
+  rows: number;
+  time: number;
+  /** Whether the rows are long texts; see `isLongText`. Default: false. */
+  areLong?: boolean;
+}
 
 /** Inputs of each layer that depend only on the shape of the batch. */
 export type BatchInputs = Record<string, Tensor>[];
@@ -14,14 +21,12 @@ export type BatchInputs = Record<string, Tensor>[];
  * Returns a function that creates the inputs. It caches the rotary tables and the last masks. With `blockwise`, `time` is
  * one that `blockwiseLength` returns. Requires onnxruntime-node to be loaded.
  */
-export function batchInputs(
-  config: ModelConfig,
-): (batch: Omit<TokenBatch, "tokens">, options: { blockwise: boolean }) => BatchInputs {
+export function batchInputs(config: ModelConfig): (batch: BatchShape, options: { blockwise: boolean }) => BatchInputs {
   const { heads, keyValueHeads, headSize } = config;
   const { kinds, ofLayer } = layerKindsOf(config);
   const inputsOf = (areLong: boolean) => kinds.map((kind) => kindInputs(ofTexts(config, { areLong }), kind));
   const [ofShort, ofLong] = [inputsOf(false), inputsOf(true)];
-  return ({ rows, time, areLong }, { blockwise }) => {
+  return ({ rows, time, areLong = false }, { blockwise }) => {
     const block = blockwise ? Math.min(time, maxBlockLength) : time;
     const shapes = {
       query_shape: shape(rows, time, heads, headSize),

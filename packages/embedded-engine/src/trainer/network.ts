@@ -7,7 +7,7 @@ import { headBackwardGraph, headForwardGraph } from "../graph/head.js";
 import { layerBackwardGraph, layerForwardGraph } from "../graph/layer.js";
 import type { Session, Tensor } from "../session.js";
 import { discard, unavailableReason, openSession, tensor } from "../session.js";
-import type { BatchInputs } from "./batch-inputs.js";
+import type { BatchInputs, BatchShape } from "./batch-inputs.js";
 import { batchInputs } from "./batch-inputs.js";
 import type { Gradients } from "./gradients.js";
 import { weightTensors } from "./weight-tensors.js";
@@ -30,12 +30,8 @@ export interface NetworkSettings {
 }
 
 /** A padded batch: `tokens` [rows, time]. The values of padding tokens at the end do not matter. */
-export interface TokenBatch {
+export interface TokenBatch extends BatchShape {
   tokens: Int32Array;
-  rows: number;
-  time: number;
-  /** Whether the rows are long texts; see `isLongText`. Default: false. */
-  areLong?: boolean;
 }
 
 export interface ForwardMode {

@@ -95,7 +95,7 @@ export function CallScreen() {
       {call.data === undefined && call.error === null && <Waiting what="Loading the call" />}
       {call.error !== null && (
         <div className="call-note">
-          <Failure what="The call cannot be read." error={call.error} onRetry={() => void call.refetch()} />
+          <Failure what="The call cannot be read." error={call.error} onRetry={() => call.refetch()} />
         </div>
       )}
       {call.data === null && (

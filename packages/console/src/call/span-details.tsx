@@ -41,7 +41,7 @@ export function SpanDetails({ projectId, id, show, onShow, words, onWords }: Pro
   const { data: call, error, refetch } = useCall(projectId, id);
   return (
     <section className="span" aria-label="Call">
-      {error !== null && <Failure what="The call cannot be read." error={error} onRetry={() => void refetch()} />}
+      {error !== null && <Failure what="The call cannot be read." error={error} onRetry={() => refetch()} />}
       {call === undefined && error === null && <Waiting what="Loading the call" />}
       {call === null && <p>The call was deleted.</p>}
       {call !== undefined && call !== null && (

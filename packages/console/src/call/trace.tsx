@@ -131,7 +131,7 @@ export function Trace({
   return (
     <div className="trace">
       <section className="trace-rows" aria-label="Trace" style={{ "--rows": rows.length } as CSSProperties}>
-        {error !== null && <Failure what="The trace cannot be read." error={error} onRetry={() => void refetch()} />}
+        {error !== null && <Failure what="The trace cannot be read." error={error} onRetry={() => refetch()} />}
         {onFind !== undefined && (
           <FindInTrace
             key={find}

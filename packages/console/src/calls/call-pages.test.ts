@@ -111,8 +111,48 @@ test("after an error nothing is read until somebody tries again", async () => {
   await settled();
   expect(pages.state()).toMatchObject({ error: new Error("down"), count: 0 });
   pages.want(0, 10);
+  const again = pages.retry();
+  // The message does not vanish while another try goes on.
+  expect(pages.state()).toMatchObject({ error: new Error("down"), loading: true });
+  await again;
+  expect(pages.state()).toMatchObject({ error: new Error("down"), loading: false });
   fails = false;
-  pages.retry();
+  await pages.retry();
+  expect(pages.state()).toMatchObject({ error: undefined, count: 5 });
+});
+
+test("what is tried again is what failed, deep in a table", async () => {
+  const { read } = service(1000);
+  let fails = false;
+  const pages = new CallPages<Row>((start, _signal) => (fails ? Promise.reject(new Error("down")) : read(start)));
+  pages.want(0, 10);
+  await settled();
+  fails = true;
+  pages.want(700, 730);
+  await settled();
+  expect(pages.state()).toMatchObject({ error: new Error("down"), count: 800 });
+  fails = false;
+  await pages.retry();
+  await settled();
+  expect(pages.state()).toMatchObject({ error: undefined, count: 1000 });
+});
+
+test("a table that is left while it is read is read where it is shown again, without a failure", async () => {
+  const { read } = service(5);
+  const signals: AbortSignal[] = [];
+  const pages = new CallPages<Row>((start, signal) => {
+    signals.push(signal);
+    return new Promise((resolve, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason as Error));
+      if (signals.length > 1) resolve(read(start));
+    });
+  });
+  pages.want(0, 10);
+  pages.close();
+  await settled();
+  expect(signals[0]?.aborted).toBe(true);
+  expect(pages.state()).toMatchObject({ loading: false, error: undefined });
+  pages.want(0, 10);
   await settled();
   expect(pages.state()).toMatchObject({ error: undefined, count: 5 });
 });

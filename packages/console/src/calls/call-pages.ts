@@ -62,6 +62,8 @@ export class CallPages<Row extends Pick<CallRow, "id" | "seq">> {
   #next: string | undefined;
   #state = nothing;
   #loading: AbortController | undefined;
+  /** Reads again what failed. */
+  #again: (() => Promise<void>) | undefined;
 
   constructor(read: ReadPage<Row>) {
     this.#read = read;
@@ -112,10 +114,9 @@ export class CallPages<Row extends Pick<CallRow, "id" | "seq">> {
     this.want(count, count);
   }
 
-  /** Tries again after an error. */
-  retry(): void {
-    this.#change({ error: undefined });
-    this.want(0, 0);
+  /** Tries again after an error, which stays said until there is an answer. */
+  async retry(): Promise<void> {
+    if (!this.#state.loading) await this.#again?.();
   }
 
   /** Looks for calls that came and changed since. Fails silently: the next look may succeed. */
@@ -147,15 +148,21 @@ export class CallPages<Row extends Pick<CallRow, "id" | "seq">> {
 
   close(): void {
     this.#loading?.abort(new Error("the calls are not shown any more"));
+    // That is no failure: the next screen that shows them asks again.
+    this.#loading = undefined;
+    if (this.#state.loading) this.#change({ loading: false });
   }
 
   async #load(start: PageStart, then?: () => void, isJump = false): Promise<void> {
     const loading = new AbortController();
     this.#loading = loading;
-    this.#change({ loading: true, error: undefined });
+    this.#again = () => this.#load(start, then, isJump);
+    this.#change({ loading: true });
     try {
       const page = await this.#read({ ...start, limit: pageRows }, loading.signal);
       if (this.#loading !== loading) return;
+      this.#again = undefined;
+      this.#change({ error: undefined });
       this.#take(start, page, isJump);
       then?.();
     } catch (error) {

@@ -72,7 +72,7 @@ export function useCallPages(projectId: string, search: CallsSearch): OpenTable 
   const state = useSyncExternalStore(pages.subscribe, pages.state);
   useEffect(() => () => pages.close(), [pages]);
   useEffect(() => {
-    if (isReachable && pages.state().error !== undefined) pages.retry();
+    if (isReachable && pages.state().error !== undefined) void pages.retry();
   }, [pages, logIns, isReachable]);
   return { pages, openedAt, state };
 }

@@ -39,7 +39,7 @@ function Both({ projectId, a, b }: { projectId: string; a: string; b: string }) 
   const [left, right] = [useCall(projectId, a), useCall(projectId, b)];
   const failed = [left, right].find(({ error }) => error !== null);
   if (failed !== undefined)
-    return <Failure what="A call cannot be read." error={failed.error} onRetry={() => void failed.refetch()} />;
+    return <Failure what="A call cannot be read." error={failed.error} onRetry={() => failed.refetch()} />;
   if (left.data === undefined || right.data === undefined) return <Waiting what="Loading the calls" />;
   if (left.data === null || right.data === null)
     return <p>The call of {left.data === null ? "A" : "B"} was deleted meanwhile.</p>;
@@ -70,7 +70,7 @@ const linesOf = (text = ""): string[] => (text === "" ? [] : text.split("\n"));
 
 function One({ projectId, id, side }: { projectId: string; id: string; side: "A" | "B" }) {
   const { data: call, error, refetch } = useCall(projectId, id);
-  if (error !== null) return <Failure what="The call cannot be read." error={error} onRetry={() => void refetch()} />;
+  if (error !== null) return <Failure what="The call cannot be read." error={error} onRetry={() => refetch()} />;
   if (call === undefined) return <Waiting what="Loading the call" />;
   if (call === null) return <p>The call was deleted meanwhile.</p>;
   return (

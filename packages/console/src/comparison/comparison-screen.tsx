@@ -99,9 +99,7 @@ function Compared({ projectId, a, b, back }: Props) {
           <Failure
             what="A trace cannot be read."
             error={failed[0]?.error}
-            onRetry={() => {
-              for (const each of failed) each.retry();
-            }}
+            onRetry={() => Promise.all(failed.map((each) => each.retry()))}
           />
         )}
       </div>

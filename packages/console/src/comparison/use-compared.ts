@@ -43,6 +43,6 @@ export function useCompared(projectId: string, id: string) {
     /** Whether there is no such call. */
     isMissing: call.data === null,
     error: call.error ?? outline.error,
-    retry: () => void (call.error === null ? outline.refetch() : call.refetch()),
+    retry: () => (call.error === null ? outline.refetch() : call.refetch()),
   };
 }

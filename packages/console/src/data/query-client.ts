@@ -1,5 +1,6 @@
 import { QueryClient } from "@tanstack/react-query";
 import type { BrowserSession } from "../session/session.js";
+import { keepFailures } from "./keep-failures.js";
 
 /** What was read, by the requests. */
 export function createQueryClient(session: BrowserSession): QueryClient {
@@ -9,6 +10,7 @@ export function createQueryClient(session: BrowserSession): QueryClient {
       queries: { retry: false, networkMode: "always", staleTime: 5000 },
     },
   });
+  keepFailures(client);
   let { logIns, isReachable } = session.state();
   session.subscribe(() => {
     const state = session.state();

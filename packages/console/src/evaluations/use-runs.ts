@@ -93,7 +93,7 @@ export function useRuns(projectId: string, { first, end }: { first: number; end:
       }),
     [list.data, summaries.byId, progress],
   );
-  return { runs, error: list.error, summaryError: summaries.error, refetch: () => void list.refetch() };
+  return { runs, error: list.error, summaryError: summaries.error, refetch: () => list.refetch() };
 }
 
 export const isRunning = ({ status }: Pick<EvaluationRunReadRes, "status">): boolean => status === "running";

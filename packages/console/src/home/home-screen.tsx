@@ -36,7 +36,6 @@ export function HomeScreen() {
     }
     wasEmpty.current = first === undefined;
   }, [data, first, navigate, session]);
-  const retry = () => void refetch();
   return (
     <main className="home">
       {data === undefined && error === null && <Waiting what="Loading projects" />}
@@ -53,7 +52,7 @@ export function HomeScreen() {
         <Failure
           what={data === undefined ? "The projects cannot be read." : "The list is old."}
           error={error}
-          onRetry={retry}
+          onRetry={() => refetch()}
         />
       )}
     </main>
@@ -62,7 +61,7 @@ export function HomeScreen() {
 
 function Newcomer() {
   const me = useMe();
-  if (me.error !== null) return <Failure what="Your key cannot be read." error={me.error} />;
+  if (me.error !== null) return <Failure what="Your key cannot be read." error={me.error} onRetry={() => me.refetch()} />;
   if (me.data === undefined) return <Waiting what="Loading" />;
   const { entity, role, projects } = me.data;
   const projectId = `${entity}/${projects?.[0] ?? "first"}`;

@@ -23,7 +23,7 @@ interface Props {
 export function Comparison({ projectId, name, after, vs, onClose }: Props) {
   const { data: before, error, refetch } = useVersion(projectId, name, vs);
   if (error !== null)
-    return <Failure what="The other version cannot be read." error={error} onRetry={() => void refetch()} />;
+    return <Failure what="The other version cannot be read." error={error} onRetry={() => refetch()} />;
   if (before === undefined) return <Waiting what="Loading the other version" />;
   const [old, now] = [before.val.text, after.val.text];
   const [oldFiles, nowFiles] = [new Map(filesOf(old)), new Map(filesOf(now))];
@@ -70,7 +70,8 @@ function FileChange({
   const old = useFile(projectId, before);
   const now = useFile(projectId, after);
   const error = old.error ?? now.error;
-  if (error !== null) return <Failure what={`${visibleLine(name)} cannot be read.`} error={error} />;
+  const retry = () => Promise.all([old, now].map((of) => of.error !== null && of.refetch()));
+  if (error !== null) return <Failure what={`${visibleLine(name)} cannot be read.`} error={error} onRetry={retry} />;
   if ((before !== undefined && old.data === undefined) || (after !== undefined && now.data === undefined))
     return <Waiting what="Loading the files" />;
   return <Changes title={visibleLine(name)} before={linesOf(old.data)} after={linesOf(now.data)} />;
@@ -98,7 +99,8 @@ function RowsChange({
   const old = useFirstRows(projectId, before, comparedRows);
   const now = useFirstRows(projectId, after, comparedRows);
   const error = old.error ?? now.error;
-  if (error !== null) return <Failure what="Rows cannot be read." error={error} />;
+  const retry = () => Promise.all([old, now].map((of) => of.error !== null && of.refetch()));
+  if (error !== null) return <Failure what="Rows cannot be read." error={error} onRetry={retry} />;
   const isLoading = (digest: string | undefined, rows: unknown) => digest !== undefined && rows === undefined;
   if (isLoading(before, old.data) || isLoading(after, now.data)) return <Waiting what="Loading rows" />;
   const { rows: oldRows = [], total: oldTotal = 0 } = old.data ?? {};

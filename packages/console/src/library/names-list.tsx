@@ -108,7 +108,7 @@ export function NamesList({ projectId, kind }: { projectId: string; kind: Kind }
       {data === undefined && error === null && <Waiting what={`Loading ${kind}`} />}
       {error !== null && (
         <div className="library-note">
-          <Failure what={`The ${kind} cannot be read.`} error={error} onRetry={() => void refetch()} />
+          <Failure what={`The ${kind} cannot be read.`} error={error} onRetry={() => refetch()} />
         </div>
       )}
       {data !== undefined && all.length === 0 && (

@@ -69,7 +69,7 @@ export function Rows({ projectId, digest }: { projectId: string; digest: string 
         <span className="quiet">{count.data === undefined ? "" : counted(total, "row")}</span>
       </header>
       {count.error !== null && (
-        <Failure what="The rows cannot be counted." error={count.error} onRetry={() => void count.refetch()} />
+        <Failure what="The rows cannot be counted." error={count.error} onRetry={() => count.refetch()} />
       )}
       {error !== null && <Failure what="Rows cannot be read." error={error} onRetry={retry} />}
       {count.data === undefined && count.error === null && <Waiting what="Loading rows" />}

@@ -14,7 +14,7 @@ export function Source({ projectId, name, digest }: { projectId: string; name: s
         <h2 className="given">{visibleLine(name)}</h2>
         {data !== undefined && "text" in data && <CopyButton text={() => data.text} />}
       </header>
-      {error !== null && <Failure what="The file cannot be read." error={error} onRetry={() => void refetch()} />}
+      {error !== null && <Failure what="The file cannot be read." error={error} onRetry={() => refetch()} />}
       {data === undefined && error === null && <Waiting what="Loading the file" />}
       {data !== undefined &&
         ("text" in data ? (

@@ -32,9 +32,7 @@ export function useRows(projectId: string, digest: string, pages: readonly numbe
     combine: (results) => ({
       rows: new Map(results.flatMap(({ data }, index) => (data === undefined ? [] : [[pages[index], data] as const]))),
       error: results.find(({ error }) => error !== null)?.error ?? null,
-      retry: () => {
-        for (const { error, refetch } of results) if (error !== null) void refetch();
-      },
+      retry: () => Promise.all(results.map(({ error, refetch }) => error !== null && refetch())),
     }),
   });
 }

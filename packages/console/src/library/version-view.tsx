@@ -60,10 +60,7 @@ export function VersionView({ projectId, kind, name, version }: Props) {
       copyText(asCurl(serviceUrl(), "/obj/read", versionRequest(projectId, name, version)), "the request as curl"),
     back: () => void navigate({ ...linkToLibrary(projectId, kind), search: { at: name } }),
   });
-  const reload = () => {
-    void versions.refetch();
-    void read.refetch();
-  };
+  const reload = () => Promise.all([versions.refetch(), read.refetch()]);
   const isUnknown = read.error !== null && isNotFound(read.error);
   return (
     <div className="version">
@@ -73,6 +70,7 @@ export function VersionView({ projectId, kind, name, version }: Props) {
         name={name}
         versions={list}
         error={versions.error}
+        onRetry={() => versions.refetch()}
         current={read.data?.digest}
         vs={vs}
         onCompare={compare}

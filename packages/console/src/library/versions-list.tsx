@@ -13,6 +13,7 @@ interface Props {
   name: string;
   versions: readonly ObjSchema[];
   error: unknown;
+  onRetry: () => unknown;
   /** Digest of the version that is shown. */
   current: string | undefined;
   vs: string | undefined;
@@ -20,13 +21,13 @@ interface Props {
 }
 
 /** All versions of a name, newest first. */
-export function VersionsList({ projectId, kind, name, versions, error, current, vs, onCompare }: Props) {
+export function VersionsList({ projectId, kind, name, versions, error, onRetry, current, vs, onCompare }: Props) {
   return (
     <nav className="versions" aria-label="Versions">
       <Link {...linkToLibrary(projectId, kind)} search={{ at: name }}>
         ← {titleOf[kind].toLowerCase()}
       </Link>
-      {error !== null && <Failure what="The versions cannot be read." error={error} />}
+      {error !== null && <Failure what="The versions cannot be read." error={error} onRetry={onRetry} />}
       <ol>
         {versions.map(({ digest, version_index, created_at, aliases, tags }) => (
           <li key={digest} className={digest === current ? "is-current" : undefined}>

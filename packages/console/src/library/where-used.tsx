@@ -59,7 +59,7 @@ export function WhereUsed({ projectId, kind, version }: { projectId: string; kin
         )}
       </header>
       {error !== null && (
-        <Failure what="It cannot be read where this is used." error={error} onRetry={() => void refetch()} />
+        <Failure what="It cannot be read where this is used." error={error} onRetry={() => refetch()} />
       )}
       {data === undefined && error === null && <Waiting what="Looking for calls" />}
       {data !== undefined && data.calls.length === 0 && <p className="quiet">No call names this version.</p>}

@@ -100,7 +100,7 @@ export function PlayScreen() {
         {recorded.error === null ? (
           <Waiting what="Loading the call" />
         ) : (
-          <Failure what="The call cannot be read." error={recorded.error} onRetry={() => void recorded.refetch()} />
+          <Failure what="The call cannot be read." error={recorded.error} onRetry={() => recorded.refetch()} />
         )}
       </main>
     );
@@ -153,7 +153,7 @@ export function PlayScreen() {
         {readOnly !== undefined && <span className="quiet">{readOnly}</span>}
       </div>
       {served.error !== null && (
-        <Failure what="The models cannot be listed." error={served.error} onRetry={() => void served.refetch()} />
+        <Failure what="The models cannot be listed." error={served.error} onRetry={() => served.refetch()} />
       )}
       {recorded.data === null && (
         <p className="prose" role="alert">

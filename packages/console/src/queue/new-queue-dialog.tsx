@@ -67,7 +67,7 @@ export function NewQueueDialog({ projectId, onMade, onClose }: Props) {
         <fieldset className="queue-fields">
           <legend>What they are asked, in this order</legend>
           {data === undefined && error === null && <Waiting what="Loading fields" />}
-          {error !== null && <Failure what="The fields cannot be read." error={error} onRetry={() => void refetch()} />}
+          {error !== null && <Failure what="The fields cannot be read." error={error} onRetry={() => refetch()} />}
           {data?.length === 0 && !isNew && <p className="quiet">The project has no fields yet.</p>}
           {data?.map(({ ref, name, title }) => (
             <label key={ref} className="queue-check">

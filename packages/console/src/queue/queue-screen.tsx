@@ -39,7 +39,7 @@ export function QueueScreen() {
           {failed === null ? (
             <Waiting what="Loading the queue" />
           ) : (
-            <Failure what="The queue cannot be read." error={failed} onRetry={() => void queue.refetch()} />
+            <Failure what="The queue cannot be read." error={failed} onRetry={() => queue.refetch()} />
           )}
         </div>
       </main>

@@ -76,7 +76,7 @@ export function QueuesScreen() {
       {rows === undefined && error === null && <Waiting what="Loading queues" />}
       {error !== null && (
         <div className="queues-note">
-          <Failure what="The queues cannot be read." error={error} onRetry={() => void refetch()} />
+          <Failure what="The queues cannot be read." error={error} onRetry={() => refetch()} />
         </div>
       )}
       {rows !== undefined && count === 0 && <Empty projectId={projectId} />}

@@ -85,7 +85,7 @@ export function WorkView({ projectId, queue, fields, others, userId, itemId, bac
     : state.hasEarlier;
   const retry =
     state.failed.length > 0
-      ? () => work.retry()
+      ? () => void work.retry()
       : phase === "failed" || phase === "done"
         ? () => void work.lookAgain()
         : undefined;
@@ -159,14 +159,14 @@ export function WorkView({ projectId, queue, fields, others, userId, itemId, bac
           <AgreementView projectId={projectId} queueId={queue.id} />
         </div>
       )}
-      {phase === "waiting" && (
+      {phase === "waiting" && state.error === undefined && (
         <div className="queues-note">
           <Waiting what="Waiting for the next item" />
         </div>
       )}
-      {phase === "failed" && (
+      {(phase === "failed" || phase === "waiting") && state.error !== undefined && (
         <div className="queues-note">
-          <Failure what="The next item cannot be had." error={state.error} onRetry={() => void work.lookAgain()} />
+          <Failure what="The next item cannot be had." error={state.error} onRetry={() => work.lookAgain()} />
         </div>
       )}
       {phase === "gone" && (

@@ -55,7 +55,7 @@ export function KeysView() {
           {data !== undefined && counted(data.filter((key) => !isRevoked(key)).length, "valid key")}
         </span>
       </div>
-      {error !== null && <Failure what="The keys cannot be read." error={error} onRetry={() => void refetch()} />}
+      {error !== null && <Failure what="The keys cannot be read." error={error} onRetry={() => refetch()} />}
       {data === undefined && error === null && <Waiting what="Loading keys" />}
       {data !== undefined && keys.length === 0 && (
         <p className="prose">There is no key besides the owner key, which is not listed. Make one for each program.</p>

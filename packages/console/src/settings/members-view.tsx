@@ -22,7 +22,7 @@ export function MembersView({ projectId }: { projectId: string }) {
       </p>
     );
   }
-  if (error !== null) return <Failure what="Keys cannot be read." error={error} onRetry={() => void refetch()} />;
+  if (error !== null) return <Failure what="Keys cannot be read." error={error} onRetry={() => refetch()} />;
   if (data === undefined) return <Waiting what="Loading members" />;
   const members = membersOf(projectId, data);
   return (

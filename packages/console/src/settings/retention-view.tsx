@@ -23,7 +23,7 @@ export function RetentionView({ projectId }: { projectId: string }) {
   return (
     <>
       {settings.error !== null && (
-        <Failure what="The retention cannot be read." error={settings.error} onRetry={() => void settings.refetch()} />
+        <Failure what="The retention cannot be read." error={settings.error} onRetry={() => settings.refetch()} />
       )}
       {settings.data === undefined && settings.error === null && <Waiting what="Loading the retention" />}
       {days !== undefined && (
@@ -150,7 +150,7 @@ function Stored({ projectId }: { projectId: string }) {
     staleTime: 60_000,
   });
   if (error !== null)
-    return <Failure what="What is stored cannot be counted." error={error} onRetry={() => void refetch()} />;
+    return <Failure what="What is stored cannot be counted." error={error} onRetry={() => refetch()} />;
   if (data === undefined) return <Waiting what="Counting what is stored" />;
   const rows: [what: string, count: number, bytes: number | undefined][] = [
     ["calls", data.call_count, data.trace_storage_size_bytes],

@@ -57,7 +57,7 @@ export function SystemView() {
   const heddle = info.data?.heddle;
   return (
     <>
-      {error !== null && <Failure what="The service cannot be checked." error={error} onRetry={() => void refetch()} />}
+      {error !== null && <Failure what="The service cannot be checked." error={error} onRetry={() => refetch()} />}
       {data === undefined && error === null && <Waiting what="Checking the service" />}
       {data !== undefined && (
         <table className="plain-table system">

@@ -91,7 +91,7 @@ export function UsageView({ projectId }: { projectId: string }) {
           </span>
         )}
       </div>
-      {error !== null && <Failure what="Usage cannot be read." error={error} onRetry={() => void refetch()} />}
+      {error !== null && <Failure what="Usage cannot be read." error={error} onRetry={() => refetch()} />}
       {data === undefined && error === null && <Waiting what="Adding up" />}
       {data !== undefined &&
         (data.total.calls === 0 ? (

@@ -87,7 +87,7 @@ function Shared({ shared: { projectId, traceId } }: { shared: SharedTrace }) {
       {outline === undefined && error === null && <Waiting what="Loading the trace" />}
       {outline === undefined && error !== null && (
         <div className="call-note">
-          <Failure what="The trace cannot be read." error={error} onRetry={() => void refetch()} />
+          <Failure what="The trace cannot be read." error={error} onRetry={() => refetch()} />
         </div>
       )}
       {outline !== undefined && selected === undefined && <Nothing title="The trace has no calls any more" />}

@@ -76,7 +76,7 @@ export function ThreadScreen() {
         <Failure
           what={data === undefined ? "The thread cannot be read." : "The thread is as it was."}
           error={error}
-          onRetry={() => void refetch()}
+          onRetry={() => refetch()}
         />
       )}
       {figuresError !== null && <Failure what="Figures of the turns cannot be read." error={figuresError} />}

@@ -96,6 +96,6 @@ export function useThreads(projectId: string, search: ThreadsSearch) {
     figuresError: figures.error,
     /** Whether the order by cost has all costs. */
     isOrdered: sort !== "cost" || figures.isComplete,
-    refetch: () => void list.refetch(),
+    refetch: () => list.refetch(),
   };
 }

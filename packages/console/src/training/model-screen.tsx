@@ -89,7 +89,7 @@ export function ModelScreen() {
                 : "What is shown may be old."
             }
             error={error}
-            onRetry={() => void Promise.all([model.refetch(), jobs.refetch()])}
+            onRetry={() => Promise.all([model.refetch(), jobs.refetch()])}
           />
         </div>
       )}
@@ -104,7 +104,7 @@ export function ModelScreen() {
       )}
       {checkpoints.error !== null && model.data !== undefined && (
         <div className="training-part">
-          <Failure what="The checkpoints cannot be read." error={checkpoints.error} />
+          <Failure what="The checkpoints cannot be read." error={checkpoints.error} onRetry={() => checkpoints.refetch()} />
         </div>
       )}
       {job !== undefined && (

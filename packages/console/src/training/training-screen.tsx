@@ -102,7 +102,7 @@ export function TrainingScreen() {
       {jobs.data === undefined && jobs.error === null && <Waiting what="Loading the jobs" />}
       {jobs.error !== null && (
         <div className="training-part">
-          <Failure what="The jobs cannot be read." error={jobs.error} onRetry={() => void jobs.refetch()} />
+          <Failure what="The jobs cannot be read." error={jobs.error} onRetry={() => jobs.refetch()} />
         </div>
       )}
       {listed !== undefined && count === 0 && <NoJobs projectId={projectId} isFiltered={status !== undefined} />}
@@ -124,7 +124,7 @@ export function TrainingScreen() {
         <h2 id="models">Models</h2>
         {models.data === undefined && models.error === null && <Waiting what="Loading the models" />}
         {models.error !== null && (
-          <Failure what="The models cannot be read." error={models.error} onRetry={() => void models.refetch()} />
+          <Failure what="The models cannot be read." error={models.error} onRetry={() => models.refetch()} />
         )}
         {models.data?.items.length === 0 && <p className="quiet">The project has no models yet.</p>}
         {models.data !== undefined && models.data.items.length > 0 && (

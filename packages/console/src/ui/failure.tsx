@@ -1,8 +1,16 @@
 import { HeddleApiError } from "@heddle/client/tracing";
+import { useState } from "react";
 import "./failure.css";
 
+interface Props {
+  error: unknown;
+  what: string;
+  /** Begins another try; the promise ends with it. */
+  onRetry?: () => unknown;
+}
+
 /** Says in the place it concerns what failed, with status and request id, and tries again. */
-export function Failure({ error, what, onRetry }: { error: unknown; what: string; onRetry?: () => void }) {
+export function Failure({ error, what, onRetry }: Props) {
   const api = error instanceof HeddleApiError ? error : undefined;
   const offline = api?.status === 0;
   return (
@@ -20,8 +28,27 @@ export function Failure({ error, what, onRetry }: { error: unknown; what: string
           </span>
         )}
       </p>
-      {onRetry !== undefined && <button onClick={onRetry}>Try again</button>}
+      {onRetry !== undefined && <RetryButton onRetry={onRetry} />}
     </div>
+  );
+}
+
+/** Stays where it is while it tries, with the focus: only its text and state say so. */
+function RetryButton({ onRetry }: { onRetry: () => unknown }) {
+  const [isTrying, setIsTrying] = useState(false);
+  const retry = async () => {
+    if (isTrying) return;
+    setIsTrying(true);
+    try {
+      await onRetry();
+    } finally {
+      setIsTrying(false);
+    }
+  };
+  return (
+    <button aria-disabled={isTrying} aria-busy={isTrying} onClick={() => void retry()}>
+      {isTrying ? "Trying again…" : "Try again"}
+    </button>
   );
 }
 

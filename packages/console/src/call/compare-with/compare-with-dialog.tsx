@@ -103,7 +103,7 @@ export function CompareWithDialog({ projectId, call, onChoose, onClose }: Props)
       <h2 id={`${id}-title`}>
         Compare with another <span className="given">{visibleLine(nameOfCall(call))}</span>
       </h2>
-      {error !== null && <Failure what="Calls cannot be read." error={error} onRetry={() => void refetch()} />}
+      {error !== null && <Failure what="Calls cannot be read." error={error} onRetry={() => refetch()} />}
       {data === undefined && error === null && <Waiting what="Loading calls of the op" />}
       {data !== undefined && count === 0 && <p className="quiet">There is no other call of this op.</p>}
       {count > 0 && (

@@ -30,7 +30,7 @@ export function TraceConversation({ projectId, traceId, seq, nameOf, onSelect }:
           </span>
         )}
       </header>
-      {error !== null && <Failure what="The messages cannot be read." error={error} onRetry={() => void refetch()} />}
+      {error !== null && <Failure what="The messages cannot be read." error={error} onRetry={() => refetch()} />}
       {data === undefined && error === null && <Waiting what="Loading the messages" />}
       {data !== undefined && messages.length === 0 && (
         <p className="prose">No call of this trace has messages of a known form. Each call has its JSON.</p>

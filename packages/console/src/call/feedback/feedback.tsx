@@ -57,7 +57,7 @@ export function Feedback({ projectId, callId }: { projectId: string; callId: str
         </div>
       </div>
       {query.error !== null && (
-        <Failure what="The feedback cannot be read." error={query.error} onRetry={() => void query.refetch()} />
+        <Failure what="The feedback cannot be read." error={query.error} onRetry={() => query.refetch()} />
       )}
       <ul>
         {query.data?.map(({ id, type, payload, creator, createdAt }) => (

@@ -71,7 +71,7 @@ export function ActionForm<Res extends Response>({
     <form className="action-form" onSubmit={submit}>
       <h2>{title}</h2>
       {count.error !== null && (
-        <Failure what="The calls cannot be counted." error={count.error} onRetry={() => void count.refetch()} />
+        <Failure what="The calls cannot be counted." error={count.error} onRetry={() => count.refetch()} />
       )}
       {count.data === undefined && count.error === null && <Waiting what="Counting the calls" />}
       {state.done === undefined ? (

@@ -52,7 +52,7 @@ export function QueueAction({ paths, ...props }: ActionProps & { paths: readonly
       }}
       doneWords={(calls) => `Put ${calls} into the queue.`}
     >
-      {error !== null && <Failure what="The queues cannot be read." error={error} onRetry={() => void refetch()} />}
+      {error !== null && <Failure what="The queues cannot be read." error={error} onRetry={() => refetch()} />}
       <label>
         Queue{" "}
         <select value={chosen} onChange={({ target }) => setQueueId(target.value)}>

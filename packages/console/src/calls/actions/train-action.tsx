@@ -105,7 +105,7 @@ export function TrainAction({ projectId, selection, order, onDone, onClose }: Ac
         <Failure
           what="Models and rewards cannot be read."
           error={failed}
-          onRetry={() => void Promise.all([models.refetch(), rewards.refetch()])}
+          onRetry={() => Promise.all([models.refetch(), rewards.refetch()])}
         />
       )}
       {search !== undefined && (
@@ -182,7 +182,7 @@ export function TrainAction({ projectId, selection, order, onDone, onClose }: Ac
       )}
       {preview.isFetching && <Waiting what="Looking at the calls" />}
       {preview.error !== null && (
-        <Failure what="There is no preview." error={preview.error} onRetry={() => void preview.refetch()} />
+        <Failure what="There is no preview." error={preview.error} onRetry={() => preview.refetch()} />
       )}
       {isAsked && data !== undefined && data !== null && <TrainPreview projectId={projectId} preview={data} />}
       {state.error !== undefined && <Failure what="No job was started." error={state.error} />}

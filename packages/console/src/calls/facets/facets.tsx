@@ -62,7 +62,7 @@ function FacetGroups({ facet, ...table }: TableProps & { facet: Facet }) {
   );
   const names = useUserNames(table.projectId, facet === "user" ? groups.map(({ name }) => name) : []).data;
   if (error !== null && data === undefined)
-    return <Failure what={`No counts by ${facet}.`} error={error} onRetry={() => void refetch()} />;
+    return <Failure what={`No counts by ${facet}.`} error={error} onRetry={() => refetch()} />;
   const other = data?.other?.values["count"];
   if (data !== undefined && groups.length === 0) return undefined;
   const choose = (name: string, operator: Operator) => {
@@ -97,7 +97,7 @@ function FacetGroups({ facet, ...table }: TableProps & { facet: Facet }) {
 function Fields({ under, ...table }: TableProps & { under?: string }) {
   const { data, error, refetch } = useFields(table, under);
   if (error !== null && data === undefined)
-    return <Failure what="The fields cannot be read." error={error} onRetry={() => void refetch()} />;
+    return <Failure what="The fields cannot be read." error={error} onRetry={() => refetch()} />;
   if (data === undefined) return <Waiting what="Looking at the newest calls" />;
   if (isUnseen(data)) return <Waiting what="The service is busy: looking again" />;
   if (data.fields.length === 0) return <p className="quiet">No fields.</p>;

@@ -36,7 +36,7 @@ export function CallsHistogram({ projectId, search, openedAt, isLive, isOn, onCh
   if (error !== null && data === undefined) {
     return (
       <div className="histogram-note">
-        <Failure what="The calls cannot be counted." error={error} onRetry={() => void refetch()} />
+        <Failure what="The calls cannot be counted." error={error} onRetry={() => refetch()} />
       </div>
     );
   }

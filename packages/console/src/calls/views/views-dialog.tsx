@@ -57,7 +57,7 @@ export function ViewsDialog({ projectId, search, onOpen, onClose }: Props) {
       <div className="views">
         <h2 id={`${id}-title`}>Views</h2>
         {views.error !== null && (
-          <Failure what="The views cannot be read." error={views.error} onRetry={() => void views.refetch()} />
+          <Failure what="The views cannot be read." error={views.error} onRetry={() => views.refetch()} />
         )}
         {views.data === undefined && views.error === null && <Waiting what="Loading views" />}
         {views.data?.length === 0 && <p className="quiet">There are none. Save what the table shows as the first.</p>}

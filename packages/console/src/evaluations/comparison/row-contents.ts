@@ -74,9 +74,7 @@ type Read = readonly (readonly [digest: string, content: RowContent])[];
 const contentsOf = (results: readonly { data: Read | undefined; error: Error | null; refetch: () => unknown }[]) => ({
   contents: new Map(results.flatMap(({ data }) => data ?? [])),
   error: results.find(({ error }) => error !== null)?.error ?? null,
-  refetch: () => {
-    for (const { error, refetch } of results) if (error !== null) void refetch();
-  },
+  refetch: () => Promise.all(results.map(({ error, refetch }) => error !== null && refetch())),
 });
 
 const contentsRequest = (runs: readonly string[], digests: readonly string[]) => ({

@@ -67,6 +67,6 @@ export function useComparison(
     /** Rows of the order before are shown. */
     isOld: begin.isPlaceholderData,
     error: begin.error,
-    refetch: () => void begin.refetch(),
+    refetch: () => begin.refetch(),
   };
 }

@@ -70,7 +70,7 @@ export function RunProgress({ projectId, runId, onChanged, onResults, onClose }:
       )}
       {cancelling.isDone === true && <p role="status">The run was cancelled, and what it had made is deleted.</p>}
       {error !== null && (
-        <Failure what="It is unknown how far the run is." error={error} onRetry={() => void refetch()} />
+        <Failure what="It is unknown how far the run is." error={error} onRetry={() => refetch()} />
       )}
       {cancelling.error !== undefined && <Failure what="The run was not cancelled." error={cancelling.error} />}
       <div>

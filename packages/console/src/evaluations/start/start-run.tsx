@@ -99,7 +99,7 @@ export function StartRun({ projectId, onChanged, onResults, onClose }: Props) {
           <Failure
             what="What there is to choose cannot be read."
             error={failed}
-            onRetry={() => void Promise.all([datasets, models, scorers, columns].map(({ refetch }) => refetch()))}
+            onRetry={() => Promise.all([datasets, models, scorers, columns].map(({ refetch }) => refetch()))}
           />
         )}
         {isLoading && failed === undefined && <Waiting what="Loading datasets, models and scorers" />}

@@ -15,7 +15,7 @@ export function AgreementView({ projectId, queueId }: { projectId: string; queue
   return (
     <section className="agreement" aria-label="Annotators">
       {stats.error !== null && (
-        <Failure what="The annotators cannot be read." error={stats.error} onRetry={() => void stats.refetch()} />
+        <Failure what="The annotators cannot be read." error={stats.error} onRetry={() => stats.refetch()} />
       )}
       {stats.data?.annotators !== undefined && stats.data.annotators.length > 0 && (
         <table className="plain-table">
@@ -40,7 +40,7 @@ export function AgreementView({ projectId, queueId }: { projectId: string; queue
         </table>
       )}
       {opinions.error !== null && (
-        <Failure what="The answers cannot be read." error={opinions.error} onRetry={() => void opinions.refetch()} />
+        <Failure what="The answers cannot be read." error={opinions.error} onRetry={() => opinions.refetch()} />
       )}
       {opinions.data === undefined && opinions.error === null && <Waiting what="Comparing the answers" />}
       {agreements !== undefined && shared.length === 0 && (

@@ -155,8 +155,9 @@ test("a failure stays until it is repaired, and what was stored is not stored tw
   await arrives(work, "b");
   await settled(work);
   expect(work.state().failed.map(({ item }) => item.id)).toEqual(["a"]);
-  work.retry();
-  await settled(work);
+  const again = work.retry();
+  expect(work.state().failed.map(({ item }) => item.id)).toEqual(["a"]);
+  await again;
   expect(work.state().failed).toEqual([]);
   expect(queue.states.get("a")).toBe("completed");
   expect([...queue.feedback.values()].map(({ ref }) => ref).toSorted()).toEqual(["comment", "right"]);

@@ -150,8 +150,9 @@ export class Work {
   }
 
   /** Writes again what could not be written. */
-  retry(): void {
-    for (const { item, error } of this.#entries) if (error !== undefined) void this.#write(item.id);
+  async retry(): Promise<void> {
+    const failed = this.#entries.filter(({ error }) => error !== undefined);
+    await Promise.all(failed.map(({ item }) => this.#write(item.id)));
   }
 
   /** Keeps the claims; where another has the item meanwhile, goes on and says so. */
@@ -206,8 +207,8 @@ export class Work {
   /** Goes to the next item that is there, or takes the one ahead. */
   async #forward(): Promise<void> {
     if (this.#at < this.#entries.length - 1) return this.#goTo(this.#at + 1);
+    // What failed stays said until there is an item.
     this.#phase = "waiting";
-    this.#error = undefined;
     this.#changed();
     await this.#attempt(async () => {
       const known = await this.#ahead;
@@ -220,6 +221,7 @@ export class Work {
       this.#ahead = undefined;
       if (entry === undefined) {
         this.#at = this.#entries.length;
+        this.#error = undefined;
         this.#phase = "done";
         this.#changed();
       } else this.#push(entry);
@@ -263,6 +265,7 @@ export class Work {
   #goTo(at: number): void {
     this.#at = at;
     this.#begunAt = this.#now();
+    this.#error = undefined;
     this.#phase = "working";
     this.#changed();
   }
@@ -291,14 +294,14 @@ export class Work {
   async #write(id: string): Promise<void> {
     if (this.#writing.has(id)) return;
     this.#writing.add(id);
-    this.#change(id, { isWriting: true, error: undefined });
+    this.#change(id, { isWriting: true });
     try {
       for (let step = this.#stepOf(id); step !== undefined; step = this.#stepOf(id)) {
         // oxlint-disable-next-line no-await-in-loop -- one after the other
         await this.#carryOut(id, step);
       }
       this.#writing.delete(id);
-      this.#change(id, { isWriting: false });
+      this.#change(id, { isWriting: false, error: undefined });
     } catch (error) {
       this.#writing.delete(id);
       this.#change(id, { isWriting: false, error });

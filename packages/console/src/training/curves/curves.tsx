@@ -90,7 +90,7 @@ export function Curves({ job, checkpoints, axis, onAxis, onStep }: Props) {
         <Failure
           what="What clients logged cannot be read."
           error={history.error}
-          onRetry={() => void history.refetch()}
+          onRetry={() => history.refetch()}
         />
       )}
       {axis === "logged" && history.data?.series.some(({ sampled }) => sampled) === true && (

@@ -76,7 +76,7 @@ export function RolloutView({ projectId, jobId, rollout, group, colour, isCurren
             ))}
         </p>
       )}
-      {error !== null && <Failure what="The trajectory cannot be read." error={error} onRetry={() => void refetch()} />}
+      {error !== null && <Failure what="The trajectory cannot be read." error={error} onRetry={() => refetch()} />}
       {data === undefined && error === null && <Waiting what="Loading the trajectory" />}
       {data === null && <p className="quiet">Its trajectory is not kept.</p>}
       <ol className="rollout-turns">

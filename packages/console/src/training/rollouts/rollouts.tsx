@@ -109,7 +109,7 @@ export function Rollouts({ projectId, job, at, onAt, isSide, onSide }: Props) {
         {skipped > 0 && <span className="quiet">nothing is trained of {formatCount(skipped)}</span>}
       </div>
       {data === undefined && error === null && <Waiting what="Loading the rollouts" />}
-      {error !== null && <Failure what="The rollouts cannot be read." error={error} onRetry={() => void refetch()} />}
+      {error !== null && <Failure what="The rollouts cannot be read." error={error} onRetry={() => refetch()} />}
       {data !== undefined && !any && (
         <p className="quiet">
           {isActive(job)

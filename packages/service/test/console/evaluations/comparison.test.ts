@@ -221,11 +221,27 @@ describe.skipIf(chromiumPath === undefined)("a comparison of evaluation runs in 
     await page.getByText("status 413").waitFor();
     expect(await axeInBothSchemes(visited)).toEqual([]);
     await page.unroute("**/eval_results/compare");
-    await page.route("**/eval_results/compare", async (route) => await route.abort());
+    // While it is read again the message and the button stay where they are.
+    const held: (() => Promise<void>)[] = [];
+    await page.route("**/eval_results/compare", (route) => void held.push(async () => await route.continue()));
     await page.getByRole("button", { name: "Try again" }).click();
+    await expect.poll(() => held.length, { timeout: 60_000 }).toBe(1);
+    const busy = page.getByRole("button", { name: "Trying again…" });
+    await busy.waitFor();
+    // It keeps the focus, and another press does not begin another try.
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Trying again…");
+    await page.keyboard.press("Enter");
+    await page.getByText("The runs cannot be compared.").waitFor();
+    expect(await axeInBothSchemes(visited)).toEqual([]);
+    await held[0]?.();
+    await page.getByRole("status").getByText("1 row", { exact: true }).waitFor();
+    expect(held.length).toBe(1);
+    await page.unroute("**/eval_results/compare");
+    // Where the service is away, the page asks by itself and goes on without a key.
+    await page.route("**/eval_results/compare", async (route) => await route.abort());
+    await page.reload();
     await page.getByText("The service does not respond.", { exact: true }).waitFor();
     await page.unroute("**/eval_results/compare");
-    await page.getByRole("button", { name: "Try again" }).click();
     await page.getByRole("status").getByText("1 row", { exact: true }).waitFor();
     expect(await page.title()).not.toBe("run");
     expect(problems).toEqual([]);

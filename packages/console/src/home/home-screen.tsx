@@ -61,7 +61,8 @@ export function HomeScreen() {
 
 function Newcomer() {
   const me = useMe();
-  if (me.error !== null) return <Failure what="Your key cannot be read." error={me.error} onRetry={() => me.refetch()} />;
+  if (me.error !== null)
+    return <Failure what="Your key cannot be read." error={me.error} onRetry={() => me.refetch()} />;
   if (me.data === undefined) return <Waiting what="Loading" />;
   const { entity, role, projects } = me.data;
   const projectId = `${entity}/${projects?.[0] ?? "first"}`;

@@ -70,7 +70,7 @@ function FileChange({
   const old = useFile(projectId, before);
   const now = useFile(projectId, after);
   const error = old.error ?? now.error;
-  const retry = () => Promise.all([old, now].map((of) => of.error !== null && of.refetch()));
+  const retry = () => Promise.all([old, now].filter((of) => of.error !== null).map((of) => of.refetch()));
   if (error !== null) return <Failure what={`${visibleLine(name)} cannot be read.`} error={error} onRetry={retry} />;
   if ((before !== undefined && old.data === undefined) || (after !== undefined && now.data === undefined))
     return <Waiting what="Loading the files" />;
@@ -99,7 +99,7 @@ function RowsChange({
   const old = useFirstRows(projectId, before, comparedRows);
   const now = useFirstRows(projectId, after, comparedRows);
   const error = old.error ?? now.error;
-  const retry = () => Promise.all([old, now].map((of) => of.error !== null && of.refetch()));
+  const retry = () => Promise.all([old, now].filter((of) => of.error !== null).map((of) => of.refetch()));
   if (error !== null) return <Failure what="Rows cannot be read." error={error} onRetry={retry} />;
   const isLoading = (digest: string | undefined, rows: unknown) => digest !== undefined && rows === undefined;
   if (isLoading(before, old.data) || isLoading(after, now.data)) return <Waiting what="Loading rows" />;

@@ -32,7 +32,7 @@ export function useRows(projectId: string, digest: string, pages: readonly numbe
     combine: (results) => ({
       rows: new Map(results.flatMap(({ data }, index) => (data === undefined ? [] : [[pages[index], data] as const]))),
       error: results.find(({ error }) => error !== null)?.error ?? null,
-      retry: () => Promise.all(results.map(({ error, refetch }) => error !== null && refetch())),
+      retry: () => Promise.all(results.filter(({ error }) => error !== null).map(({ refetch }) => refetch())),
     }),
   });
 }

@@ -102,7 +102,7 @@ export function VersionView({ projectId, kind, name, version }: Props) {
               kind={kind}
               version={read.data}
               onLabel={mayWrite ? setLabelling : undefined}
-              onChanged={reload}
+              onChanged={() => void reload()}
             />
             {vs === undefined ? (
               <>
@@ -126,7 +126,7 @@ export function VersionView({ projectId, kind, name, version }: Props) {
           what={labelling}
           projectId={projectId}
           version={read.data}
-          onChanged={reload}
+          onChanged={() => void reload()}
           onClose={() => setLabelling(undefined)}
         />
       )}

@@ -43,7 +43,7 @@ export function useFields(projectId: string, refs: readonly string[]) {
         others: known.filter((one): one is NoField => "reason" in one),
         error: results.find(({ error }) => error !== null)?.error ?? null,
         isComplete: results.every(({ data }) => data !== undefined),
-        retry: () => Promise.all(results.map(({ error, refetch }) => error !== null && refetch())),
+        retry: () => Promise.all(results.filter(({ error }) => error !== null).map(({ refetch }) => refetch())),
       };
     },
   });

@@ -11,9 +11,7 @@ export function BaseModels() {
     <section aria-labelledby="base-models" className="training-part">
       <h2 id="base-models">Base models of this service</h2>
       {data === undefined && error === null && <Waiting what="Loading the base models" />}
-      {error !== null && (
-        <Failure what="The base models cannot be read." error={error} onRetry={() => refetch()} />
-      )}
+      {error !== null && <Failure what="The base models cannot be read." error={error} onRetry={() => refetch()} />}
       {data !== undefined && data.data.length > 0 && (
         <div className="training-scroll" tabIndex={0} role="group" aria-label="Table of base models">
           <table className="training-table">

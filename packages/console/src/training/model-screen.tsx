@@ -104,7 +104,11 @@ export function ModelScreen() {
       )}
       {checkpoints.error !== null && model.data !== undefined && (
         <div className="training-part">
-          <Failure what="The checkpoints cannot be read." error={checkpoints.error} onRetry={() => checkpoints.refetch()} />
+          <Failure
+            what="The checkpoints cannot be read."
+            error={checkpoints.error}
+            onRetry={() => checkpoints.refetch()}
+          />
         </div>
       )}
       {job !== undefined && (

@@ -71,10 +71,12 @@ export function useRowContents(
 
 type Read = readonly (readonly [digest: string, content: RowContent])[];
 
-const contentsOf = (results: readonly { data: Read | undefined; error: Error | null; refetch: () => unknown }[]) => ({
+const contentsOf = (
+  results: readonly { data: Read | undefined; error: Error | null; refetch: () => Promise<unknown> }[],
+) => ({
   contents: new Map(results.flatMap(({ data }) => data ?? [])),
   error: results.find(({ error }) => error !== null)?.error ?? null,
-  refetch: () => Promise.all(results.map(({ error, refetch }) => error !== null && refetch())),
+  refetch: () => Promise.all(results.filter(({ error }) => error !== null).map(({ refetch }) => refetch())),
 });
 
 const contentsRequest = (runs: readonly string[], digests: readonly string[]) => ({

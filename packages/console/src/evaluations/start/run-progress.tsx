@@ -69,9 +69,7 @@ export function RunProgress({ projectId, runId, onChanged, onResults, onClose }:
         </p>
       )}
       {cancelling.isDone === true && <p role="status">The run was cancelled, and what it had made is deleted.</p>}
-      {error !== null && (
-        <Failure what="It is unknown how far the run is." error={error} onRetry={() => refetch()} />
-      )}
+      {error !== null && <Failure what="It is unknown how far the run is." error={error} onRetry={() => refetch()} />}
       {cancelling.error !== undefined && <Failure what="The run was not cancelled." error={cancelling.error} />}
       <div>
         {code === "complete" && (

@@ -87,11 +87,7 @@ export function Curves({ job, checkpoints, axis, onAxis, onStep }: Props) {
         </span>
       </div>
       {axis === "logged" && history.error !== null && (
-        <Failure
-          what="What clients logged cannot be read."
-          error={history.error}
-          onRetry={() => history.refetch()}
-        />
+        <Failure what="What clients logged cannot be read." error={history.error} onRetry={() => history.refetch()} />
       )}
       {axis === "logged" && history.data?.series.some(({ sampled }) => sampled) === true && (
         <p className="quiet">Of long series the least and the greatest number of each part.</p>

@@ -39,7 +39,7 @@ export function toHttp(
   for (const { name, in: location } of declared) {
     const value = params[name];
     if (value === undefined) continue;
-    if (location === "path") target = target.replace(`{${name}}`, encodeURIComponent(textOf(value)));
+    if (location === "path") target = inPath(target, name, textOf(value));
     else if (location === "query") for (const one of [value].flat()) search.append(name, textOf(one));
     else headers[name] = textOf(value);
   }
@@ -57,6 +57,12 @@ export function toHttp(
 /** JSON where an operation takes it, else the first media type. */
 function preferredType(mediaTypes: readonly string[]): string {
   return mediaTypes.find((type) => type === "application/json") ?? mediaTypes[0] ?? "application/octet-stream";
+}
+
+/** A path with the value of a parameter; one with a star takes the value with its slashes. */
+function inPath(path: string, name: string, value: string): string {
+  const encoded = encodeURIComponent(value);
+  return path.replace(`{${name}}`, () => encoded).replace(`{${name}*}`, () => encoded.replaceAll("%2F", "/"));
 }
 
 /** A parameter as text; what is not a scalar goes as JSON. */

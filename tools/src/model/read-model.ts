@@ -145,7 +145,7 @@ function checkAlias(path: string, alias: string, pointer: string): void {
 }
 
 function parameterNames(path: string): string {
-  return (path.match(/\{[^}]*\}/g) ?? []).toSorted().join();
+  return (path.match(/\{[^}*]*/g) ?? []).toSorted().join();
 }
 
 function readPublic(document: OpenApi, operation: OperationObject, pointer: string): boolean {

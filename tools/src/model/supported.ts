@@ -76,8 +76,9 @@ export function checkPath(path: string, item: PathItem, pointer: string): void {
 
 /** `/a/{b}` → `/a/{}`: the form in which the router distinguishes paths. */
 export function routeOf(path: string, pointer: string): string {
-  const segments = path.split("/").map((segment) => {
-    if (/^\{[^{}]+\}$/.test(segment)) return "{}";
+  const segments = path.split("/").map((segment, at, all) => {
+    if (/^\{[^{}*]+\}$/.test(segment)) return "{}";
+    if (/^\{[^{}*]+\*\}$/.test(segment) && at === all.length - 1) return "{*}";
     if (/[{}]/.test(segment))
       throw new UnsupportedSpecError(pointer, `"${segment}": a parameter is a whole segment of the path`);
     return segment;

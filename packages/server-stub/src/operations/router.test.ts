@@ -8,6 +8,9 @@ const find = createRouter(
     { method: "POST", path: "/objs/{object_id}/aliases/remove", entry: "remove" },
     { method: "POST", path: "/objs/latest/{digest}/tags", entry: "tags" },
     { method: "DELETE", path: "/objs", entry: "delete" },
+    { method: "GET", path: "/models/{model}", entry: "model" },
+    { method: "GET", path: "/models/{model*}", entry: "model" },
+    { method: "GET", path: "/models/{model}/history", entry: "history" },
   ],
   ["/traces"],
 );
@@ -29,6 +32,15 @@ test("a parameter takes one segment, decoded after the path was split", () => {
   expect(found("/obj%73/x/aliases")).toEqual([{ PUT: "set" }, { object_id: "x" }]);
   expect(found("/objs%2Fx/aliases")).toBeUndefined();
   expect(() => found("/objs/%zz/aliases")).toThrow(expect.objectContaining({ status: 400 }));
+});
+
+test("a last parameter with a star takes what is left, with its slashes", () => {
+  expect(found("/models/a")).toEqual([{ GET: "model" }, { model: "a" }]);
+  expect(found("/models/a%2Fb")).toEqual([{ GET: "model" }, { model: "a/b" }]);
+  expect(found("/models/a/b/c%3Ad")).toEqual([{ GET: "model" }, { model: "a/b/c:d" }]);
+  expect(found("/models/a/history")).toEqual([{ GET: "history" }, { model: "a" }]);
+  expect(found("/models/a/b/history")).toEqual([{ GET: "model" }, { model: "a/b/history" }]);
+  expect(found("/models/")).toBeUndefined();
 });
 
 test("a fixed segment wins, and the parameter is tried where it leads nowhere", () => {

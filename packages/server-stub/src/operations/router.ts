@@ -22,12 +22,15 @@ interface Leaf<Entry> {
 interface Node<Entry> {
   fixed: Map<string, Node<Entry>>;
   param: Node<Entry> | undefined;
+  /** Of a last parameter that takes all segments that are left. */
+  rest: Leaf<Entry> | undefined;
   leaf: Leaf<Entry> | undefined;
 }
 
 /**
  * Finds the operations of a path. Repeated slashes count as one, `prefixes` may precede them, and a segment is
- * decoded after the path was split, so `%2F` is part of a parameter. Throws a 400 for an encoding that is broken.
+ * decoded after the path was split, so `%2F` is part of a parameter; `{name*}` at the end takes the rest of a path with
+ * its slashes. Throws a 400 for an encoding that is broken.
  */
 export function createRouter<Entry>(
   routes: Iterable<Route<Entry>>,
@@ -48,14 +51,20 @@ export function createRouter<Entry>(
 }
 
 function newNode<Entry>(): Node<Entry> {
-  return { fixed: new Map(), param: undefined, leaf: undefined };
+  return { fixed: new Map(), param: undefined, rest: undefined, leaf: undefined };
 }
 
 function add<Entry>(root: Node<Entry>, path: string, { method, entry }: Route<Entry>): Leaf<Entry> {
   const names: string[] = [];
   let node = root;
   for (const segment of path.split("/").slice(1)) {
-    const name = /^\{(.*)\}$/.exec(segment)?.[1];
+    const [, name, star] = /^\{([^*]*)(\*?)\}$/.exec(segment) ?? [];
+    if (name !== undefined && star === "*") {
+      names.push(name);
+      node.rest ??= { methods: new Map(), names };
+      node.rest.methods.set(method.toUpperCase(), entry);
+      return node.rest;
+    }
     if (name === undefined) {
       const next = node.fixed.get(segment) ?? newNode<Entry>();
       node.fixed.set(segment, next);
@@ -81,7 +90,7 @@ function find<Entry>(root: Node<Entry>, path: string): Match<Entry> | undefined 
   };
 }
 
-/** A fixed segment wins over a parameter; when it leads nowhere, the parameter is tried. */
+/** A fixed segment wins over a parameter, which wins over the rest; when one leads nowhere, the next is tried. */
 function descend<Entry>(
   node: Node<Entry>,
   segments: string[],
@@ -92,11 +101,15 @@ function descend<Entry>(
   if (segment === undefined) return node.leaf;
   const next = node.fixed.get(segment);
   const leaf = next && descend(next, segments, depth + 1, values);
-  if (leaf !== undefined || node.param === undefined || segment === "") return leaf;
-  values.push(segment);
-  const found = descend(node.param, segments, depth + 1, values);
-  if (found === undefined) values.pop();
-  return found;
+  if (leaf !== undefined || segment === "") return leaf;
+  if (node.param !== undefined) {
+    values.push(segment);
+    const found = descend(node.param, segments, depth + 1, values);
+    if (found !== undefined) return found;
+    values.pop();
+  }
+  if (node.rest !== undefined) values.push(segments.slice(depth).join("/"));
+  return node.rest;
 }
 
 function decodeSegment(segment: string): string {

@@ -38,6 +38,8 @@ export interface Completions {
   create(request: CompletionRequest): Promise<CompletionResponse>;
   /** The models that may be used, in the form of the OpenAI API. */
   models(access: ModelAccess): Promise<{ models: ResponseSchemas["ServedModel"][]; unavailable: UnavailableModel[] }>;
+  /** The model of a name, as it is listed. Throws `not_found` and `invalid` as completions do. */
+  model(name: string, access: ModelAccess): Promise<ResponseSchemas["ServedModel"]>;
   /** Stores what is not recorded yet. */
   close(): Promise<void>;
 }

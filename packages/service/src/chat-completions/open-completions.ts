@@ -22,7 +22,7 @@ import type { CompletionRequest, CompletionResponse, Completions } from "./compl
 import { startGeneration } from "./generation.js";
 import { refuseFields } from "./refused-fields.js";
 import { samplingPlan } from "./sampling-plan.js";
-import { servedModelList } from "./served-model-list.js";
+import { servedModelList, wireServedModel } from "./served-model-list.js";
 import { ServedModels } from "./served-models.js";
 import { ChatTemplates } from "./chat-templates.js";
 import { wireError } from "./wire-loc.js";
@@ -158,6 +158,11 @@ export function openCompletions(services: Used): Completions {
     async models(access) {
       const { models: base, unavailableModels } = await models.capabilities();
       return { models: await servedModelList(control, base, access), unavailable: unavailableModels };
+    },
+
+    async model(name, access) {
+      const named = await models.named(name, access);
+      return wireServedModel(named, (await models.capabilities()).models);
     },
 
     close: async () => await recorder.close(),

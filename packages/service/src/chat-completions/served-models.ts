@@ -15,6 +15,12 @@ export interface ServedModel {
   trained?: { model: TrainingModel; checkpoint: Checkpoint };
 }
 
+/** What a name means. */
+export type NamedModel =
+  | { base: string }
+  /** `isNewest`: the name does not say which checkpoint. */
+  | { model: TrainingModel; checkpoint: Checkpoint; isNewest: boolean };
+
 export interface ServedModelsOptions {
   control: ControlPlane;
   engine: TrainingEngine;
@@ -56,13 +62,23 @@ export class ServedModels {
    * not be used; `invalid` for a name that several models have, and for a model whose base model cannot be used.
    */
   async resolve(name: string, access: ModelAccess): Promise<ServedModel> {
+    const named = await this.named(name, access);
+    if ("model" in named) return await this.#served(named);
+    const { models } = await this.capabilities();
+    const base = models.find((model) => model.name === named.base);
+    if (base === undefined) throw unusable(named.base);
+    return served(base, { baseModel: base.name });
+  }
+
+  /** Throws as `resolve` does, but for a base model that cannot be used. */
+  async named(name: string, access: ModelAccess): Promise<NamedModel> {
     const { models, unavailableModels } = await this.capabilities();
     const base = models.find((model) => model.name === name);
-    if (base !== undefined) return served(base, { baseModel: base.name });
+    if (base !== undefined) return { base: base.name };
     const parsed = parseModelName(name);
     const model = parsed && (await this.#find(parsed, access));
     const alias = model === undefined ? models.find((each) => withoutSlash(each.name) === name) : undefined;
-    if (alias !== undefined) return served(alias, { baseModel: alias.name });
+    if (alias !== undefined) return { base: alias.name };
     if (parsed === undefined || model === undefined) {
       const reason = unavailableModels.find((each) => each.name === name || withoutSlash(each.name) === name)?.reason;
       throw notFound(
@@ -73,7 +89,7 @@ export class ServedModels {
     }
     const checkpoint = await this.#checkpoint(model, parsed.checkpoint);
     if (checkpoint === undefined) throw notFound(`the model ${quoted(name)} has no such checkpoint`);
-    return await this.#served(model, checkpoint);
+    return { model, checkpoint, isNewest: parsed.checkpoint.kind === "newest" };
   }
 
   async #find({ project_id, name }: TrainedModelName, access: ModelAccess): Promise<TrainingModel | undefined> {
@@ -104,7 +120,7 @@ export class ServedModels {
     return selector.version === "v0" ? await checkpoints.atStep(id, 0) : undefined;
   }
 
-  async #served(model: TrainingModel, checkpoint: Checkpoint): Promise<ServedModel> {
+  async #served({ model, checkpoint }: Extract<NamedModel, { model: TrainingModel }>): Promise<ServedModel> {
     const { models, unavailableModels } = await this.capabilities();
     const base = models.find(({ name }) => name === model.base_model);
     if (base === undefined)

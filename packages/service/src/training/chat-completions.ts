@@ -45,6 +45,8 @@ export function servedModelHandlers({ completions }: Services): TrainingHandlers
       const { models, unavailable } = await completions.models(accessOf(caller, "read"));
       return { object: "list", data: models, unavailable: unavailable.map(wireUnavailable) };
     },
+
+    getServedModel: async ({ params }, caller) => await completions.model(params.model, accessOf(caller, "read")),
   };
 }
 

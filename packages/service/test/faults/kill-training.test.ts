@@ -62,6 +62,37 @@ test(
   60_000 + rounds * 60_000,
 );
 
+test("rollouts of a finished job are there byte for byte after a restart, and gone with their model after another", async () => {
+  const model = await ask<{ id: string }>("/v1/preview/models", {
+    entity: "faults",
+    project: "rollouts",
+    name: "agent",
+    base_model: "random:tiny",
+    return_existing: true,
+  });
+  const sent = [
+    `{ "reward": 1.0, "messages_and_choices": [{"role":"user","content":"h\\u00e9 \u00e9 \u{1f9f5}"}, ${JSON.stringify(choice("yes"))}],
+       "metadata": {"call_id": "one", "id": 107505301260286111, "id": "again"}, "logs": [], "extra": 1e2 }`,
+    `{"messages_and_choices":[{"role":"user","content":"yes or no?"},${JSON.stringify(choice("no"))}],"reward":-0.0}`,
+  ];
+  const { id } = await ask<{ id: string }>(
+    "/v1/preview/training-jobs",
+    `{"model_id":"${model.id}","trajectory_groups":[{"trajectories":[${sent.join(" ,\n")}]}]}`,
+  );
+  while (!isTerminal((await eventsOf(id)).at(-1))) await delay(50);
+  const path = `/v1/preview/training-jobs/${id}/rollouts`;
+  const before = await textOf(`${path}?include=data`);
+  for (const text of sent) expect(before).toContain(`"data":${text}`);
+  await heddle.end("SIGKILL");
+  await heddle.start();
+  expect(await textOf(`${path}?include=data`)).toBe(before);
+
+  expect((await send("DELETE", `/v1/preview/models/${model.id}`)).status).toBe(200);
+  await heddle.end("SIGTERM");
+  await heddle.start();
+  for (const gone of [path, `/v1/preview/training-jobs/${id}`]) expect((await send("GET", gone)).status).toBe(404);
+});
+
 test("a job that learns preferences goes on after kill -9, from the reference that it began with", async () => {
   const model = await ask<{ id: string }>("/v1/preview/models", {
     entity: "faults",
@@ -141,13 +172,22 @@ async function eventsOf(id: string): Promise<JobEvent[]> {
   }
 }
 
-async function ask<T>(path: string, body?: object): Promise<T> {
-  const response = await fetch(`${heddle.url}${path}`, {
-    method: body === undefined ? "GET" : "POST",
-    headers: { authorization: `Bearer ${ownerKey}`, "content-type": "application/json" },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
+/** `body` is JSON, or a text of it. */
+async function ask<T>(path: string, body?: object | string): Promise<T> {
+  return JSON.parse(await textOf(path, body)) as T;
+}
+
+async function textOf(path: string, body?: object | string): Promise<string> {
+  const response = await send(body === undefined ? "GET" : "POST", path, body);
   const text = await response.text();
   expect(response.status, text).toBe(200);
-  return JSON.parse(text) as T;
+  return text;
+}
+
+async function send(method: string, path: string, body?: object | string): Promise<Response> {
+  return await fetch(`${heddle.url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${ownerKey}`, "content-type": "application/json" },
+    ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+  });
 }

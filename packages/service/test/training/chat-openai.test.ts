@@ -11,8 +11,9 @@ import OpenAI, {
   UnprocessableEntityError,
 } from "openai";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { openTestService } from "../test-service.js";
+import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
+import { newModel } from "./jobs.js";
 
 // The real client of OpenAI over a socket, with its default settings.
 
@@ -45,6 +46,35 @@ test("the client lists models", async () => {
   const ids: string[] = [];
   for await (const { id } of openai.models.list()) ids.push(id);
   expect(ids).toEqual(expect.arrayContaining([model, "random:tiny"]));
+});
+
+test("the client reads a model by its names", async () => {
+  const { models } = openai;
+  const training = service.training();
+  const name = `${newProject()}/mine`;
+  await newModel(training, name.slice(0, name.lastIndexOf("/")), "mine");
+  const { data: listed } = await training.listServedModels();
+  for (const id of [model, "random:tiny", name]) {
+    const expected = listed.find((each) => each.id === id) ?? expect.unreachable(id);
+    expect(await models.retrieve(id)).toEqual(expected);
+    // As clients of other languages and of earlier versions write it.
+    expect(await openai.get(`/models/${id}`)).toEqual(expected);
+  }
+  expect(await models.retrieve("heddle-starter")).toMatchObject({ id: model });
+  expect(await models.retrieve(`${name}@0`)).toMatchObject({ id: `${name}:step0`, checkpoint_step: 0 });
+  for (const unknown of [`${name}x`, `${name}:step7`, "a/b/c/d", "%", "é"]) {
+    const failure = await models.retrieve(unknown).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(NotFoundError);
+    expect(failure).toMatchObject({ param: "model", message: expect.stringMatching(/no model|no such checkpoint/) });
+  }
+});
+
+test("a model of another entity is unknown to the client", async () => {
+  const project = newProject();
+  await newModel(service.training(), project, "secret");
+  const rival = new OpenAI({ baseURL: `${url}/v1`, apiKey: await service.key({ entity: "rival" }) });
+  for (const name of [`${project}/secret`, "secret"])
+    await expect(rival.models.retrieve(name)).rejects.toBeInstanceOf(NotFoundError);
 });
 
 test("the client's helper puts a stream together to the same completion", async () => {

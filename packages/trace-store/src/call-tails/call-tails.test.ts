@@ -230,6 +230,29 @@ it("readers who ask for the same get the same batch, and others one of their own
   await Promise.allSettled(readers.map(async (reader) => await reader.return?.()));
 });
 
+it("readers who ask for the same get the same of many changes, too", async () => {
+  const projectId = newProject();
+  const leaving = new AbortController();
+  // Rows of which few are read at once.
+  const select = Array.from({ length: 20 }, (_, n) => `inputs.q${n}`);
+  const request = { project_id: projectId, preview_chars: 10_000, seconds: 3600, select };
+  const open = () => store.callTails.tail(request, { signal: leaving.signal })[Symbol.asyncIterator]();
+  const readers = [open(), open(), open()];
+  const next = async () => await Promise.all(readers.map(async (reader) => (await reader.next()).value as TailBatch));
+  await next();
+  const first = next();
+  await delay(20);
+  const ids = Array.from({ length: 60 }, (_, n) => `many${n}`);
+  await store.ingest(ids.map((id) => completePart({ project_id: projectId, id })));
+  const rounds = [await first, await next(), await next()];
+  for (const batches of rounds) expect(new Set(batches).size).toBe(1);
+  const seen = rounds.flatMap(([batch]) => batch?.items ?? []);
+  expect(seen.map(({ event }) => short(event)[1]).toSorted()).toEqual(ids.toSorted());
+  expect(seen.map(({ isComplete }) => isComplete)).toEqual(ids.map((_, at) => at === 59));
+  leaving.abort(new Error("left"));
+  await Promise.allSettled(readers.map(async (reader) => await reader.return?.()));
+});
+
 it("refuses a sequence of the future", async () => {
   const after = 99_999_999_999_999_999_999n;
   await expect(changesAfter({ project_id: newProject(), after })).rejects.toMatchObject({

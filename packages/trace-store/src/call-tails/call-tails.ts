@@ -71,7 +71,7 @@ const retryMs = 500;
 
 export function openCallTails(context: CallTailsContext): CallTails {
   const ending = new AbortController();
-  const shared = new SharedReads();
+  const shared = new SharedReads<TailBatch>();
   return {
     tail: (request, options) => follow({ ...context, shared }, request, { ...options, ending: ending.signal }),
     endTails: () => ending.abort(),
@@ -83,7 +83,7 @@ interface TailOptions extends ReadOptions {
   ending: AbortSignal;
 }
 
-type Context = CallTailsContext & { shared: SharedReads };
+type Context = CallTailsContext & { shared: SharedReads<TailBatch> };
 
 async function* follow(
   context: Context,
@@ -171,9 +171,9 @@ class Tail {
     const upTo = recent.boundary;
     if (upTo <= after) return;
     const { engine } = this.#context;
+    const known = recent.between(after, upTo);
     const changes =
-      recent.between(after, upTo) ??
-      (await untilResponds(() => storedChanges(engine, project_id, { after, upTo, signal }), signal));
+      known ?? (await untilResponds(() => storedChanges(engine, project_id, { after, upTo, signal }), signal));
     if (changes === undefined) {
       yield batchOf([{ seq: upTo, kind: "gap", from: after }], undefined);
       this.position = upTo;
@@ -183,12 +183,13 @@ class Tail {
     for (let from = 0; from < changes.length; from += most) {
       const some = changes.slice(from, from + most);
       const next = changes[from + most]?.version;
-      const isShared = changes.length <= most;
+      // What the hub has between two versions is the same for all; the tables have of each call the last change at the time.
+      const key = known && `${after} ${upTo} ${from} ${this.#key}`;
       const batch = await untilResponds(
         () =>
-          isShared
-            ? this.#context.shared.read(`${after} ${upTo} ${this.#key}`, () => this.#batch(some, next))
-            : this.#batch(some, next, signal),
+          key === undefined
+            ? this.#batch(some, next, signal)
+            : this.#context.shared.read(key, () => this.#batch(some, next)),
         signal,
       );
       if (batch.items.length > 0) yield batch;
@@ -196,8 +197,10 @@ class Tail {
     this.position = upTo;
   }
 
+  /** Without a signal where others go on with it when this reader leaves. */
   async #batch(changes: readonly Change[], next: bigint | undefined, signal?: AbortSignal): Promise<TailBatch> {
-    const { project_id, selection } = this.#followed;
+    const { project_id, selection, changes: recent } = this.#followed;
+    const began = performance.now();
     const { engine, costs } = this.#context;
     const source: RowsSource = {
       engine,
@@ -207,7 +210,11 @@ class Tail {
       reserve: undefined,
       readBook: async () => await costs.book(project_id, signal),
     };
-    return batchOf(await readChanges(source, selection, changes), next);
+    try {
+      return batchOf(await readChanges(source, selection, changes), next);
+    } finally {
+      recent.took(performance.now() - began);
+    }
   }
 }
 

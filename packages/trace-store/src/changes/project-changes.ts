@@ -2,8 +2,11 @@ import type { Change } from "./change.js";
 
 /** So many changes of a project are kept. */
 const maxKept = 10_000;
-/** Readers are woken at most this often: what changes in between is read at once. */
-const collectMs = 50;
+/**
+ * What changes in such a time is read at once. The time grows with what reads take, so that they take at most about a fifth of it: a
+ * statement for a few changes costs nearly as much as one for many, and the engine is needed by those who write, too.
+ */
+const [leastCollectMs, mostCollectMs, partOfTime] = [50, 200, 5] as const;
 
 /** The last changes of a project that has readers. */
 export class ProjectChanges {
@@ -14,6 +17,8 @@ export class ProjectChanges {
   #since: bigint;
   #boundary: bigint;
   #wokenAt = 0;
+  /** What reads took since readers were woken. */
+  #readMs = 0;
   #timer: NodeJS.Timeout | undefined;
   readonly #waiting = new Set<() => void>();
 
@@ -53,13 +58,20 @@ export class ProjectChanges {
     this.#move();
   }
 
+  /** To be called with the time that a reader, or several that share it, waited for a read. */
+  took(ms: number): void {
+    this.#readMs += ms;
+  }
+
   /** To be called when changes are settled. */
   notice(): void {
     if (this.#timer !== undefined || !this.#hasNews()) return;
+    const collectMs = Math.min(mostCollectMs, Math.max(leastCollectMs, partOfTime * this.#readMs));
     const wait = Math.max(0, this.#wokenAt + collectMs - performance.now());
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       this.#wokenAt = performance.now();
+      this.#readMs = 0;
       this.#move();
     }, wait);
   }

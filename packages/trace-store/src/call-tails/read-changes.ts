@@ -5,6 +5,7 @@ import { readRows } from "../call-pages/read-rows.js";
 import type { RowsSource } from "../call-pages/read-rows.js";
 import type { CallPageRow } from "../call-pages/row-columns.js";
 import type { Change } from "../changes/change.js";
+import { knownRows } from "./known-rows.js";
 import { compileCalls, findsAll } from "../query/call-query.js";
 import type { CallPlan, CallsById } from "../query/call-query.js";
 import { assumedBytes } from "./tail-selection.js";
@@ -28,7 +29,7 @@ export async function readChanges(
   selection: TailSelection,
   changes: readonly Change[],
 ): Promise<CallEvent[]> {
-  const { ids: only, plan, stable, readsFeedback } = selection;
+  const { ids: only, readsFeedback } = selection;
   const wanted = changes.filter(({ id }) => only?.has(id) !== false);
   const removed = new Map(wanted.filter(({ kind }) => kind === "removed").map((change) => [change.id, change]));
   const changed = new Map<string, Change>();
@@ -41,12 +42,12 @@ export async function readChanges(
     }
   }
   const calls = new Map([...feedback.values(), ...changed.values()].map((change) => [change.id, change]));
-  const matching = await findKeys(source, plan, [...calls.values()]);
-  const others = [...calls.values()].filter(({ id }) => !matching.has(id));
-  const near = stable === undefined ? new Map<string, PageRow>() : await findKeys(source, stable, others);
-  const rows = new Map<string, CallPageRow>();
-  const toRead = [...matching.values()].filter(({ id }) => changed.has(id));
-  for await (const row of readRows(source, toRead, selection.shape)) rows.set(row.id, row);
+  const isChanged = (id: string) => changed.has(id);
+  const known = knownRows(source.scope(), selection, [...calls.values()]);
+  const { rows, matching, near } =
+    known === undefined
+      ? await readStored(source, selection, [...calls.values()], isChanged)
+      : { rows: known, matching: known, near: known };
 
   const events: CallEvent[] = [];
   for (const { id, version: seq } of removed.values()) events.push({ seq, kind: "removed", id });
@@ -60,6 +61,30 @@ export async function readChanges(
       events.push({ seq, kind: "feedback", id, feedback_id: feedbackId });
   }
   return events.toSorted((a, b) => (a.seq < b.seq ? -1 : Number(a.seq > b.seq)));
+}
+
+interface Read {
+  rows: ReadonlyMap<string, CallPageRow>;
+  /** The calls that match. */
+  matching: ReadonlyMap<string, unknown>;
+  /** Those that do not, and meet the conditions on what does not change. */
+  near: ReadonlyMap<string, unknown>;
+}
+
+/** What the tables have of calls; rows of those that `isChanged` says. */
+async function readStored(
+  source: RowsSource,
+  { plan, stable, shape }: TailSelection,
+  calls: readonly Change[],
+  isChanged: (id: string) => boolean,
+): Promise<Read> {
+  const matching = await findKeys(source, plan, calls);
+  const others = calls.filter(({ id }) => !matching.has(id));
+  const near = stable === undefined ? new Map<string, PageRow>() : await findKeys(source, stable, others);
+  const rows = new Map<string, CallPageRow>();
+  const toRead = [...matching.values()].filter(({ id }) => isChanged(id));
+  for await (const row of readRows(source, toRead, shape)) rows.set(row.id, row);
+  return { rows, matching, near };
 }
 
 /** Those of the calls that match a plan, by id. */

@@ -1,3 +1,5 @@
+import type { KnownCall } from "../stored-calls/known-call.js";
+
 /** A change of a call, or of the feedback on it, that readers can see. */
 export interface Change {
   kind: "call" | "removed" | "feedback";
@@ -8,6 +10,8 @@ export interface Change {
   version: bigint;
   /** When the call started, where the writer knows. */
   started_at?: bigint | undefined;
+  /** The call after the change, where the writer knows. */
+  known?: KnownCall | undefined;
 }
 
 export const byVersion = (a: Pick<Change, "version">, b: Pick<Change, "version">): number =>

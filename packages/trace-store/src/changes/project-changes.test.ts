@@ -12,8 +12,9 @@ function collectedMs(readMs: number): number {
     changes.add({ kind: "call", id: "a", version: ++version });
     changes.notice();
   };
-  change();
   vi.advanceTimersByTime(1000);
+  change();
+  vi.advanceTimersByTime(0);
   expect(changes.boundary).toBe(version);
   changes.took(readMs / 2);
   changes.took(readMs / 2);

@@ -191,6 +191,28 @@ export function readStart({ fields }: StartSide): StartTexts {
   return Object.fromEntries(values) as StartTexts;
 }
 
+type HeadColumn = Exclude<
+  StartColumn,
+  "source" | "started_at" | "attributes" | "inputs" | "input_refs" | "example_digest" | "stated_kind"
+>;
+/** The texts of what comes before the payloads of a start. */
+export type StartHead = Readonly<Record<HeadColumn, string | null>>;
+
+const headLength = startColumns.indexOf("display_name") + 1;
+const mostHeadBytes = 2000;
+
+/** Undefined for one that is longer than texts of this kind should be. */
+export function readHead({ fields }: StartSide): StartHead | undefined {
+  const { bytes } = fields;
+  const head = bytes.toString("utf8", 0, mostHeadBytes).split("\t", headLength + 1);
+  if (head.length <= headLength) return undefined;
+  const values = startColumns.slice(0, headLength).map((column, index) => {
+    const text = head[index] ?? "";
+    return [column, text === "\\N" ? null : unescaped(text)] as const;
+  });
+  return Object.fromEntries(values) as StartHead;
+}
+
 /** Writes endColumns, adds to `exact`, and returns the bytes that the call takes of its project's storage. */
 export function writeEnd(out: RowWriter, end: CallEnd, exact: ExactText[]): number {
   const { storableAsIs, output = "null", summary } = end;

@@ -35,7 +35,9 @@ export interface CallWrites {
   parts: Uint8Array[];
   /** A row of `call_hidden`, the version that it hides and when that starts. */
   hidden?: { row: Uint8Array; version: bigint; started_at: bigint };
-  /** The call afterwards: when its complete row starts and how it ended, or which sides are open. */
+  /** The sides of the call afterwards. */
+  sides: { start: StartSide | undefined; end: EndSide | undefined };
+  /** What memory keeps of it: when its complete row starts and how it ended, or which sides are open. */
   after: { started_at?: bigint; status?: CallStatus; start?: StartSide; end?: EndSide };
 }
 
@@ -49,7 +51,8 @@ export function planWrites(call: IncomingCall, stored: StoredState, version: big
   if (start !== undefined && end !== undefined) {
     if (stored.start !== undefined) parts.push(closedRow(call, "start", version));
     if (stored.end !== undefined) parts.push(closedRow(call, "end", version));
-    const writes: CallWrites = { parts, after: { started_at: start.started_at, status: end.status } };
+    const after = { started_at: start.started_at, status: end.status };
+    const writes: CallWrites = { parts, sides: { start, end }, after };
     const old = stored.call;
     const isSame = old !== undefined && sameSide(old.start, start) && sameSide(old.end, end);
     if (isSame && usage?.changed !== true) return writes;
@@ -69,7 +72,7 @@ export function planWrites(call: IncomingCall, stored: StoredState, version: big
   if (end !== undefined && !(stored.end && sameSide(stored.end.side, end))) {
     parts.push(openEndRow(call, end, version));
   }
-  return { parts, after: { start, end } };
+  return { parts, sides: { start, end }, after: { start, end } };
 }
 
 /** The sides of a call after a commit. */

@@ -4,6 +4,7 @@ import { betweenSteps } from "./between-steps.js";
 import type { IngestState } from "../memory/state.js";
 import type { CallKey } from "../../stored-calls/call-key.js";
 import type { WrittenCall } from "../memory/newest-calls.js";
+import { knownCall } from "../../stored-calls/known-call.js";
 import { findStored } from "./find-stored.js";
 import type { CallLookup } from "./find-stored.js";
 import { insertRows } from "./insert-rows.js";
@@ -175,10 +176,12 @@ async function awaitAll<T extends readonly unknown[]>(work: {
 /** What was written of a call that readers can see: an end without a start is not. */
 function publish({ changes }: IngestContext, { project_id, id, writes }: PlannedCall, version: bigint): void {
   if (!changes.isFollowed(project_id)) return;
-  const { complete, parts, after } = writes;
-  const startedAt = after.started_at ?? after.start?.started_at;
-  if (startedAt === undefined || (complete === undefined && parts.length === 0)) return;
-  changes.publish(project_id, { kind: "call", id, version, started_at: startedAt });
+  const { complete, parts, sides } = writes;
+  const { start, end } = sides;
+  if (start === undefined || (complete === undefined && parts.length === 0)) return;
+  // A complete row that is there already has an earlier version.
+  const known = complete === undefined && end !== undefined ? undefined : knownCall(start, end);
+  changes.publish(project_id, { kind: "call", id, version, started_at: start.started_at, known });
 }
 
 /** What is kept of a call; undefined where no complete row of it was written. */

@@ -214,6 +214,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
       await refused({ projects: [] }, ["projects"]);
       await refused({ projects: ["a", "b/c"] }, ["projects", 1]);
       await refused({ entity: "a/b" }, ["entity"]);
+      for (const step of [".", ".."]) await refused({ entity: step }, ["entity"]);
       await refused({ user_name: " " }, ["user_name"]);
       await refused({ name: "x".repeat(257) }, ["name"]);
       expect(await plane.keys.list()).toEqual([]);

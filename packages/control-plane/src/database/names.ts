@@ -28,13 +28,17 @@ export function isStorable(text: string): boolean {
   return !unstorable.test(text);
 }
 
+/** Clients resolve these in paths: what is named so is in no path. */
+const isStep = (name: string): boolean => name === "." || name === "..";
+
 /** Whether `checkPathName` lets the name pass. */
 export function isPathName(name: string): boolean {
-  return !name.includes("/") && name.trim() !== "" && !isTooLong(name) && !unstorable.test(name);
+  return !name.includes("/") && !isStep(name) && name.trim() !== "" && !isTooLong(name) && !unstorable.test(name);
 }
 
-/** Entities and projects: the rules of `checkName`, and no slash, which separates the two in `entity/project`. */
+/** Entities and projects: the rules of `checkName`, no step in a path, and no slash, which separates the two in `entity/project`. */
 export function checkPathName(name: string, ...loc: (string | number)[]): string {
+  if (isStep(name)) throw new HeddleError("unprocessable", `${loc[0] ?? "name"} must not be . or ..`, { loc });
   if (name.includes("/")) throw new HeddleError("unprocessable", `${loc[0] ?? "name"} must not hold a slash`, { loc });
   return checkName(name, ...loc);
 }

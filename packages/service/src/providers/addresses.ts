@@ -74,10 +74,11 @@ function notFound(hostname: string): Error {
   return Object.assign(new Error(`${hostname} has no address`), { code: "ENOTFOUND" });
 }
 
-/** Throws `denied` for a host that is itself a private address: sockets look up names only. */
+/** Throws `denied` for a host that is itself a private address, or a name of this machine: sockets look up names only. */
 export function checkLiteral({ hostname }: URL, allowPrivate: boolean): void {
-  const address = hostname.replace(/^\[|\]$/g, "");
-  if (!allowPrivate && isIP(address) !== 0) checkAddress(hostname, address);
+  if (allowPrivate) return;
+  const address = /(^|\.)localhost\.?$/i.test(hostname) ? "127.0.0.1" : hostname.replace(/^\[|\]$/g, "");
+  if (isIP(address) !== 0) checkAddress(hostname, address);
 }
 
 function checkAddress(hostname: string, address: string): void {

@@ -16,7 +16,19 @@ export function guardSessions(next: HttpServer, publicUrls: readonly string[]): 
   };
 }
 
-const isAboutSessions = (target: string): boolean => /^\/+(?:traces\/+)?sessions(?:[/?]|$)/.test(target);
+/** As the router reads a path: it decodes each segment. */
+function isAboutSessions(target: string): boolean {
+  const segments = target.split("?", 1)[0]?.split("/").filter(Boolean).map(decoded) ?? [];
+  return segments[segments[0] === "traces" ? 1 : 0] === "sessions";
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
 
 function refusalOf(request: HttpRequest, publicUrls: readonly string[]): HttpResponse | undefined {
   // Programs may leave it out, browsers do not.

@@ -62,7 +62,6 @@ const builtOn: Record<string, string[]> = {
   evaluationService: ["evaluationRuns"],
   evalResults: ["scores", "evaluationService"],
   checkpoints: ["models"],
-  servedModels: ["models"],
   trainingJobs: ["models", "artifacts"],
   traceToTraining: ["models"],
 };

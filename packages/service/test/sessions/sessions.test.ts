@@ -149,6 +149,21 @@ test.each([
   expect(await response.text()).toContain("HEDDLE_PUBLIC_URL");
 });
 
+test.each(["//sessions", "/%73essions", "/traces/sessions", "/%74races//sess%69ons"])(
+  "nor by %s, which is the same path",
+  async (path) => {
+    const init = {
+      method: "POST",
+      body: JSON.stringify({ api_key: service.owner_key }),
+      headers: { host: "evil.example" },
+    };
+    expect((await service.fetch(`http://in-process${path}`, init)).status).toBe(421);
+    const page = { ...samePage, origin: "null" };
+    expect((await service.fetch(`http://in-process${path}`, { ...init, headers: page })).status).toBe(403);
+    expect((await service.fetch(`http://in-process${path}`, { ...init, headers: samePage })).status).toBe(200);
+  },
+);
+
 test("programs use keys under any name", async () => {
   const headers = { host: "evil.example", authorization: `Bearer ${service.owner_key}` };
   expect((await get("/me", headers)).status).toBe(200);

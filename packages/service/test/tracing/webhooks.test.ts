@@ -205,6 +205,9 @@ test("URLs that nothing may be sent to are refused, when they are given and when
     "https://10.1.2.3:8080/x",
     "https://169.254.169.254/latest",
     "https://0x7f000001/",
+    "https://[::ffff:127.0.0.1]/",
+    "https://localhost./",
+    "https://hooks.LOCALHOST:8080/",
     "https://user:pw@hooks.example.com/",
   ]) {
     await expect(create(url)).rejects.toMatchObject({

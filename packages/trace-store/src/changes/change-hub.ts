@@ -28,7 +28,7 @@ export function changeHub(settled: () => bigint, issued: () => bigint): ChangeHu
       for (const { changes } of followed.values()) changes.notice();
     },
     follow(projectId) {
-      const project = followed.get(projectId) ?? { changes: new ProjectChanges(settled), readers: 0 };
+      const project = followed.get(projectId) ?? { changes: new ProjectChanges(settled, issued()), readers: 0 };
       followed.set(projectId, project);
       project.readers += 1;
       let isOpen = true;

@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers());
 /** How long readers collect what changes after they were woken, where what they read then takes so long. */
 function collectedMs(readMs: number): number {
   let version = 0n;
-  const changes = new ProjectChanges(() => version);
+  const changes = new ProjectChanges(() => version, version);
   const change = () => {
     changes.add({ kind: "call", id: "a", version: ++version });
     changes.notice();

@@ -22,10 +22,11 @@ export class ProjectChanges {
   #timer: NodeJS.Timeout | undefined;
   readonly #waiting = new Set<() => void>();
 
-  constructor(settled: () => bigint) {
+  /** `issued`: what has such a version or a smaller one may have been published before there was a reader. */
+  constructor(settled: () => bigint, issued: bigint) {
     this.#settled = settled;
-    this.#since = settled();
-    this.#boundary = this.#since;
+    this.#since = issued;
+    this.#boundary = settled();
   }
 
   /** Up to here readers have been woken: those that read as far are at the same place. */

@@ -65,13 +65,19 @@ it("what whoever writes a call knows is sent without a look into the tables, and
   ];
   const tails = filters.map((filter) => follow({ project_id: projectId, filter }));
   for (const { events } of tails) while (events.length === 0) await delay(5);
-  const started_at = nowUs() - 5_000_000n;
-  const start = (id: string, more: object = {}) => ({ project_id: projectId, id, trace_id: "t", started_at, ...more });
+  const startedAt = nowUs() - 5_000_000n;
+  const start = (id: string, more: object = {}) => ({
+    project_id: projectId,
+    id,
+    trace_id: "t",
+    started_at: startedAt,
+    ...more,
+  });
   const parts = [
     completePart(start("a", { op_name: "o\tp\\\u00e9", display_name: "n\\N\n", parent_id: "e", thread_id: "th" })),
     completePart(start("b", { trace_id: "u", turn_id: "tu" }), { exception: "boom" }),
     startPart(start("c", { trace_id: "v", wb_user_id: "ann" })),
-    completePart(start("d", { display_name: "" }), { ended_at: started_at + 1_234_567n }),
+    completePart(start("d", { display_name: "" }), { ended_at: startedAt + 1_234_567n }),
     startPart(start("e", { op_name: `weave:///${projectId}/op/answer:v1` })),
     // Of names that long nothing is kept.
     completePart(start("f", { trace_id: "w", op_name: "o".repeat(3000) })),

@@ -247,7 +247,7 @@ it("readers who ask for the same get the same of many changes, too", async () =>
   const rounds = [await first, await next(), await next()];
   for (const batches of rounds) expect(new Set(batches).size).toBe(1);
   const seen = rounds.flatMap(([batch]) => batch?.items ?? []);
-  expect(seen.map(({ event }) => short(event)[1]).toSorted()).toEqual(ids.toSorted());
+  expect(seen.map(({ event }) => String(short(event)[1])).toSorted()).toEqual(ids.toSorted());
   expect(seen.map(({ isComplete }) => isComplete)).toEqual(ids.map((_, at) => at === 59));
   leaving.abort(new Error("left"));
   await Promise.allSettled(readers.map(async (reader) => await reader.return?.()));

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { openControlPlane } from "@heddle/control-plane";
 import type { ControlPlane } from "@heddle/control-plane";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -27,8 +28,15 @@ afterAll(async () => {
 });
 
 const headers = { authorization: `Bearer ${ownerKey}`, "content-type": "application/json" };
-const post = async (path: string, body: unknown) =>
-  await fetch(replica.url + path, { method: "POST", headers, body: JSON.stringify(body) });
+/** As a client that sends again what got 503: databases are opened in their time. */
+const post = async (path: string, body: unknown) => {
+  for (let attempts = 0; ; attempts++) {
+    const response = await fetch(replica.url + path, { method: "POST", headers, body: JSON.stringify(body) });
+    if (response.status !== 503 || attempts >= 20) return response;
+    await response.text();
+    await delay(500);
+  }
+};
 const idsOf = async (project: string) =>
   await idsIn(await post("/calls/stream_query", { project_id: `local/${project}` }));
 const projects = Array.from({ length: 200 }, (_, i) => `project-${i}`);

@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { openControlPlane } from "@heddle/control-plane";
 import type { ControlPlane } from "@heddle/control-plane";
 import { openDatabase } from "@heddle/control-plane/testing";
@@ -45,11 +46,21 @@ const projects = ["one", "two"] as const;
 const headers = { authorization: `Bearer ${ownerKey}`, "content-type": "application/json" };
 const post = async (path: string, body: unknown, more = {}) =>
   await fetch(replica.url + path, { method: "POST", headers: { ...headers, ...more }, body: JSON.stringify(body) });
-const write = async (project: string, id: string) => (await post("/call/upsert_batch", batchOf(project, id))).status;
+/** As a client that sends again what got 503: databases are opened in their time. */
+const untilOpen = async (path: string, body: unknown) => {
+  for (let attempts = 0; ; attempts++) {
+    const response = await post(path, body);
+    if (response.status !== 503 || attempts >= 20) return response;
+    await response.text();
+    await delay(500);
+  }
+};
+const write = async (project: string, id: string) =>
+  (await untilOpen("/call/upsert_batch", batchOf(project, id))).status;
 const idsOf = async (project: string) =>
-  await idsIn(await post("/calls/stream_query", { project_id: `local/${project}` }));
+  await idsIn(await untilOpen("/calls/stream_query", { project_id: `local/${project}` }));
 const ok = async (path: string, body: unknown) => {
-  const response = await post(path, body);
+  const response = await untilOpen(path, body);
   expect(response.status, await response.clone().text()).toBe(200);
 };
 
@@ -219,7 +230,7 @@ test("a response of a newer replica that cannot be read is told as what it is", 
       503,
       expect.stringContaining("same version at all of them"),
     ]);
-    expect((await post("/calls/query_stats", { project_id: "local/one" })).status).toBe(200);
+    expect((await untilOpen("/calls/query_stats", { project_id: "local/one" })).status).toBe(200);
   } finally {
     await lease.release();
     await new Promise((resolve) => newer.close(resolve));

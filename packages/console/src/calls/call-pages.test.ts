@@ -82,25 +82,83 @@ test("the first call of a selection that was empty is shown at once", async () =
   expect(ids(opened)).toEqual(["first"]);
 });
 
-test("a search that ends early waits until the reader goes on", async () => {
-  const page = { has_more: false, seq: "1", previous: "p" };
-  const answers: Page<Row>[] = [
-    { ...page, calls: [], next: "a", search: { complete: false, searched_to: "2026-01-02T00:00:00Z" } },
-    { ...page, calls: [{ id: "found", seq: "1" }], next: "b", search: { complete: true } },
-  ];
+/** A search that takes a few looks: what each finds, and whether it is the last. */
+function searched(...found: string[][]) {
   const starts: PageStart[] = [];
   const pages = new CallPages<Row>(({ limit: _limit, ...start }) => {
-    starts.push(start);
-    return Promise.resolve(answers.shift()!);
+    const look = starts.push(start);
+    const calls = (found[look - 1] ?? []).map((id) => ({ id, seq: "1" }));
+    const search =
+      look < found.length ? { complete: false, searched_to: `2026-01-0${look}T00:00:00Z` } : { complete: true };
+    const cursor = `c${look}`;
+    return Promise.resolve({ calls, next: cursor, previous: cursor, has_more: false, seq: "1", search });
   });
+  return { pages, starts, ids: () => Array.from({ length: pages.state().count }, (_, index) => pages.row(index)?.id) };
+}
+
+test("a search that found nothing yet looks further by itself, until it has looked everywhere", async () => {
+  const { pages, starts, ids } = searched([], ["a"], [], ["b"]);
+  const said: (string | undefined)[] = [];
+  pages.subscribe(() => said.push(pages.state().searchedTo));
   pages.want(0, 10);
   await settled();
-  expect(pages.state()).toMatchObject({ count: 0, searchedTo: "2026-01-02T00:00:00Z" });
+  expect(ids()).toEqual(["a", "b"]);
+  expect(starts).toEqual([{}, { after: "c1" }, { after: "c2" }, { after: "c3" }]);
+  expect(pages.state()).toMatchObject({ searchedTo: undefined, isStopped: false, hasAfter: false, loading: false });
+  // How far it has looked is said meanwhile.
+  expect([...new Set(said)]).toEqual([
+    undefined,
+    "2026-01-01T00:00:00Z",
+    "2026-01-02T00:00:00Z",
+    "2026-01-03T00:00:00Z",
+  ]);
+});
+
+test("from the oldest call on it looks further, too", async () => {
+  const { pages, starts, ids } = searched([], ["b"], ["a"]);
+  await pages.jump("last");
+  expect(pages.state()).toMatchObject({ count: 0, isBackwards: true, searchedTo: "2026-01-01T00:00:00Z" });
   pages.want(0, 10);
+  await settled();
+  expect(ids()).toEqual(["a", "b"]);
+  expect(starts).toEqual([{ before: "end" }, { before: "c1" }, { before: "c2" }]);
+});
+
+test("a search that found enough looks further where the reader comes near its end", async () => {
+  const many = Array.from({ length: 100 }, (_, index) => `r${index}`);
+  const { pages, starts } = searched(many, [], ["last"]);
+  pages.want(0, 30);
+  await settled();
+  expect([starts.length, pages.state().count]).toEqual([1, 100]);
+  expect(pages.state()).toMatchObject({ searchedTo: "2026-01-01T00:00:00Z", loading: false });
+  pages.want(60, 90);
+  await settled();
+  expect(pages.state()).toMatchObject({ count: 101, searchedTo: undefined });
+});
+
+test("who stops a search goes on from there", async () => {
+  const { pages, starts, ids } = searched([], [], ["a"]);
+  pages.want(0, 10);
+  pages.stop();
+  await settled();
+  pages.want(0, 10);
+  await settled();
+  expect(pages.state()).toMatchObject({ isStopped: true, loading: false, error: undefined });
+  expect(starts.length).toBe(1);
   pages.goOn();
   await settled();
-  expect([pages.row(0)?.id, pages.state().searchedTo, pages.state().hasAfter]).toEqual(["found", undefined, false]);
-  expect(starts).toEqual([{}, { after: "a" }]);
+  expect(ids()).toEqual(["a"]);
+});
+
+test("a search that finds nothing many times waits for the reader", async () => {
+  const { pages, starts } = searched(...Array.from({ length: 100 }, () => []));
+  pages.want(0, 10);
+  await settled();
+  expect(starts.length).toBe(30);
+  expect(pages.state()).toMatchObject({ isStopped: true, loading: false });
+  pages.goOn();
+  await settled();
+  expect(starts.length).toBe(60);
 });
 
 test("after an error nothing is read until somebody tries again", async () => {

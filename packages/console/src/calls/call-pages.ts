@@ -20,8 +20,12 @@ export interface PagesState {
   readonly loading: boolean;
   readonly error: unknown;
   readonly total: CallTotal | undefined;
-  /** Up to when a search has looked, that goes on when the reader asks for it. */
+  /** Up to when a search has looked that has not looked everywhere. */
   readonly searchedTo: string | undefined;
+  /** Whether it has looked from the oldest call on, towards the newest. */
+  readonly isBackwards: boolean;
+  /** Whether it goes on when the reader asks for it; else it looks further by itself. */
+  readonly isStopped: boolean;
   /** Calls that came since, and wait until the reader asks for them. */
   readonly newer: number;
   /** Whether there may be more of them than were counted. */
@@ -33,6 +37,10 @@ const pageRows = 200;
 const ahead = 3 * pageRows;
 /** Rows that a look for newer calls reads. */
 const lookRows = 50;
+/** A search looks further by itself until it has found so many rows ahead of the reader: what a window shows. */
+const aheadOfSearch = 40;
+/** How often it does so without finding one: each look takes the service seconds. */
+const mostLooks = 30;
 
 const nothing: PagesState = {
   count: 0,
@@ -44,6 +52,8 @@ const nothing: PagesState = {
   error: undefined,
   total: undefined,
   searchedTo: undefined,
+  isBackwards: false,
+  isStopped: false,
   newer: 0,
   newerIsLeast: false,
 };
@@ -64,6 +74,8 @@ export class CallPages<Row extends Pick<CallRow, "id" | "seq">> {
   #loading: AbortController | undefined;
   /** Reads again what failed. */
   #again: (() => Promise<void>) | undefined;
+  /** How often a search has looked further by itself, and found nothing. */
+  #looks = 0;
 
   constructor(read: ReadPage<Row>) {
     this.#read = read;
@@ -88,8 +100,9 @@ export class CallPages<Row extends Pick<CallRow, "id" | "seq">> {
 
   /** Sees to it that these rows and some further ones are loaded. One page is read at a time. */
   want(first: number, last: number): void {
-    const { count, hasBefore, hasAfter, loading, error, searchedTo, prepended } = this.#state;
-    if (loading || error !== undefined || searchedTo !== undefined) return;
+    const { count, hasBefore, hasAfter, loading, error, searchedTo, isStopped, prepended } = this.#state;
+    if (loading || error !== undefined || isStopped) return;
+    const far = searchedTo === undefined ? ahead : aheadOfSearch;
     const goOn = () => {
       const moved = this.#state.prepended - prepended;
       this.want(first + moved, last + moved);
@@ -97,8 +110,9 @@ export class CallPages<Row extends Pick<CallRow, "id" | "seq">> {
     const load = (start: PageStart) => void this.#load(start, goOn);
     if (count === 0) {
       if (hasAfter) load(this.#next === undefined ? {} : { after: this.#next });
-    } else if (hasAfter && last + ahead >= count) load({ after: this.#next });
-    else if (hasBefore && first - ahead < 0) load({ before: this.#previous });
+      else if (hasBefore && this.#previous !== undefined) load({ before: this.#previous });
+    } else if (hasAfter && last + far >= count) load({ after: this.#next });
+    else if (hasBefore && first - far < 0) load({ before: this.#previous });
   }
 
   /** Begins anew: at the first call, at the last, or at a time. The rows of before remain until others are there. */
@@ -109,9 +123,16 @@ export class CallPages<Row extends Pick<CallRow, "id" | "seq">> {
 
   /** Looks further for what is searched. */
   goOn(): void {
-    const { count } = this.#state;
-    this.#change({ searchedTo: undefined });
-    this.want(count, count);
+    const { count, isBackwards } = this.#state;
+    this.#looks = 0;
+    this.#change({ isStopped: false });
+    this.want(isBackwards ? 0 : count, count);
+  }
+
+  /** Looks no further by itself; what was found stays. */
+  stop(): void {
+    this.close();
+    this.#change({ isStopped: true });
   }
 
   /** Tries again after an error, which stays said until there is an answer. */
@@ -175,22 +196,26 @@ export class CallPages<Row extends Pick<CallRow, "id" | "seq">> {
     const isBackwards = start.before !== undefined;
     const isUnfinished = search?.complete === false && (isBackwards ? previous : next) !== undefined;
     const hasMore = page.has_more || isUnfinished;
-    const searchedTo = isUnfinished ? search.searched_to : undefined;
     const { prepended, generation } = this.#state;
+    this.#looks = isJump || calls.length > 0 ? 0 : this.#looks + 1;
+    const looked = {
+      searchedTo: isUnfinished ? search.searched_to : undefined,
+      isBackwards,
+      isStopped: isUnfinished && this.#looks >= mostLooks,
+    };
     if (isJump || this.#rows.length === 0) {
       this.#rows = calls;
       this.#places = new Map(calls.map(({ id }, index) => [id, index]));
       [this.#previous, this.#next] = [previous, next];
       const [hasBefore, hasAfter] = isBackwards ? [hasMore, false] : [start.at_time !== undefined, hasMore];
-      const known = total ?? this.#state.total;
       this.#change({
         ...nothing,
         count: calls.length,
         generation: generation + 1,
         hasBefore,
         hasAfter,
-        searchedTo,
-        total: known,
+        ...looked,
+        total: total ?? this.#state.total,
       });
       return;
     }
@@ -199,12 +224,12 @@ export class CallPages<Row extends Pick<CallRow, "id" | "seq">> {
       for (const [index, { id }] of fresh.entries()) this.#places.set(id, index - fresh.length - prepended);
       this.#rows = [...fresh, ...this.#rows];
       this.#previous = previous ?? this.#previous;
-      this.#change({ loading: false, hasBefore: hasMore, searchedTo, prepended: prepended + fresh.length });
+      this.#change({ loading: false, hasBefore: hasMore, ...looked, prepended: prepended + fresh.length });
     } else {
       for (const [index, { id }] of fresh.entries()) this.#places.set(id, this.#rows.length + index - prepended);
       this.#rows.push(...fresh);
       this.#next = next ?? this.#next;
-      this.#change({ loading: false, hasAfter: hasMore, searchedTo, total: total ?? this.#state.total });
+      this.#change({ loading: false, hasAfter: hasMore, ...looked, total: total ?? this.#state.total });
     }
   }
 

@@ -8,6 +8,7 @@ export const callsCommands = {
   first: { title: "First call, new ones included", keys: ["g g", "Home"] },
   last: { title: "Last call", keys: ["G", "End"] },
   text: { title: "Search a text", keys: ["/"] },
+  look: { title: "Look further for the text, or stop", keys: ["m"] },
   condition: { title: "Add a condition", keys: ["+"] },
   facets: { title: "Show or hide the facets", keys: ["b"] },
   drop: { title: "Drop the last condition", keys: ["Backspace"] },

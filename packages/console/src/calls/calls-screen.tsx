@@ -133,6 +133,7 @@ export function CallsScreen() {
   const last = describeConditions(search).at(-1);
   const hasRows = state.count > 0;
   const canAct = hasRows || hasChosen;
+  const look = state.searchedTo === undefined ? undefined : () => (state.loading ? pages.stop() : pages.goOn());
   useCommands({ scope: "Calls" }, callsCommands, {
     next: hasRows ? () => setCurrent(current + 1) : undefined,
     previous: hasRows ? () => setCurrent(current - 1) : undefined,
@@ -141,6 +142,7 @@ export function CallsScreen() {
     open: current < 0 ? undefined : () => open(current),
     first: () => jump("first"),
     last: hasRows ? () => jump("last") : undefined,
+    look,
     text: () => textField.current?.focus(),
     condition: () => ask("condition"),
     facets: () => show({ panel: search.panel === undefined ? "facets" : undefined }),
@@ -232,8 +234,12 @@ export function CallsScreen() {
       )}
       {state.searchedTo !== undefined && (
         <p className="calls-note" role="status">
-          Looked back to <time>{formatMoment(Date.parse(state.searchedTo), now)}</time>, {formatCount(state.count)}{" "}
-          found. <button onClick={() => pages.goOn()}>Look further</button>
+          Looked {state.isBackwards ? "from the oldest call up" : "back"} to{" "}
+          <time>{formatMoment(Date.parse(state.searchedTo), now)}</time>, {formatCount(state.count)} found
+          {state.loading ? " so far; looking further…" : "."}{" "}
+          <button onClick={look}>
+            {state.loading ? "Stop" : "Look further"} <kbd>m</kbd>
+          </button>
         </p>
       )}
       <div className="calls-body">
@@ -282,7 +288,7 @@ export function CallsScreen() {
             />
           )}
       </div>
-      {!hasRows && state.loading && <Waiting what="Loading calls" />}
+      {!hasRows && state.loading && state.searchedTo === undefined && <Waiting what="Loading calls" />}
       {act !== undefined && hasChosen && (
         <ActionDialog
           key={act}

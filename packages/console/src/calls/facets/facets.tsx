@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { CallField } from "@heddle/client/tracing";
 import { Failure } from "../../ui/failure.js";
-import { formatCount } from "../../ui/format.js";
+import { formatCount, formatMoment } from "../../ui/format.js";
 import { visibleLine } from "../../ui/visible-text.js";
 import { Waiting } from "../../ui/waiting.js";
 import { statuses } from "../calls-search.js";
@@ -63,6 +63,7 @@ function FacetGroups({ facet, ...table }: TableProps & { facet: Facet }) {
   const names = useUserNames(table.projectId, facet === "user" ? groups.map(({ name }) => name) : []).data;
   if (error !== null && data === undefined)
     return <Failure what={`No counts by ${facet}.`} error={error} onRetry={() => refetch()} />;
+  const counted = data?.total.values["count"] ?? 0;
   const other = data?.other?.values["count"];
   if (data !== undefined && groups.length === 0) return undefined;
   const choose = (name: string, operator: Operator) => {
@@ -88,7 +89,11 @@ function FacetGroups({ facet, ...table }: TableProps & { facet: Facet }) {
         ))}
       </ul>
       {typeof other === "number" && other > 0 && <p className="quiet">others {formatCount(other)}</p>}
-      {data?.exact === false && <p className="quiet">≈ of the newest calls</p>}
+      {data?.since !== undefined && (
+        <p className="quiet">
+          ≈ only calls since {formatMoment(Date.parse(data.since), table.openedAt)}, {formatCount(counted)}
+        </p>
+      )}
     </section>
   );
 }
@@ -105,7 +110,9 @@ function Fields({ under, ...table }: TableProps & { under?: string }) {
     <>
       {under === undefined && (
         <p className="quiet">
-          of {data.sampled >= data.of.value ? "all" : "the newest"} {formatCount(data.sampled)} calls
+          {data.sampled >= data.of.value
+            ? `of all ${formatCount(data.sampled)} calls`
+            : `of the newest ${formatCount(data.sampled)} of ${data.of.exact ? "" : "≈ "}${formatCount(data.of.value)} calls`}
         </p>
       )}
       {data.fields.map((field) => (

@@ -71,6 +71,25 @@ describe("trajectory groups", () => {
     expect(groups.map(isEmptyGroup)).toEqual([true, false]);
   });
 
+  test("flags hold for all that is inside, until something inside says otherwise", () => {
+    const elements = [{ role: "user" }, { role: "assistant" }];
+    const history = { messages_and_choices: elements };
+    const flagsIn = (group: object, first: object = {}) =>
+      readTrajectoryGroups([
+        {
+          ...group,
+          trajectories: [{ ...history, ...first, additional_histories: [history, { ...history, train: true }] }],
+        },
+      ]).flatMap(({ trajectories }) =>
+        trajectories.flatMap(({ histories }) => histories.map(({ flags }) => flags?.[1])),
+      );
+    expect(flagsIn({})).toEqual([undefined, undefined, true]);
+    expect(flagsIn({ weight: 0 })).toEqual([false, false, true]);
+    expect(flagsIn({}, { trainable: false })).toEqual([false, false, true]);
+    expect(flagsIn({ train: false }, { loss_mask: 1 })).toEqual([true, true, true]);
+    expect(flagsIn({ train: false }, { loss_mask: [0, 1] })).toEqual([true, false, true]);
+  });
+
   const withTrajectory = (change: object): unknown => [{ trajectories: [trajectory, { ...trajectory, ...change }] }];
   test.each([
     ["no list", {}, ""],
@@ -78,6 +97,12 @@ describe("trajectory groups", () => {
     ["trajectories that are none", [{ trajectories: { 0: trajectory } }], "0.trajectories"],
     ["only empty groups that nothing explains", [{ trajectories: [] }, { trajectories: [] }], "0.trajectories"],
     ["a mask of tokens", withTrajectory({ loss_mask: [0, 0, 1, 1] }), "0.trajectories.1.loss_mask"],
+    [
+      "a mask that is no flag",
+      withTrajectory({ messages_and_choices: [{ role: "assistant", mask: 0 }] }),
+      "0.trajectories.1.messages_and_choices.0.mask",
+    ],
+    ["a group that is trained in part", [{ trajectories: [trajectory], weight: 0.5 }], "0.weight"],
     ["a trained part", withTrajectory({ weight: 0.5 }), "0.trajectories.1.weight"],
     ["flags that differ", withTrajectory({ train: true, trainable: false }), "0.trajectories.1.trainable"],
     ["exceptions that are none", [{ trajectories: [], exceptions: "all" }], "0.exceptions"],

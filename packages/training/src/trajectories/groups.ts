@@ -8,7 +8,7 @@ import {
   optionalListAt,
   optionalObjectAt,
 } from "./field-checks.js";
-import { trainFlags } from "./train-flags.js";
+import { rowFlag, trainFlag, trainFlags } from "./train-flags.js";
 
 /** Trajectories of the same task, whose rewards are compared with each other. */
 export interface TrajectoryGroup {
@@ -65,17 +65,20 @@ function readGroup(value: unknown, loc: Loc): TrajectoryGroup {
   const group = objectAt(value, loc);
   const exceptions = optionalListAt(group["exceptions"], [...loc, "exceptions"]).length;
   const trajectories = listAt(group["trajectories"], [...loc, "trajectories"]);
+  const flag = trainFlag(group, loc);
   return {
     loc,
-    trajectories: trajectories.map((each, index) => readTrajectory(each, [...loc, "trajectories", index])),
+    trajectories: trajectories.map((each, index) => readTrajectory(each, [...loc, "trajectories", index], flag)),
     exceptions,
     metrics: readMetrics(group["metrics"], [...loc, "metrics"]),
     metadata: optionalObjectAt(group["metadata"], [...loc, "metadata"]),
   };
 }
 
-function readTrajectory(value: unknown, loc: Loc): Trajectory {
+/** @param around what the group says of whether it is trained. */
+function readTrajectory(value: unknown, loc: Loc, around: boolean | undefined): Trajectory {
   const trajectory = objectAt(value, loc);
+  const flag = rowFlag(trajectory, loc) ?? around;
   const others = optionalListAt(trajectory["additional_histories"], [...loc, "additional_histories"]);
   return {
     loc,
@@ -88,16 +91,16 @@ function readTrajectory(value: unknown, loc: Loc): Trajectory {
     initialPolicyVersion: optionalIntegerAt(trajectory["initial_policy_version"], [...loc, "initial_policy_version"]),
     finalPolicyVersion: optionalIntegerAt(trajectory["final_policy_version"], [...loc, "final_policy_version"]),
     histories: [
-      readHistory(trajectory, loc),
-      ...others.map((each, index) => readHistory(each, [...loc, "additional_histories", index])),
+      readHistory(trajectory, loc, around),
+      ...others.map((each, index) => readHistory(each, [...loc, "additional_histories", index], flag)),
     ],
   };
 }
 
-function readHistory(value: unknown, loc: Loc): History {
+function readHistory(value: unknown, loc: Loc, around: boolean | undefined): History {
   const history = objectAt(value, loc);
   const elements = optionalListAt(history["messages_and_choices"], [...loc, "messages_and_choices"]);
-  const flags = trainFlags(history, elements, { row: loc, messages: [...loc, "messages_and_choices"] });
+  const flags = trainFlags(history, elements, { row: loc, messages: [...loc, "messages_and_choices"], around });
   return {
     loc,
     messagesAndChoices: elements,

@@ -151,6 +151,12 @@ describe("turns that say so are not trained", () => {
     ["training, of Axolotl", flagged({ training: false }), {}, [`no${end}`]],
     ["loss, of ms-swift", flagged({ loss: true }, { loss: false }), {}, [`yes${end}`]],
     ["a row's loss is data", twoTurns, { loss: 0, training: "night" }, [`yes${end}`, `no${end}`]],
+    [
+      "names that only look alike",
+      flagged({ constraint: 1, glossary: 2 }),
+      { train_no: 9, mask: null },
+      [`yes${end}`, `no${end}`],
+    ],
     ["a list for all messages", twoTurns, { loss_mask: [0, 1, 0, 0] }, [`yes${end}`]],
     ["the row, and one message that differs", flagged({ weight: 1 }), { train: false }, [`yes${end}`]],
     ["null says nothing", flagged({ weight: null, train: null }), { loss_mask: null }, [`yes${end}`, `no${end}`]],
@@ -180,6 +186,16 @@ describe("turns that say so are not trained", () => {
     ["a mask of another length", twoTurns, { loss_mask: [1] }, "row.loss_mask"],
     ["a mask with parts", twoTurns, { loss_mask: [0, 0.5, 0, 1] }, "row.loss_mask.1"],
     ["a row that is trained in part", twoTurns, { weight: 2 }, "row.weight"],
+    ...["mask", "masked", "loss_weight", "trained", "isTrainable", "train-on-turn", "completion_mask", "learn"].map(
+      (name): [string, unknown[], object, string] => [
+        `${name}, which is no flag`,
+        flagged({ [name]: true }),
+        {},
+        `row.messages.1.${name}`,
+      ],
+    ),
+    ["a mask of a row that is no flag", twoTurns, { assistant_masks: [0, 1] }, "row.assistant_masks"],
+    ["weights of messages", twoTurns, { message_weights: [0, 1] }, "row.message_weights"],
   ])("refused with its location: %s", async (_, messages, row, path) => {
     // Events of jobs have the message without the location.
     const field = path.split(".").findLast((step) => !/^\d+$/.test(step)) ?? "";

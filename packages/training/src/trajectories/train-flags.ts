@@ -13,6 +13,14 @@ const messageFlagNames = [...flagNames, "training", "loss"] as const;
 /** Which parts of a message are trained, for Axolotl. */
 const detailNames = ["train_detail", "training_detail"] as const;
 const ofMessages: ReadonlySet<string> = new Set([...messageFlagNames, ...detailNames]);
+/**
+ * Words in the names of fields by which other formats say what is trained. `mask` is true for what is trained in some of
+ * them, and for what is not in others, so that these cannot be guessed.
+ */
+const flagWords = /(?:^|_)(?:un)?(?:train(?:s|ed|ing|able)?|loss|mask(?:s|ed|ing)?|weights?|learn(?:ed|able)?)(?:_|$)/u;
+/** Of rows, which may have data of other names. */
+const rowFlagWords =
+  /(?:^|_)mask(?:s|ed|ing)?(?:_|$)|^(?:(?:message|turn|token|loss|sample|example)_)?weights$|^loss_weight$/u;
 
 /**
  * Whether what carries the flags is trained; undefined when it has none. Throws `invalid` with the location of a flag that
@@ -23,6 +31,7 @@ export function trainFlag(
   loc: Loc,
   names: readonly string[] = flagNames,
 ): boolean | undefined {
+  refuseOthers(holder, loc, names);
   let found: boolean | undefined;
   for (const name of names) {
     const value = holder[name];
@@ -44,16 +53,16 @@ export function messageFlag(message: Record<string, unknown>, loc: Loc): boolean
 
 /**
  * Returns for each message of a row whether it says to be trained or not; undefined where nothing is said. A flag of the
- * message precedes those of the row. Throws `invalid` like {@link trainFlag}, for a `loss_mask` of another length, and for
+ * message precedes those of the row, and these the one around it. Throws `invalid` like {@link trainFlag}, for a `loss_mask` of another length, and for
  * a message that is to be trained and not the assistant's.
  */
 export function trainFlags(
   row: Record<string, unknown>,
   messages: readonly unknown[],
-  { row: rowLoc, messages: messagesLoc }: { row: Loc; messages: Loc },
+  { row: rowLoc, messages: messagesLoc, around }: { row: Loc; messages: Loc; around?: boolean | undefined },
 ): (boolean | undefined)[] {
-  const { loss_mask: mask, ...rest } = row;
-  const whole = trainFlag(Array.isArray(mask) ? rest : row, rowLoc);
+  const whole = rowFlag(row, rowLoc) ?? around;
+  const mask = row["loss_mask"];
   const listed = Array.isArray(mask) ? maskOf(mask, messages.length, [...rowLoc, "loss_mask"]) : undefined;
   return messages.map((message, index) => {
     if (!isJsonObject(message)) return undefined;
@@ -63,6 +72,27 @@ export function trainFlags(
     }
     return own ?? listed?.[index] ?? whole;
   });
+}
+
+/** Throws `invalid` for a field that looks like a flag and is none that is known. */
+function refuseOthers(holder: Record<string, unknown>, loc: Loc, names: readonly string[]): void {
+  const words = names === messageFlagNames ? flagWords : rowFlagWords;
+  for (const [name, value] of Object.entries(holder)) {
+    const isEmpty = value === undefined || value === null;
+    if (isEmpty || ofMessages.has(name) || !words.test(inSnakeCase(name))) continue;
+    throw invalidAt(
+      [...loc, name],
+      `${name} cannot be followed: what is not trained has ${names.slice(0, -1).join(", ")} or ${names.at(-1)} with 0 or false`,
+    );
+  }
+}
+
+const inSnakeCase = (name: string): string => name.replaceAll(/([a-z\d])([A-Z])|-/gu, "$1_$2").toLowerCase();
+
+/** As {@link trainFlag}, of what has messages: a list of masks is about them alone. */
+export function rowFlag(row: Record<string, unknown>, loc: Loc): boolean | undefined {
+  const { loss_mask: mask, ...rest } = row;
+  return trainFlag(Array.isArray(mask) ? rest : row, loc);
 }
 
 /** The message as templates get it. */

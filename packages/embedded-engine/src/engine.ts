@@ -8,6 +8,7 @@ import { requireTrainingMemory } from "./model/memory.js";
 import type { BaseModelProblem, BaseModelSettings } from "./weights/base-models.js";
 import { listBaseModels } from "./weights/base-models.js";
 import { checkedAdapter, describeWeights, weightsDigest } from "./weights/load-weights.js";
+import { writeUntrainedAdapter } from "./weights/untrained-adapter.js";
 import type { EngineProcess } from "./processes/child.js";
 import { openChild } from "./processes/open-child.js";
 import { restartingSampler } from "./processes/sampler-client.js";
@@ -162,6 +163,8 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
       const wanted = { layout, format: format === "f32" ? ("F32" as const) : ("BF16" as const) };
       return startExport({ settings: settings.models, weights, wanted }, signal);
     },
+    writeUntrainedAdapter: (baseModel, adapter, directory) =>
+      writeUntrainedAdapter(settings.models, { baseModel, adapter, directory }),
     deleteWeights: async () => undefined,
     async close() {
       closing.abort();
@@ -189,6 +192,7 @@ function unavailableEngine(reason: string, settings: BaseModelSettings): Trainin
     adapterOf: refuse,
     openTrainer: refuse,
     exportModel: refuse,
+    writeUntrainedAdapter: refuse,
     deleteWeights: async () => undefined,
     sampler: { unsupportedFields, generate: refuse, preload: refuse, unload: refuse },
     close: async () => undefined,

@@ -62,6 +62,12 @@ export function composeEngine({ trainers, samplers }: Providers): TrainingEngine
       const message = `the weights of ${weights.baseModel} are on a training server, not on this machine: only its adapters can be exported`;
       throw new HeddleError("unsupported", message, { loc: ["weights", "baseModel"] });
     },
+    async writeUntrainedAdapter(baseModel, adapter, directory) {
+      const provider = providerOf(trainers, baseModel);
+      if (provider.writeUntrainedAdapter) return await provider.writeUntrainedAdapter(baseModel, adapter, directory);
+      const message = `${baseModel} is on a training server, which makes its adapters`;
+      throw new HeddleError("unsupported", message, { loc: ["weights", "baseModel"] });
+    },
     async deleteWeights(weights) {
       await providerOf(trainers, weights.baseModel).deleteWeights(weights);
     },

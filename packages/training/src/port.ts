@@ -126,6 +126,12 @@ export interface TrainerProvider extends EngineProvider {
    */
   exportModel?(weights: WeightsRef, wanted: ModelExport, signal?: AbortSignal): Promise<ExportedModel>;
   /**
+   * Writes an adapter without effect in PEFT's layout, such as training begins with, into a directory, which is made. Absent
+   * where the shape of the base model is not known on this machine. Rejects with `invalid` or `unsupported` for an adapter that
+   * the base model cannot have.
+   */
+  writeUntrainedAdapter?(baseModel: BaseModelName, adapter: LoraConfig, directory: string): Promise<void>;
+  /**
    * Deletes what a server keeps of saved weights. Called before the directory is removed; the directory itself belongs
    * to the caller. Has no effect on weights that are unknown or only in the directory.
    */

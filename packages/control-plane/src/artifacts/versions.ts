@@ -106,8 +106,11 @@ async function aliasesOf(statements: Statements, versions: readonly Row[]): Prom
 }
 
 /** The files of a version in the order of their paths. */
-export async function listFiles(database: Database, { version_id, after, limit }: FilePage): Promise<ArtifactFile[]> {
-  const rows = await database.rows(
+export async function listFiles(
+  statements: Statements,
+  { version_id, after, limit }: FilePage,
+): Promise<ArtifactFile[]> {
+  const rows = await statements.rows(
     `SELECT path, ${contentColumns} FROM artifact_files WHERE version_id = $1 AND path > $2 ORDER BY path LIMIT $3`,
     [storedText(version_id), storedText(after ?? ""), BigInt(limit)],
   );

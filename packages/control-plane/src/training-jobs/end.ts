@@ -1,10 +1,11 @@
 import { HeddleError } from "@heddle/errors";
 import type { NewArtifactVersion } from "../artifacts/commit-version.js";
 import type { ArtifactVersion } from "../artifacts/records.js";
+import { getVersionById, listFiles } from "../artifacts/versions.js";
 import type { Database, Statements } from "../database/database.js";
 import { integerOf, textOf } from "../database/database.js";
 import { insertWeights } from "../training-models/weights.js";
-import { insertCheckpoint } from "../training-models/checkpoints.js";
+import { insertCheckpoint, newestCheckpoint } from "../training-models/checkpoints.js";
 import type { NewCheckpoint } from "../training-models/checkpoints.js";
 import type { Checkpoint } from "../training-models/records.js";
 import { storedText } from "../database/stored-text.js";
@@ -48,9 +49,11 @@ export async function succeedTrainingJob(
     );
     if (job === undefined) return undefined;
     const modelId = textOf(job, "model_id");
+    const downloaded = weights ?? (await untrainedWeights(statements, modelId));
     const version =
-      weights && (await addWeights(statements, { ...weights, modelId, createdBy: textOf(job, "created_by") }, now));
-    const identity = { artifact_version: version?.id ?? null, weights_digest: version?.digest ?? null };
+      downloaded &&
+      (await addWeights(statements, { ...downloaded, modelId, createdBy: textOf(job, "created_by") }, now));
+    const identity = { artifact_version: version?.id ?? null, weights_digest: (weights && version?.digest) ?? null };
     const added = await insertCheckpoint(
       statements,
       { ...checkpoint, ...identity, job_id: id, model_id: modelId },
@@ -70,6 +73,19 @@ export async function succeedTrainingJob(
     return added;
   });
 }
+
+/** What clients download of the newest checkpoint, which has no weights of its own: an adapter without effect. */
+async function untrainedWeights(statements: Statements, modelId: string): Promise<TrainingResult["weights"]> {
+  const newest = await newestCheckpoint(statements, modelId);
+  if (newest === undefined || newest.artifact_version === null || newest.weights_digest !== null) return null;
+  const version = await getVersionById(statements, newest.artifact_version);
+  if (version === undefined) return null;
+  const files = await listFiles(statements, { version_id: version.id, limit: mostUntrainedFiles });
+  return { files, metadata: version.metadata };
+}
+
+/** An adapter has two. */
+const mostUntrainedFiles = 10;
 
 /** Adds the version of the model's artifact that its next checkpoint has. */
 async function addWeights(

@@ -17,6 +17,8 @@ export interface NewTrainingModel extends Omit<TrainingModel, "created_at" | "lo
   origin?: ModelOrigin | null;
   /** Contents that the project has, as the weights of step 0. Absent: those of the base model. */
   weights?: Pick<NewArtifactVersion, "files" | "metadata">;
+  /** Contents that the project has, an adapter without effect: what clients download as step 0. Used without `weights`. */
+  untrained?: Pick<NewArtifactVersion, "files" | "metadata"> | undefined;
 }
 
 /**
@@ -53,13 +55,14 @@ export async function createModel(
       return { model: existing, created: false };
     }
     const { project_id, name, created_by } = model;
+    const downloaded = model.weights ?? model.untrained;
     const version =
-      model.weights &&
-      (await insertWeights(statements, { ...model.weights, project_id, name, step: 0n, created_by }, now)).version;
+      downloaded &&
+      (await insertWeights(statements, { ...downloaded, project_id, name, step: 0n, created_by }, now)).version;
     await statements.run(
       `INSERT INTO checkpoints (id, model_id, step, metrics, created_at, artifact_version, weights_digest)
         VALUES ($1, $2, 0, '{}', $3, $4, $5)`,
-      [model.checkpoint_id, model.id, now, version?.id ?? null, version?.digest ?? null],
+      [model.checkpoint_id, model.id, now, version?.id ?? null, (model.weights && version?.digest) ?? null],
     );
     return { model: modelOf(row), created: true };
   });

@@ -39,7 +39,7 @@ export interface Checkpoint {
   /** Number of finished jobs; 0 is the model as it was created. */
   step: number;
   metrics: Record<string, number>;
-  /** Id of the artifact version with the weights; null for the untrained weights of the base model. */
+  /** Id of the artifact version with the weights; for the untrained weights of the base model one without effect, or null. */
   artifact_version: string | null;
   /** Identifies the weights by their content; null for the untrained weights of the base model. */
   weights_digest: string | null;

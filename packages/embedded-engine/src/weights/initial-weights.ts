@@ -40,6 +40,19 @@ export function initialWeights(config: ModelConfig, seed: number): ParameterSet 
  * @throws HeddleError `invalid` for an invalid adapter configuration.
  */
 export function initialAdapter(config: ModelConfig, adapter: LoraConfig, seed: number): ParameterSet {
+  const steps = initialAdapterSteps(config, adapter, seed);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+/** The same in steps of one tensor each, between which other work may go on. */
+export function* initialAdapterSteps(
+  config: ModelConfig,
+  adapter: LoraConfig,
+  seed: number,
+): Generator<void, ParameterSet> {
   withLoc(["adapter"], () => {
     checkLoraConfig(adapter);
     requireWholeModules(config, adapter);
@@ -51,6 +64,7 @@ export function initialAdapter(config: ModelConfig, adapter: LoraConfig, seed: n
     const bound = 1 / Math.sqrt(shape[0] ?? 1);
     const values = set.views.get(name)!;
     for (let at = 0; at < values.length; at++) values[at] = (2 * random() - 1) * bound;
+    yield;
   }
   return set;
 }

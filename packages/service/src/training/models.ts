@@ -9,11 +9,18 @@ import { readModelHistory } from "../model-history/read-model-history.js";
 import { deleteModel } from "../checkpoints/delete-model.js";
 import { describeAdapter, requestedAdapter, sameAdapter } from "../models/model-adapter.js";
 import { initialWeights } from "../models/model-origin.js";
+import { untrainedAdapter } from "../models/untrained-adapter.js";
 import { wireBaseModel, wireModel, wirePage, wireUnavailable } from "../wire/training-model.js";
 
 function exists({ project_id, name, base_model }: TrainingModel, instead = ""): HeddleError {
   const found = `the project ${project_id} has a model ${name} with the base model ${base_model}`;
   return new HeddleError("conflict", found + instead, { loc: ["name"] });
+}
+
+/** The weights of a model are an artifact of its name, which another one may have. */
+function ofArtifact(error: unknown, name: string): unknown {
+  if (!(error instanceof HeddleError) || error.code !== "conflict" || error.loc?.[0] !== "type") return error;
+  return error.with({ message: `${error.message}: choose another name than ${name} for the model`, loc: ["name"] });
 }
 
 /** Throws `conflict` for a model that is not the one that the request would make. */
@@ -51,9 +58,15 @@ export function modelHandlers(services: Services): TrainingHandlers<Caller>["mod
       if (existing !== undefined) return wireModel(asRequested(existing, body, adapter));
       const wanted = { projectId, baseModel: base_model, lora: adapter };
       const begun = init_from && (await initialWeights(services, caller, init_from, wanted));
-      const { model, created } = await models.create({
+      const chosen = begun?.lora ?? adapter ?? null;
+      const untrained =
+        begun?.weights === undefined
+          ? await untrainedAdapter(services, { projectId, baseModel: base_model, lora: chosen })
+          : undefined;
+      const createNew = models.create({
         lora: adapter ?? null,
         ...begun,
+        untrained,
         id: newId(),
         checkpoint_id: newId(),
         project_id: projectId,
@@ -61,6 +74,9 @@ export function modelHandlers(services: Services): TrainingHandlers<Caller>["mod
         base_model,
         run_id: randomUUID().slice(0, 8),
         created_by: caller.user_id,
+      });
+      const { model, created } = await createNew.catch((error: unknown) => {
+        throw ofArtifact(error, name);
       });
       if (created) return wireModel(model);
       if (!return_existing) throw exists(model);

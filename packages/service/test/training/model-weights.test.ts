@@ -134,6 +134,43 @@ describe("the adapter of a model", () => {
   });
 });
 
+describe("step 0 of a new model", () => {
+  test("is downloaded as v0: an adapter without effect, of the shape that training begins with", async () => {
+    const model = await make({ lora: { rank: 3 } });
+    const at = { entity: model.entity, project: model.project, name: model.name };
+    const listed = [];
+    for await (const version of client.listArtifactVersions(at)) listed.push(version);
+    expect(listed).toMatchObject([{ version: "v0", type: "lora", aliases: ["latest", "step0"] }]);
+    const files = await filesOf(model, "v0");
+    expect(Object.keys(files)).toEqual(["adapter_config.json", "adapter_model.safetensors"]);
+    for (const selector of ["step0", "latest"]) expect(await filesOf(model, selector)).toEqual(files);
+    expect(JSON.parse(files["adapter_config.json"]!.toString())).toMatchObject({ peft_type: "LORA", r: 3 });
+    const continued = await make({
+      name: "continued",
+      init_from: { artifact: `heddle-artifact:///${Object.values(at).join("/")}:v0` },
+    });
+    expect(await answerOf(continued)).toEqual(await answerOf(model));
+    await trainOnce(model);
+    expect((await client.getArtifactVersion({ ...at, version: "latest" })).aliases).toEqual(["latest", "step1"]);
+    expect(await filesOf(model, "v1")).not.toEqual(files);
+    expect(await answerOf(model, ":v0")).toEqual(await answerOf(continued));
+    await expect(client.deleteArtifactVersion({ ...at, version: "v0" })).rejects.toMatchObject({ status: 409 });
+    await client.deleteModelCheckpoints({ model_id: model.id, steps: [0] });
+    await expect(client.getArtifactVersion({ ...at, version: "v0" })).rejects.toMatchObject({ status: 404 });
+  }, 60_000);
+
+  test("needs the name of the model for its artifact", async () => {
+    const projectId = newProject();
+    await upload(projectId, { "notes.txt": "x" }, "dataset");
+    await expect(make({ ...namesOf(projectId), name: "uploaded-dataset" })).rejects.toMatchObject({
+      status: 409,
+      body: {
+        detail: expect.stringContaining("has the type dataset, not lora: choose another name than uploaded-dataset"),
+      },
+    });
+  });
+});
+
 describe("a model that begins with other weights", () => {
   test("is a fork of a step: it says the same, learns on its own, and survives its source", async () => {
     const source = await make({ lora: { rank: 3 } });

@@ -96,6 +96,13 @@ test("rewards that are all equal advance the step with unchanged weights", async
   const [untrained, first] = await train(equal);
   expect([untrained, first?.step, first?.untrained]).toEqual([["training_started", "training_ended"], 1, true]);
   expect(ended).toMatchObject({ warning: "Nothing was trained: the rewards of each group are equal." });
+  // Its step is downloaded, too.
+  const { entity, project, name } = model;
+  const unchanged = await client.getArtifactVersion({ entity, project, name, version: "step1" });
+  expect(unchanged).toMatchObject({
+    version: "v1",
+    digest: (await client.getArtifactVersion({ entity, project, name, version: "v0" })).digest,
+  });
   await train([1, 0].map((reward) => ({ trajectories: [trajectory(reward, choice("yes"))] })));
   expect(ended).toMatchObject({ warning: expect.stringContaining("no group has two trajectories") });
   await train([group(), { trajectories: [] }]);

@@ -54,12 +54,13 @@ export class CompletionChunks {
 
   *#begin(index: number): Generator<Chunk> {
     if (this.#choices.has(index)) return;
-    const { details, message, model, plan } = this.#run;
+    const { details, message, model, plan, callId = null } = this.#run;
     this.#choices.set(index, { parser: new MessageParser(message), callsTools: false, textLength: 0, tokens: 0 });
     const part = this.#part(index, { role: "assistant", content: "" }, []);
     const sampled = details.choicesForTraining && {
       prompt_token_ids: [...plan.prompt.ids],
       checkpoint_step: model.trained?.checkpoint.step ?? null,
+      call_id: callId,
     };
     yield this.#chunk([{ ...part, ...sampled }]);
     if (plan.prompt.echo !== "") yield this.#chunk([this.#part(index, { content: plan.prompt.echo }, [])]);

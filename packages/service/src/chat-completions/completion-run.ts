@@ -16,6 +16,8 @@ export interface CompletionRun {
   tokenizer: TokenVocabulary;
   message: MessageOptions;
   details: ResponseDetails;
+  /** Of the call that it is recorded as. */
+  callId?: string;
 }
 
 /** What responses have besides the messages. */

@@ -75,6 +75,7 @@ function choiceOf(run: CompletionRun, completion: Completion, details: ResponseD
     token_ids: details.tokenIds ? tokens.map(({ token }) => token) : null,
     prompt_token_ids: details.choicesForTraining ? [...run.plan.prompt.ids] : null,
     checkpoint_step: details.choicesForTraining ? (run.model.trained?.checkpoint.step ?? null) : null,
+    call_id: details.choicesForTraining ? (run.callId ?? null) : null,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { BlobStore } from "@heddle/blob-store";
 import type { ControlPlane, RolloutRecord, TrainingJobRecord } from "@heddle/control-plane";
+import { isJsonObject } from "@heddle/exact-json";
 import { rawJson } from "@heddle/server-stub";
 import type { RawJson } from "@heddle/server-stub";
 import type { RolloutSummary } from "@heddle/training";
@@ -68,10 +69,24 @@ function startsOf(lengths: StoredGroups["lengths"]): (number | undefined)[][] {
   );
 }
 
-/** A trajectory names its calls in its metadata: `call_id`, or `call_ids` separated by commas. */
+/** Longer texts are no ids of calls. */
+const mostIdLength = 128;
+
+/**
+ * A trajectory names its calls in its metadata: `call_id`, or `call_ids` separated by commas. Its choices name theirs, as
+ * completions return them.
+ */
 function callIdsOf(trajectory: unknown): string[] {
-  const { metadata } = (trajectory ?? {}) as { metadata?: { call_id?: unknown; call_ids?: unknown } | null };
-  const { call_id: one, call_ids: several } = metadata ?? {};
-  const ids = [one, ...(typeof several === "string" ? several.split(",") : [])];
-  return ids.flatMap((id) => (typeof id === "string" && id.trim() !== "" ? [id.trim()] : []));
+  if (!isJsonObject(trajectory)) return [];
+  const { metadata, additional_histories: others } = trajectory;
+  const { call_id: one, call_ids: several }: Record<string, unknown> = isJsonObject(metadata) ? metadata : {};
+  const histories = [trajectory, ...(Array.isArray(others) ? others.filter(isJsonObject) : [])];
+  const elements = histories.flatMap(({ messages_and_choices: each }) =>
+    Array.isArray(each) ? (each as unknown[]) : [],
+  );
+  const ofChoices = elements.map((each) => (isJsonObject(each) && "message" in each ? each["call_id"] : undefined));
+  const named = [one, ...(typeof several === "string" ? several.split(",") : [])];
+  const sent = ofChoices.filter((id) => typeof id === "string" && id.length <= mostIdLength);
+  const ids = [...named, ...sent].flatMap((id) => (typeof id === "string" && id.trim() !== "" ? [id.trim()] : []));
+  return [...new Set(ids)];
 }

@@ -38,6 +38,17 @@ test("choices of the OpenAI client train the model as they are, and its names th
   expect(events.map(({ type }) => type)).toContain("gradient_step");
   expect(events.at(-1)).toMatchObject({ type: "training_ended", data: { step: 1 } });
 
+  // Rollouts name the completion that they came from.
+  const named = before.choices.map((choice) => (choice as { call_id?: string }).call_id);
+  expect(named).toEqual(Array.from({ length: 4 }, () => expect.stringMatching(/^[0-9a-f-]{36}$/)));
+  const rollouts = [];
+  for await (const each of client.listTrainingJobRollouts({ training_job_id: job.id })) rollouts.push(each.call_ids);
+  expect(rollouts).toEqual(named.map((id) => [id]));
+  const at = { project_id: `${model.entity}/${model.project}`, id: named[0] ?? "" };
+  await expect
+    .poll(async () => (await service.tracing().callRead(at)).call?.op_name)
+    .toContain("heddle.chat.completions");
+
   const sampled = async (named: string) =>
     await client.createChatCompletion({ ...ask, model: named, stream: false, logprobs: true });
   const firstLogprob = ({ choices }: Awaited<ReturnType<typeof sampled>>) => choices[0]?.logprobs?.content[0];

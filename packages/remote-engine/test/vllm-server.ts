@@ -1,7 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { join } from "node:path";
+import { tmpdir } from "node:os";
+import { isAbsolute, join } from "node:path";
 import { adapterValues } from "./adapter-files.js";
 import { closeNow, listenLocally } from "./local-server.js";
 
@@ -27,9 +28,23 @@ export interface ServedToken {
 
 const baseName = "tiny";
 
+/** What vLLM reads and sends, as its package says; `pnpm vllm-contract -u` reads it again. */
+const contract = JSON.parse(readFileSync(new URL("vllm-contract.json", import.meta.url), "utf8")) as {
+  routes: string[];
+  /** Fields of each class of the package; what a request has besides is ignored without an error. */
+  fields: Record<string, string[]>;
+};
+const requestTypes: Record<string, string> = {
+  "/v1/completions": "CompletionRequest",
+  "/v1/load_lora_adapter": "LoadLoRAAdapterRequest",
+  "/v1/unload_lora_adapter": "UnloadLoRAAdapterRequest",
+};
+
 /** A server with the wire of vLLM 0.32: its responses are scripted, its adapters are kept as it keeps them. */
 export class VllmServer {
   readonly requests: VllmRequest[] = [];
+  /** Routes, and fields of requests and of its own responses, that vLLM does not have. */
+  readonly unknown = new Set<string>();
   /** Directories of loaded adapters by name. */
   readonly adapters = new Map<string, string>();
   /** Tokens of each completion by index; the last entry repeats. */
@@ -39,6 +54,10 @@ export class VllmServer {
   vocabulary: number | undefined;
   /** Added to the log-probabilities of prompts that no adapter scores, as if the server had other weights. */
   scoreShift = 0;
+  /** Sends a request to a path of `HF_ENDPOINT`. Undefined: nothing is fetched. */
+  hub: ((path: string) => Promise<Response>) | undefined;
+  /** What was fetched. */
+  readonly #fetched: string[] = [];
   /** Whether adapters may be loaded at run time. */
   loadsAdapters = true;
   fault: (request: VllmRequest) => VllmFault | undefined = () => undefined;
@@ -55,6 +74,7 @@ export class VllmServer {
   }
 
   async close(): Promise<void> {
+    for (const directory of this.#fetched) rmSync(directory, { recursive: true, force: true });
     await closeNow(this.#server);
   }
 
@@ -70,6 +90,8 @@ export class VllmServer {
     const { method = "", url: path = "", headers } = request;
     const seen = { method, path, headers, body: text === "" ? {} : (JSON.parse(text) as Record<string, unknown>) };
     this.requests.push(seen);
+    if (!contract.routes.includes(path)) this.unknown.add(path);
+    this.#check(requestTypes[path], seen.body);
     const fault = this.fault(seen);
     if (fault && "status" in fault) return sendJson(response, fault.status, fault.body, fault.headers);
     if (fault?.cutAfterEvents === 0) return void request.socket.destroy();
@@ -79,12 +101,35 @@ export class VllmServer {
       return sendJson(response, 200, { object: "list", data: [...data, ...adapters] });
     }
     if (path === "/v1/completions") return await this.#complete(seen.body, response, fault?.cutAfterEvents);
-    if (path.endsWith("_lora_adapter") && this.loadsAdapters) return this.#changeAdapters(path, seen.body, response);
+    if (path.endsWith("_lora_adapter") && this.loadsAdapters)
+      return await this.#changeAdapters(path, seen.body, response);
     sendJson(response, 404, { detail: "Not Found" });
   }
 
-  #changeAdapters(path: string, body: Record<string, unknown>, response: ServerResponse): void {
-    const { lora_name: name, lora_path: directory } = body as { lora_name: string; lora_path: string };
+  #check(type: string | undefined, value: object): void {
+    if (type === undefined) return;
+    for (const name of Object.keys(value)) {
+      if (!contract.fields[type]?.includes(name)) this.unknown.add(`${type}.${name}`);
+    }
+  }
+
+  /** As the hub's client does. Without success, the server reads a directory of that name. */
+  async #fetch(repository: string): Promise<string> {
+    if (isAbsolute(repository) || this.hub === undefined) return repository;
+    const about = await this.hub(`/api/models/${repository}/revision/main`);
+    if (!about.ok) return repository;
+    const { sha, siblings } = (await about.json()) as { sha: string; siblings: { rfilename: string }[] };
+    const directory = mkdtempSync(join(tmpdir(), "heddle-fetched-"));
+    this.#fetched.push(directory);
+    for (const { rfilename: file } of siblings) {
+      const response = await this.hub(`/${repository}/resolve/${sha}/${file}`);
+      if (response.ok) writeFileSync(join(directory, file), Buffer.from(await response.arrayBuffer()));
+    }
+    return directory;
+  }
+
+  async #changeAdapters(path: string, body: Record<string, unknown>, response: ServerResponse): Promise<void> {
+    const { lora_name: name, lora_path: asked = "" } = body as { lora_name: string; lora_path?: string };
     const succeed = (message: string) => response.writeHead(200).end(message);
     if (path === "/v1/unload_lora_adapter") {
       if (this.adapters.delete(name)) return void succeed(`Success: LoRA adapter '${name}' removed successfully.`);
@@ -94,6 +139,7 @@ export class VllmServer {
       const message = `The lora adapter '${name}' has already been loaded. If you want to load the adapter in place, set 'load_inplace' to True.`;
       return sendError(response, 400, "InvalidUserInput", message);
     }
+    const directory = await this.#fetch(asked);
     if (!existsSync(join(directory, "adapter_config.json"))) {
       return sendError(
         response,
@@ -159,6 +205,10 @@ export class VllmServer {
         prompt_logprobs: promptLogprobs === undefined ? null : this.#promptEntries(prompt, model),
         prompt_token_ids: prompt,
       }));
+      for (const each of choices) {
+        this.#check("CompletionResponseChoice", each);
+        this.#check("CompletionLogProbs", each.logprobs);
+      }
       return sendJson(response, 200, { ...head, choices, usage });
     }
     response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
@@ -168,7 +218,9 @@ export class VllmServer {
         const token = tokens[at];
         if (!token) continue;
         const end = at === tokens.length - 1 ? this.finish : { finish_reason: null, stop_reason: null };
-        events.push({ ...head, choices: [{ ...choice(index, [token]), ...end }] });
+        const part = { ...choice(index, [token]), ...end };
+        this.#check("CompletionResponseStreamChoice", part);
+        events.push({ ...head, choices: [part] });
       }
     }
     events.push({ ...head, choices: [], usage });

@@ -22,6 +22,7 @@ const ofRoutes: Readonly<Record<string, string>> = {
   packages: "packages for programs that use the service, as `npm install` takes them",
   console: "the console, which shows data with a key alone",
   weaveLinks: "links that the SDKs of Weave print: leads into the console",
+  adapter: "adapters of checkpoints for inference servers, by addresses that are signed and end within twenty minutes",
   signedUrl: "files of artifacts, by URLs that are signed in the name of a key and end with it",
 };
 

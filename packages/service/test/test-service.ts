@@ -81,7 +81,7 @@ export async function openTestService(
   });
   const blobs = await openBlobStore({ url: config.blobsUrl, ...(config.s3 && { s3: config.s3 }) });
   const providers = openProviders(config.providers);
-  const training = await openTrainingEngine(config, () => {});
+  const training = await openTrainingEngine(config, control.urlSignatures, () => {});
   const losses = openLossLog(config.dataDir, () => {});
   const unexpected: unknown[] = [];
   const outages: string[] = [];

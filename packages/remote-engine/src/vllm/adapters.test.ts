@@ -37,6 +37,22 @@ async function post(path: string, body: unknown) {
   return isLoaded ? { status: 400, body: { error: { message } }, headers: {} } : { status: 200, body: {}, headers: {} };
 }
 
+test("a server that has to fetch adapters and does not is told from one without a common file system", async () => {
+  const message = "Loading lora heddle-1 failed: No adapter found for owner/name";
+  const refusing = async () => ({ status: 404, body: { error: { message } }, headers: {} });
+  const settings = { maxLoaded: 8, post: refusing, dialect: async () => vllm };
+  const fetching = { ...settings, serverPath: async () => "owner/name", hub: "http://heddle:4680/v1/adapters" };
+  await expect(vllmAdapters(fetching).acquire(one)).rejects.toMatchObject({
+    code: "not_found",
+    message: expect.stringMatching(
+      /has to fetch: its HF_ENDPOINT must be http:\/\/heddle:4680\/v1\/adapters.*No adapter/u,
+    ),
+  });
+  await expect(vllmAdapters({ ...settings, serverPath: (path) => path }).acquire(one)).rejects.toMatchObject({
+    message: expect.stringContaining("must be on a file system of both machines"),
+  });
+});
+
 test("an adapter that is wanted again while it is unloaded is there", async () => {
   const first = await adapters.acquire(one);
   first.release();

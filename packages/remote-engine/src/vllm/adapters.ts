@@ -10,8 +10,10 @@ export interface AdapterSettings {
   post: (path: string, body: unknown) => Promise<ServerResponse>;
   /** Says at which paths the server loads and unloads adapters. */
   dialect: () => Promise<Pick<Dialect, "loadPath" | "unloadPath">>;
-  /** Returns the path at which the server finds a directory of this machine. */
-  serverPath: (directory: string) => string;
+  /** Returns the path at which the server finds a directory of this machine, or the name by which it fetches it. */
+  serverPath: (directory: string) => string | Promise<string>;
+  /** Where the server fetches adapters from, if it does. */
+  hub?: string | undefined;
   /** Maximum number of adapters that stay loaded without a request. */
   maxLoaded: number;
 }
@@ -51,7 +53,7 @@ const server = "the inference server";
  * name, which would keep the server's cached prefixes of the old one, and one that is still loaded from before a restart
  * is the right one.
  */
-export function vllmAdapters({ post, dialect, serverPath, maxLoaded }: AdapterSettings): Adapters {
+export function vllmAdapters({ post, dialect, serverPath, hub, maxLoaded }: AdapterSettings): Adapters {
   /** By directory, least recently used first. */
   const loaded = new Map<string, LoadedAdapter>();
   /** One request per name at a time: the server may carry them out in any order. */
@@ -74,7 +76,7 @@ export function vllmAdapters({ post, dialect, serverPath, maxLoaded }: AdapterSe
 
   async function load(name: string, directory: string): Promise<void> {
     const { loadPath } = await dialect();
-    const response = await post(loadPath, { lora_name: name, lora_path: serverPath(directory) });
+    const response = await post(loadPath, { lora_name: name, lora_path: await serverPath(directory) });
     if (response.status < 300) return;
     const reason = reasonOf(response.body);
     if (response.status === 400 && /already (?:been )?loaded|load_inplace|already exists/iu.test(reason)) return;
@@ -84,6 +86,10 @@ export function vllmAdapters({ post, dialect, serverPath, maxLoaded }: AdapterSe
     if (response.status === 404 && /not found$/iu.test(reason)) {
       const message = `${server} does not load adapters at run time: start it with VLLM_ALLOW_RUNTIME_LORA_UPDATING=True and --enable-lora`;
       throw new HeddleError("unsupported", message);
+    }
+    if (hub !== undefined && response.status < 503 && ![401, 403, 429].includes(response.status)) {
+      const message = `${server} did not load the adapter, which it has to fetch: its HF_ENDPOINT must be ${hub}, and it must reach this address (${reason})`;
+      throw new HeddleError("not_found", message, { loc: ["checkpoint"] });
     }
     if (response.status === 404) {
       const message = `${server} does not find the checkpoint: its directory must be on a file system of both machines (${reason})`;

@@ -28,12 +28,22 @@ export interface VllmSettings {
   models: readonly RemoteModel[];
   /** Returns the path at which the server finds a directory of this machine. Default: the same path. */
   serverPath?: (directory: string) => string;
+  /** For servers that fetch adapters instead of reading them from a file system of both machines. Replaces `serverPath`. */
+  hub?: AdapterHub | undefined;
   /** Maximum number of adapters that stay loaded without a request. Default 8. */
   maxLoadedAdapters?: number;
   /** Limit until the server sends the first byte of a completion, and for each pause after it. Default 10 minutes. */
   responseTimeoutMs?: number;
   /** First pause before a request is repeated. Default 500 ms. */
   pauseMs?: number;
+}
+
+/** What serves adapters as a hub of Hugging Face serves models. */
+export interface AdapterHub {
+  /** Value of `HF_ENDPOINT` of the servers. */
+  url: string;
+  /** Returns the name of the repository that has the adapter in a directory of this machine. */
+  repositoryOf(directory: string): Promise<string>;
 }
 
 const server = "the inference server";
@@ -52,7 +62,7 @@ export function openVllmSampler(settings: VllmSettings): SamplerProvider {
 }
 
 function openOne(settings: VllmSettings & { url: string }): SamplerProvider {
-  const { apiKey, serverPath = (directory) => directory, responseTimeoutMs = 600_000, pauseMs = 500 } = settings;
+  const { apiKey, hub, serverPath = (directory) => directory, responseTimeoutMs = 600_000, pauseMs = 500 } = settings;
   const http = openHttpClient({ url: settings.url, headers: apiKey ? { authorization: `Bearer ${apiKey}` } : {} });
   const post = async (path: string, body: unknown): Promise<ServerResponse> => {
     try {
@@ -63,7 +73,13 @@ function openOne(settings: VllmSettings & { url: string }): SamplerProvider {
   };
   /** Once it is known. */
   let known: Dialect | undefined;
-  const adapters = vllmAdapters({ post, dialect, serverPath, maxLoaded: settings.maxLoadedAdapters ?? 8 });
+  const adapters = vllmAdapters({
+    post,
+    dialect,
+    serverPath: (directory) => (hub ? hub.repositoryOf(directory) : serverPath(directory)),
+    hub: hub?.url,
+    maxLoaded: settings.maxLoadedAdapters ?? 8,
+  });
   const closing = new AbortController();
   /** End-of-text tokens by directory of a model. */
   const eosIds = new Map<string, Promise<readonly number[]>>();

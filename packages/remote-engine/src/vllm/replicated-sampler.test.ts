@@ -21,6 +21,7 @@ beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), "heddle-replicas-"));
 });
 afterEach(async () => {
+  expect(servers.flatMap(({ unknown }) => [...unknown])).toEqual([]);
   await provider.close();
   await Promise.all(servers.map((server) => server.close().catch(() => undefined)));
   await rm(directory, { recursive: true, force: true });
@@ -34,7 +35,9 @@ const ask = (more: Partial<GenerateRequest> = {}): GenerateRequest => ({
   ...more,
 });
 const prompts = Array.from({ length: 30 }, (_, at) => Int32Array.of(300 + at, 5));
-const completionsOf = (server: VllmServer) => server.sent("/v1/completions").length;
+/** Without those that compare servers. */
+const completionsOf = (server: VllmServer) =>
+  server.sent("/v1/completions").filter((body) => !("prompt_logprobs" in body)).length;
 const counts = () => servers.map(completionsOf);
 
 async function adapter(name: string, value = 1) {
@@ -100,6 +103,20 @@ test("a server that computes with other weights is found when a checkpoint is lo
     code: "failed",
     message: expect.stringMatching(/127\.0\.0\.1:\d+ and 127\.0\.0\.1:\d+ compute different log-probabilities/),
   });
+});
+
+test("a server that has other weights from the beginning gets no request, and is named", async () => {
+  servers[2]!.scoreShift = -0.1;
+  for (const prompt of prompts) await provider.sampler.generate(ask({ prompt }));
+  expect(counts()).toEqual([expect.any(Number), expect.any(Number), 0]);
+  expect(completionsOf(servers[0]!) + completionsOf(servers[1]!)).toBe(prompts.length);
+  expect(completionsOf(servers[1]!)).toBeGreaterThan(0);
+  const { ok, detail } = await provider.health();
+  expect([ok, detail]).toEqual([true, expect.stringContaining("one of them has other weights")]);
+  expect(detail).toContain(new URL(servers[2]!.url).host);
+  // One comparison each, however many requests there are.
+  const comparisons = servers.map((server) => server.sent("/v1/completions").length - completionsOf(server));
+  expect(comparisons).toEqual([2, 1, 1]);
 });
 
 test("what a server refuses names the server and is not tried elsewhere", async () => {

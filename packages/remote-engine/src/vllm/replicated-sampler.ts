@@ -21,16 +21,21 @@ const tolerance = 0.05;
 /**
  * A sampler of several servers. Adapters are loaded on each; a request goes to the one that has read the beginning of its
  * prompt under the same weights, unless that has more than its share of the running requests. One that is away is left out
- * for a while, and a request that it has not begun goes to another; when it is back, its log-probabilities are compared with
- * those of another one before it gets requests.
+ * for a while, and a request that it has not begun goes to another. Before its first request, and when it is back, its
+ * log-probabilities are compared with those of another one.
  */
 export function replicatedSampler(replicas: readonly Replica[]): SamplerProvider {
   const [first] = replicas;
   if (first === undefined) throw new HeddleError("invalid", "there is no inference server", { loc: ["url"] });
   const awayUntil = new Map<Replica, number>();
   const running = new Map<Replica, number>(replicas.map((replica) => [replica, 0]));
-  /** Replicas that were away since they were compared with another: they may have come back with other weights. */
-  const returned = new Set<Replica>();
+  /**
+   * Replicas that were not compared with another, or were away since then: they may have other weights. The first one is what
+   * the others are compared with.
+   */
+  const uncompared = new Set<Replica>(replicas.slice(1));
+  /** Comparisons that are being made. */
+  const comparing = new Map<Replica, Promise<void>>();
   /** Why a replica that is there gets no requests. */
   const distrusted = new Map<Replica, string>();
 
@@ -55,12 +60,18 @@ export function replicatedSampler(replicas: readonly Replica[]): SamplerProvider
 
   function leaveOut(replica: Replica): void {
     awayUntil.set(replica, performance.now() + awayMs);
-    returned.add(replica);
+    uncompared.add(replica);
   }
 
-  /** Compares a replica that was away with another one, if there is any. Throws `failed` when it has other weights. */
-  async function checkReturned(replica: Replica, weights: WeightsRef): Promise<void> {
-    const other = replicas.find((each) => each !== replica && !returned.has(each) && !isAway(each));
+  /** Compares a replica with another one, if there is any. Throws `failed` when it has other weights. */
+  async function checkWeights(replica: Replica, weights: WeightsRef): Promise<void> {
+    const running = comparing.get(replica) ?? compareWithOther(replica, weights);
+    comparing.set(replica, running);
+    await running.finally(() => comparing.delete(replica));
+  }
+
+  async function compareWithOther(replica: Replica, weights: WeightsRef): Promise<void> {
+    const other = replicas.find((each) => each !== replica && !uncompared.has(each) && !isAway(each));
     if (other === undefined) return;
     try {
       await compare(weights, [other, replica]);
@@ -70,7 +81,7 @@ export function replicatedSampler(replicas: readonly Replica[]): SamplerProvider
       throw error;
     }
     if (isAway(replica)) throw new HeddleError("busy", `${replica.host} is away`);
-    returned.delete(replica);
+    uncompared.delete(replica);
     distrusted.delete(replica);
   }
 
@@ -152,16 +163,12 @@ export function replicatedSampler(replicas: readonly Replica[]): SamplerProvider
         let hasBegun = false;
         let failure: unknown;
         for (const replica of inOrder(request)) {
-          try {
-            // Without a pause otherwise: requests of the same moment count those before them.
-            if (returned.has(replica)) await checkReturned(replica, request.weights);
-          } catch (error) {
-            // Another one may do the work.
-            failure = error;
-            continue;
-          }
+          // Without a pause before: requests of the same moment count those before them.
           running.set(replica, (running.get(replica) ?? 0) + 1);
+          let isCompared = false;
           try {
+            if (uncompared.has(replica)) await checkWeights(replica, request.weights);
+            isCompared = true;
             return await using(replica, ({ sampler }) =>
               sampler.generate(request, {
                 ...options,
@@ -173,7 +180,8 @@ export function replicatedSampler(replicas: readonly Replica[]): SamplerProvider
             );
           } catch (error) {
             failure = error;
-            if (hasBegun || !meansAway(error)) throw error;
+            // Another one may do the work.
+            if (isCompared && (hasBegun || !meansAway(error))) throw error;
           } finally {
             running.set(replica, (running.get(replica) ?? 1) - 1);
           }
@@ -183,6 +191,7 @@ export function replicatedSampler(replicas: readonly Replica[]): SamplerProvider
       async preload(weights) {
         const loaded = await onEach(({ sampler }) => sampler.preload(weights));
         if (loaded.length > 1) await compare(weights, loaded);
+        for (const replica of loaded) if (!distrusted.has(replica)) uncompared.delete(replica);
       },
       async unload(weights) {
         await onEach(({ sampler }) => sampler.unload(weights)).catch((error: unknown) => {
@@ -199,7 +208,13 @@ export function replicatedSampler(replicas: readonly Replica[]): SamplerProvider
 
 async function probe({ sampler }: SamplerProvider, weights: WeightsRef): Promise<number[]> {
   const prompt = Int32Array.from({ length: 12 }, (_, at) => 3 + 7 * at);
-  if (sampler.unsupportedFields({ promptLogprobs: 0 }).length > 0) {
+  const ofPrompt = async () =>
+    await sampler.generate({ weights, prompt, n: 1, maxTokens: 1, promptLogprobs: 0 }).catch((error: unknown) => {
+      // What a server can do is not known before the first request.
+      if (!(error instanceof HeddleError) || error.code !== "unsupported") throw error;
+    });
+  const scored = sampler.unsupportedFields({ promptLogprobs: 0 }).length > 0 ? undefined : await ofPrompt();
+  if (scored === undefined) {
     const { completions } = await sampler.generate({
       weights,
       prompt,
@@ -210,7 +225,7 @@ async function probe({ sampler }: SamplerProvider, weights: WeightsRef): Promise
     });
     return completions.flatMap(({ tokens }) => tokens.map(({ logprob }) => logprob));
   }
-  const { promptLogprobs = [] } = await sampler.generate({ weights, prompt, n: 1, maxTokens: 1, promptLogprobs: 0 });
+  const { promptLogprobs = [] } = scored;
   return promptLogprobs.slice(1).map((entry) => entry?.[0].logprob ?? NaN);
 }
 

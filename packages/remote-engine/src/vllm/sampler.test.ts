@@ -27,6 +27,8 @@ beforeEach(async () => {
   provider = open();
 });
 afterEach(async () => {
+  // Nothing is sent or read that the package does not have.
+  expect([...server.unknown]).toEqual([]);
   await provider.close();
   await server.close();
   await rm(directory, { recursive: true, force: true });

@@ -91,7 +91,7 @@ export async function openWork(
   const { metrics } = observability;
   const info = (line: string) => log.info(line);
   const warn = (line: string) => log.warn(line);
-  const training = await openTrainingEngine(config, info);
+  const training = await openTrainingEngine(config, control.urlSignatures, info);
   closing.add(() => training.close());
   const providers = openProviders(config.providers, metrics?.onOutgoing);
   const onUnexpected = (error: unknown) => log.error({ err: error }, "unexpected error");

@@ -1,5 +1,6 @@
 import { graphqlRoute } from "../wandb/graphql-route.js";
 import { fileStreamRoute } from "../wandb/file-stream-route.js";
+import { adapterRoute } from "../training/adapter-route.js";
 import { signedUrlRoute } from "../wandb/signed-url-route.js";
 import { consoleRoute, weaveLinksRoute } from "../http/console-site.js";
 import { docsRoute } from "../http/docs-site.js";
@@ -35,6 +36,7 @@ export const routes = {
   graphql: graphqlRoute,
   fileStream: fileStreamRoute,
   signedUrl: signedUrlRoute,
+  adapter: adapterRoute,
   otlpLogs: otlpLogsRoute,
   otlpMetrics: otlpMetricsRoute,
 } as const satisfies Readonly<Record<string, Route<Site>>>;

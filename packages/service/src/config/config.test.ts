@@ -59,6 +59,7 @@ test("defaults work without any variable", () => {
       inferenceUrl: undefined,
       inferenceKey: undefined,
       inferenceDataDir: "/home/me/.heddle",
+      inferenceAdapters: undefined,
       models: [],
     },
     keepRolloutsBytes: 10e9,

@@ -400,6 +400,13 @@ export const settings = {
       default: "<data dir>",
       meaning: "path at which the inference server finds the data directory, from which it loads trained adapters",
     },
+    inferenceAdapters: {
+      name: "HEDDLE_INFERENCE_ADAPTERS",
+      kind: httpUrl("http://heddle:4680"),
+      unset: "from HEDDLE_INFERENCE_DATA_DIR",
+      meaning:
+        "http(s) URL at which inference servers without a file system in common reach this service, to fetch trained adapters by signed addresses; the HF_ENDPOINT of the servers is this with /v1/adapters",
+    },
     models: {
       name: "HEDDLE_REMOTE_MODELS",
       kind: remoteModels,

@@ -85,6 +85,12 @@ export const routeSamples: Record<keyof typeof routes, Samples> = {
       },
     ];
   },
+  adapter: () =>
+    [
+      "api/models/a.b/c.d/revision/main",
+      "api/models/a.b/c.d/tree/main",
+      "a.b/c.d/resolve/main/adapter_config.json",
+    ].map((path) => ({ name: `unsigned ${path}`, method: "GET", path: `/v1/adapters/${path}`, status: 403 })),
   otlpLogs: () => [exported("/v1/logs"), exported("/otel/v1/logs"), exported("/traces/agents/otel/v1/logs")],
   otlpMetrics: () => [exported("/v1/metrics"), exported("/otel/v1/metrics")],
 };

@@ -10,23 +10,24 @@ const directory = fileURLToPath(new URL("../../../embedded-engine/models/starter
 const trainer = new TinkerServer({ vocabulary: 1024 });
 const inference = new VllmServer();
 
-let service: TestService;
-beforeAll(async () => {
-  await Promise.all([trainer.listen(), inference.listen()]);
-  inference.vocabulary = 1024;
-  inference.script = [[{ id: 301, text: "maybe", logprob: -0.5 }]];
-  const models = {
+const settings = () => ({
+  HEDDLE_TRAINER_URL: trainer.url,
+  HEDDLE_INFERENCE_URL: inference.url,
+  HEDDLE_REMOTE_MODELS: JSON.stringify({
     "remote/tiny": {
       directory,
       trainer: { model: serverModel, gradientScale: "sequence_mean" },
       inference: { model: "tiny" },
     },
-  };
-  service = await openTestService({
-    HEDDLE_TRAINER_URL: trainer.url,
-    HEDDLE_INFERENCE_URL: inference.url,
-    HEDDLE_REMOTE_MODELS: JSON.stringify(models),
-  });
+  }),
+});
+
+let service: TestService;
+beforeAll(async () => {
+  await Promise.all([trainer.listen(), inference.listen()]);
+  inference.vocabulary = 1024;
+  inference.script = [[{ id: 301, text: "maybe", logprob: -0.5 }]];
+  service = await openTestService(settings());
 });
 afterAll(async () => {
   expect(service.unexpected).toEqual([]);
@@ -62,6 +63,65 @@ test("a model is trained on the training server, continued there, and its newest
   const asked = inference.sent("/v1/completions").map(({ model: name }) => name);
   expect(new Set(asked).size).toBe(2);
   expect(inference.adapters.has(String(asked.at(-1)))).toBe(true);
+});
+
+test("an inference server without the file system of the service fetches adapters by signed addresses", async () => {
+  const apart = await openTestService({ ...settings(), HEDDLE_INFERENCE_ADAPTERS: "http://heddle:4680/" });
+  try {
+    const client = apart.training();
+    const [entity = "", project = ""] = newProject().split("/");
+    const model = await client.createModel({ entity, project, name: "agent", base_model: "remote/tiny" });
+    const train = async () => {
+      const job = { model_id: model.id, trajectory_groups: [group()], experimental_config: { learning_rate: 0.02 } };
+      return (await eventsOf(apart, (await createRl(client, job)).id)).at(-1);
+    };
+    // The server has another HF_ENDPOINT.
+    expect(await train()).toMatchObject({
+      type: "training_failed",
+      data: { error_message: expect.stringContaining("its HF_ENDPOINT must be http://heddle:4680/v1/adapters") },
+    });
+    const fetched: string[] = [];
+    const statuses: number[] = [];
+    const ask = async (path: string) => {
+      const response = await apart.fetch(`http://in-process/v1/adapters${path}`);
+      statuses.push(response.status);
+      return response;
+    };
+    inference.hub = async (path) => {
+      fetched.push(path);
+      return await ask(path);
+    };
+    expect(await train()).toMatchObject({ type: "training_ended" });
+    expect(statuses).toEqual([200, 200, 200]);
+    const repository = String(inference.sent("/v1/load_lora_adapter").at(-1)?.["lora_path"]);
+    expect(fetched.every((path) => path.includes(repository))).toBe(true);
+    expect(
+      await client.createChatCompletion({ model: model.inference_name, messages: [{ role: "user", content: "?" }] }),
+    ).toMatchObject({
+      choices: [{ message: { content: "maybe" } }],
+    });
+    const tree = (await (await ask(`/api/models/${repository}/tree/main?recursive=true`)).json()) as {
+      path: string;
+      size: number;
+    }[];
+    expect(tree.map(({ path }) => path)).toEqual(["adapter_config.json", "adapter_model.safetensors"]);
+    const at = { entity, project, name: "agent", version: "step1" };
+    const { files } = await client.listArtifactFiles(at);
+    expect(tree.map(({ size }) => size)).toEqual(
+      tree.map(({ path }) => files.find((file) => file.path === path)?.size_bytes),
+    );
+    statuses.length = 0;
+    await ask(`/${repository}/resolve/main/training_state.json`);
+    await ask(`/${repository}/resolve/main/..%2Fadapter_config.json`);
+    await ask(`/${repository.slice(1)}/resolve/main/adapter_config.json`);
+    await ask(`/${repository}x/resolve/main/adapter_config.json`);
+    await ask(`/api/datasets/${repository}`);
+    expect(statuses).toEqual([404, 404, 403, 403, 404]);
+  } finally {
+    inference.hub = undefined;
+    expect(apart.unexpected).toEqual([]);
+    await apart.close();
+  }
 });
 
 test("other models stay with the embedded engine", async () => {

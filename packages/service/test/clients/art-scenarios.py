@@ -6,6 +6,7 @@ Usage: art-scenarios.py <base url that ends in /v1> <entity/project> [scenario..
 import asyncio
 import itertools
 import os
+import random
 import sys
 import tempfile
 import uuid
@@ -187,6 +188,117 @@ async def learns_from_examples(backend, entity, project, base_path):
         model, step="latest", local_path=os.path.join(base_path, "pulled")
     )
     assert {"adapter_config.json", "adapter_model.safetensors"} <= set(os.listdir(pulled)), os.listdir(pulled)
+
+
+@scenario
+async def downloads_each_step(backend, entity, project, base_path):
+    """Step 0, a step that changed nothing, and trained ones are pulled; `v0` and `step0` are the same weights."""
+    if not hasattr(backend, "_experimental_pull_model_checkpoint"):
+        return "not in this release"
+    model = await register(backend, entity, project, base_path)
+
+    async def pulled(step):
+        path = os.path.join(base_path, f"pulled-{model.name}-{step}")
+        found = await backend._experimental_pull_model_checkpoint(model, step=step, local_path=path)
+        with open(os.path.join(found, "adapter_model.safetensors"), "rb") as file:
+            return file.read()
+
+    first = await pulled(0)
+    assert await pulled("latest") == first
+    group = art.TrajectoryGroup([await rollout(model, PROMPTS[0]) for _ in range(2)])
+    for trajectory in group.trajectories:
+        trajectory.reward = 1.0
+    await train(backend, model, [group])
+    assert await pulled(1) == first
+    for trajectory, reward in zip(group.trajectories, (1.0, 0.0)):
+        trajectory.reward = reward
+    await train(backend, model, [group], learning_rate=1e-3)
+    second = await pulled(2)
+    assert second != first and len(second) == len(first)
+    answers = [
+        await model.openai_client().chat.completions.create(
+            model=f"{model.get_inference_name()}:{name}",
+            messages=[{"role": "user", "content": PROMPTS[0]}],
+            max_completion_tokens=8,
+            temperature=0,
+        )
+        for name in ("v0", "step0", "v2", "step2", "latest")
+    ]
+    assert [each.model_extra["checkpoint_step"] for each in answers] == [0, 0, 2, 2, 2], answers
+
+
+TOOLS = [{"type": "function", "function": {"name": "look", "description": "looks", "parameters": {"type": "object"}}}]
+
+
+async def agent(model, turns, edit=lambda messages: messages, max_completion_tokens=8):
+    """Some turns with tools between them; the history goes back as an application writes it, without the reasoning."""
+    question = {"role": "user", "content": PROMPTS[0]}
+    messages, kept = [question], [question]
+    for turn in range(turns):
+        completion = await model.openai_client().chat.completions.create(
+            model=model.get_inference_name(), messages=messages, tools=TOOLS, max_completion_tokens=max_completion_tokens
+        )
+        choice = completion.choices[0]
+        kept.append(choice)
+        after = (
+            {"role": "tool", "tool_call_id": f"call-{turn}", "content": "nothing"}
+            if turn % 2 == 0
+            else {"role": "user", "content": "And?"}
+        )
+        kept.append(after)
+        messages = edit([*messages, {"role": "assistant", "content": choice.message.content or ""}, after])
+    return art.Trajectory(messages_and_choices=kept, tools=TOOLS, reward=turns % 2 + random.random())
+
+
+async def newest_job(backend, model):
+    """The newest job of a model and its events, as any HTTP client reads them."""
+    client = backend._client
+    jobs = await client.get(f"/preview/training-jobs?project_id={model.entity}/{model.project}&model_id={model.id}&limit=100", cast_to=object)
+    job = max(jobs["data"], key=lambda each: each["created_at"])
+    events = await client.get(f"/preview/training-jobs/{job['id']}/events?limit=100", cast_to=object)
+    return job, events["data"]
+
+
+@scenario
+async def trains_agents_on_what_they_saw(backend, entity, project, base_path):
+    """Turns with tools, cut off or with a history that was edited, have the ratios that they were sampled with."""
+    model = await register(backend, entity, project, base_path)
+    conversations = {
+        "two turns": {"turns": 2},
+        "five turns": {"turns": 5},
+        "a shortened history": {"turns": 4, "edit": lambda messages: messages[-3:]},
+        "a rewritten history": {
+            "turns": 3,
+            "edit": lambda messages: [{**each, "content": each["content"].upper()} for each in messages],
+        },
+        "answers that were cut off": {"turns": 3, "max_completion_tokens": 2},
+    }
+    for name, conversation in conversations.items():
+        group = art.TrajectoryGroup([await agent(model, **conversation) for _ in range(3)])
+        await train(backend, model, [group], learning_rate=0.0)
+        job, events = await newest_job(backend, model)
+        steps = [each["data"] for each in events if each["type"] == "gradient_step"]
+        assert steps and not job["warnings"], (name, job)
+        for step in steps:
+            assert step["importance_ratio_std"] < 1e-3 and step["probs_corr"] > 0.999, (name, step)
+    rollouts = await backend._client.get(f"/preview/training-jobs/{job['id']}/rollouts", cast_to=object)
+    assert [each["reward"] for each in rollouts["data"]] == [each.reward for each in group.trajectories], rollouts
+    assert [len(each["call_ids"]) for each in rollouts["data"]] == [3, 3, 3], rollouts
+    assert abs(sum(each["advantage"] for each in rollouts["data"])) < 1e-6, rollouts
+    # Numbers of another policy: the job says so, by name and number, or fails.
+    for shift, ending in ((0.4, "training_ended"), (2.0, "training_failed")):
+        group = art.TrajectoryGroup([await agent(model, 2) for _ in range(3)])
+        for trajectory in group.trajectories:
+            for each in trajectory.messages_and_choices:
+                for entry in getattr(each, "logprobs", None) and each.logprobs.content or ():
+                    entry.logprob -= shift
+        try:
+            await train(backend, model, [group], learning_rate=0.0)
+        except Exception as error:
+            assert ending == "training_failed" and "logprob_difference" in str(error), error
+        job, events = await newest_job(backend, model)
+        assert events[-1]["type"] == ending, events[-1]
+        assert ending == "training_failed" or "differ by 0.400" in str(job["warnings"]), job
 
 
 async def main(base_url, project_id, names):

@@ -44,7 +44,7 @@ async function model(name: string, adapter: Partial<LoraConfig> = {}) {
       const parts: Uint8Array[] = [];
       let bytes = -1;
       for await (const part of exportModel(settings, ref, wanted)) {
-        if (part instanceof Uint8Array) parts.push(part);
+        if (part instanceof Uint8Array) parts.push(takenAway(part));
         else bytes = part.bytes;
       }
       const whole = Buffer.concat(parts);
@@ -52,6 +52,13 @@ async function model(name: string, adapter: Partial<LoraConfig> = {}) {
       return whole;
     },
   };
+}
+
+/** As the thread of an export sends a part: its memory is gone for whoever has made it. */
+function takenAway(part: Uint8Array): Uint8Array {
+  const { buffer, byteLength } = part;
+  if (!(buffer instanceof ArrayBuffer) || buffer.byteLength !== byteLength) return part;
+  return structuredClone(part, { transfer: [buffer] });
 }
 
 /** Files of a tar archive. */

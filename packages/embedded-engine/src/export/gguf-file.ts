@@ -31,12 +31,14 @@ const valueTypes = { uint32: 4, int32: 5, float32: 6, bool: 7, string: 8, string
 export function ggufFile({ metadata, tensors }: GgufContent): WrittenParts {
   const header = headerOf(metadata, tensors);
   const start = aligned(header.length);
+  // Parts belong to their reader: a thread gives them away.
+  const padding = start - header.length;
   const bytes = tensors.reduce((sum, tensor) => sum + aligned(sizeOf(tensor)), start);
   return {
     bytes,
     async *parts() {
       yield header;
-      yield new Uint8Array(start - header.length);
+      yield new Uint8Array(padding);
       for (const tensor of tensors) {
         yield* tensor.parts();
         const size = sizeOf(tensor);

@@ -39,7 +39,7 @@ export interface VllmSettings {
 }
 
 /** What serves adapters as a hub of Hugging Face serves models. */
-export interface AdapterHub {
+interface AdapterHub {
   /** Value of `HF_ENDPOINT` of the servers. */
   url: string;
   /** Returns the name of the repository that has the adapter in a directory of this machine. */

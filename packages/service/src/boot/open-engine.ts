@@ -45,7 +45,7 @@ export async function openTrainingEngine(
 
 function adapterHub(url: string, signatures: UrlSignatures): VllmSettings["hub"] {
   return {
-    url: url.replace(/\/+$/u, "") + adaptersPath,
+    url: `${url.endsWith("/") ? url.slice(0, -1) : url}${adaptersPath}`,
     repositoryOf: (directory) => adapterRepository(signatures, directory),
   };
 }

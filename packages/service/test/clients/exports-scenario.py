@@ -167,7 +167,7 @@ def check(url, base_directory, base_model, project_id):
             for short, long in names.items():
                 apart = numpy.abs(tensors[short] - weights[long].numpy()).max()
                 assert apart < TOLERANCE, (short, apart, tensors[short].dtype, tensors[short].shape, weights[long].shape)
-            expect(f"the reader of GGUF reads {len(names)} of {len(tensors)} tensors of step {step}", 0.0)
+            print(f"  ok      the reader of GGUF reads step {step}", flush=True)
             exported[step] = tensors["blk.0.attn_v.weight"]
         assert numpy.abs(exported[0] - exported[1]).max() > 1e-4, "the export is not that of the step"
 

@@ -22,7 +22,11 @@ bin=$(find_server) || {
   bin=$(find_server) || { echo "postgres.sh: the package brought no server" >&2; exit 1; }
 }
 
-directory=$(mktemp -d /tmp/heddle-postgres-XXXXXX)
+# In memory where there is room: hundreds of databases are made and dropped, each with a checkpoint.
+root=${TMPDIR:-/tmp}
+free=$(df --output=avail -k /dev/shm 2>/dev/null | tail -1) || true
+[ -n "${TMPDIR:-}" ] || [ "${free:-0}" -lt 4000000 ] || root=/dev/shm
+directory=$(mktemp -d "$root/heddle-postgres-XXXXXX")
 as_user=()
 if [ "$(id -u)" = 0 ]; then # The server refuses to run as root.
   user=postgres

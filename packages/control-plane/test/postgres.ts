@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { forEachConcurrently } from "@heddle/concurrency";
 import { Client } from "pg";
 
 /** The server that the suites run on as well, when this names one: a superuser's or database owner's URL. */
@@ -24,7 +25,9 @@ export function postgresDatabases(server: string) {
       return url.href;
     },
     async drop(): Promise<void> {
-      for (const name of databases.splice(0)) await admin(`DROP DATABASE ${name} WITH (FORCE)`);
+      await forEachConcurrently(databases.splice(0), 8, async (name) => {
+        await admin(`DROP DATABASE ${name} WITH (FORCE)`);
+      });
     },
   };
 }

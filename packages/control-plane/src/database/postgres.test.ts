@@ -18,7 +18,7 @@ import { openPostgres } from "./postgres.js";
 if (postgresUrl !== undefined) {
   const server = postgresUrl;
   const databases = postgresDatabases(server);
-  afterAll(async () => await databases.drop());
+  afterAll(async () => await databases.drop(), 240_000);
 
   controlPlaneCases("Postgres", async () => await databases.make());
   annotationQueueCases("Postgres", async () => await databases.make());

@@ -78,6 +78,11 @@ describe.each(controlPlanes)("replicas and shards with a control plane on %s", (
     },
   };
 
+  /** As whoever runs it would, when it ends because the control plane did not respond for a moment. */
+  async function startAgain(name: ReplicaName): Promise<void> {
+    await set.replicas[name].start().catch(async () => await set.replicas[name].start());
+  }
+
   test(
     "nothing that one acknowledged is lost, doubled or split, whatever ends which of them, at any of them",
     async () => {
@@ -111,8 +116,11 @@ describe.each(controlPlanes)("replicas and shards with a control plane on %s", (
         await troubles[trouble]!(name);
         const before = acked();
         // The others take writes again.
-        await expect.poll(acked, { timeout: 40_000, interval: 100 }).toBeGreaterThan(before + 10);
-        if (set.replicas[name].pid() === 0) await set.replicas[name].start();
+        await Promise.race([
+          writers,
+          expect.poll(acked, { timeout: 120_000, interval: 100 }).toBeGreaterThan(before + 10),
+        ]);
+        if (set.replicas[name].pid() === 0) await startAgain(name);
         up.add(name);
       }
       stopped = true;

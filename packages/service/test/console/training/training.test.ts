@@ -103,7 +103,7 @@ describe.skipIf(chromiumPath === undefined)("training in the console", () => {
     const client = service.training();
     const projectId = newProject();
     const model = await newModel(client, projectId, "long");
-    const answers = Array.from({ length: 400 }, (_, index) => trajectory(index % 2, choice(`answer ${index}`)));
+    const answers = Array.from({ length: 6000 }, (_, index) => trajectory(index % 2, choice(`answer ${index}`)));
     const job = await createRl(client, {
       model_id: model.id,
       trajectory_groups: [{ trajectories: answers }],

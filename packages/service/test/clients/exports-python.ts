@@ -2,7 +2,7 @@
  * Runs `exports-scenario.py` with the Python packages `peft`, `transformers`, `torch` and `gguf` as PyPI has them, in a virtualenv
  * of its own, against a service of its own. Without python3, its venv module or a package index it says so and succeeds.
  *
- *   pnpm python-client
+ *   pnpm python-exports
  *   node … exports-python.ts [interpreter that has the packages]
  */
 import { spawnSync } from "node:child_process";

@@ -185,7 +185,7 @@ def check(url, base_directory, base_model, project_id):
                 content = service.bytes(f"/v1/artifact-contents/{project_id}", file.read(), "application/octet-stream")
             files.append({"path": path, "sha256": json.loads(content)["sha256"]})
         version = service.json(f"/v1/artifacts/{project_id}", {"name": "own", "type": "lora", "files": files})
-        continued = create("continued", init_from={"artifact": version["uri"]})
+        continued = create("continued", init_from={"artifact": version["version"]["uri"]})
         assert (continued["lora"]["rank"], continued["lora"]["alpha"]) == (3, 5), continued["lora"]
         expect("an adapter that PEFT has written", difference(own, continued["inference_name"]))
 

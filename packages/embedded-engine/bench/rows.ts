@@ -16,11 +16,8 @@ import type { ModelConfig } from "../src/model/config.js";
 import { modelParameters, parameterCount } from "../src/model/parameters.js";
 import { initialWeights } from "../src/weights/initial-weights.js";
 import { median } from "./median.js";
+import { option } from "./option.js";
 
-const option = (name: string): string | undefined => {
-  const at = process.argv.indexOf(`--${name}`);
-  return at === -1 ? undefined : process.argv[at + 1];
-};
 const rowCounts = (option("rows") ?? "1,8,32,64").split(",").map(Number);
 const rounds = Number(option("rounds") ?? 3);
 const [promptTokens, sampledTokens] = [Number(option("prompt") ?? 16), Number(option("tokens") ?? 48)];

@@ -15,6 +15,7 @@ import { initialWeights } from "../src/weights/initial-weights.js";
 import type { LlamaShape } from "./llama.js";
 import { llama, llamaShapes } from "./llama.js";
 import { median } from "./median.js";
+import { option } from "./option.js";
 
 const shapes: Readonly<Record<string, LlamaShape>> = llamaShapes;
 const [promptTokens, sampledTokens, perPrompt] = [16, 112, 8];
@@ -26,11 +27,7 @@ interface Measurements {
   cpu: number[];
 }
 
-const option = (name: string, otherwise: string): string[] => {
-  const at = process.argv.indexOf(`--${name}`);
-  return (at === -1 ? otherwise : (process.argv[at + 1] ?? otherwise)).split(",");
-};
-const rounds = Number(option("rounds", "7")[0]);
+const rounds = Number(option("rounds") ?? 7);
 
 async function currentSampler(shape: LlamaShape, rows: number): Promise<{ round: Round; sampler: CpuSampler }> {
   const config = llama(shape, 1024);
@@ -121,10 +118,10 @@ const describe = ({ wall, cpu }: Measurements) =>
   `${measurement(median(wall))} tok/s ${measurement(median(cpu))} tok/CPU-s`;
 
 const prototype = process.env["PROTOTYPE"];
-for (const name of option("shapes", "A,C")) {
+for (const name of (option("shapes") ?? "A,C").split(",")) {
   const shape = shapes[name];
   if (!shape) throw new Error(`no shape ${name}`);
-  for (const rows of option("rows", "1,8,64").map(Number)) {
+  for (const rows of (option("rows") ?? "1,8,64").split(",").map(Number)) {
     const { round, sampler } = await currentSampler(shape, rows);
     const earlier = prototype === undefined ? undefined : await theirs(prototype, shape, rows);
     const [own, other]: Measurements[] = [

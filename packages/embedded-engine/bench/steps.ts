@@ -19,6 +19,7 @@ import type { PolicySequence, CrossEntropySequence } from "@heddle/training";
 import { initialWeights } from "../src/weights/initial-weights.js";
 import { llama } from "./llama.js";
 import { median } from "./median.js";
+import { option } from "./option.js";
 
 /** CPU milliseconds, medians. */
 type Measurements = Record<string, number>;
@@ -42,11 +43,6 @@ const steps = Number(option("steps") ?? 20);
 const task = option("task");
 if (task === undefined) await compare(option("python"), Number(option("rounds") ?? 3));
 else console.log(JSON.stringify(task === "sft" ? await sft() : await grpo()));
-
-function option(name: string): string | undefined {
-  const at = process.argv.indexOf(`--${name}`);
-  return at === -1 ? undefined : process.argv[at + 1];
-}
 
 /** Each round starts two processes in sequence, so that other load affects both. */
 async function compare(python: string | undefined, rounds: number): Promise<void> {

@@ -14,13 +14,10 @@ import { modelParameters, parameterCount } from "../src/model/parameters.js";
 import { createCpuTrainer } from "../src/trainer/trainer.js";
 import { initialAdapter, initialWeights } from "../src/weights/initial-weights.js";
 import { llama } from "./llama.js";
+import { option } from "./option.js";
 
-const option = (name: string, otherwise: number): number => {
-  const at = process.argv.indexOf(`--${name}`);
-  return at === -1 ? otherwise : Number(process.argv[at + 1]);
-};
-const several = option("threads", availableParallelism());
-const rounds = option("rounds", 12);
+const several = Number(option("threads") ?? availableParallelism());
+const rounds = Number(option("rounds") ?? 12);
 const config = llama({ vocabularySize: 16_384, hiddenSize: 768, layers: 12, heads: 12, feedForwardSize: 2048 }, 1024);
 /** Bytes of memory: with enough, each thread trains batches of its own; with little, the threads divide operators. */
 const plenty = 1e10;

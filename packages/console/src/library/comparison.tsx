@@ -9,6 +9,7 @@ import { useFile } from "./use-file.js";
 import { useVersion } from "./use-library.js";
 import { useFirstRows } from "./use-rows.js";
 import type { Version } from "./version-head.js";
+import { failureOf, retryFailed } from "../data/several-reads.js";
 
 interface Props {
   projectId: string;
@@ -69,8 +70,8 @@ function FileChange({
 }) {
   const old = useFile(projectId, before);
   const now = useFile(projectId, after);
-  const error = old.error ?? now.error;
-  const retry = () => Promise.all([old, now].filter((of) => of.error !== null).map((of) => of.refetch()));
+  const error = failureOf([old, now]);
+  const retry = () => retryFailed([old, now]);
   if (error !== null) return <Failure what={`${visibleLine(name)} cannot be read.`} error={error} onRetry={retry} />;
   if ((before !== undefined && old.data === undefined) || (after !== undefined && now.data === undefined))
     return <Waiting what="Loading the files" />;
@@ -98,8 +99,8 @@ function RowsChange({
 }) {
   const old = useFirstRows(projectId, before, comparedRows);
   const now = useFirstRows(projectId, after, comparedRows);
-  const error = old.error ?? now.error;
-  const retry = () => Promise.all([old, now].filter((of) => of.error !== null).map((of) => of.refetch()));
+  const error = failureOf([old, now]);
+  const retry = () => retryFailed([old, now]);
   if (error !== null) return <Failure what="Rows cannot be read." error={error} onRetry={retry} />;
   const isLoading = (digest: string | undefined, rows: unknown) => digest !== undefined && rows === undefined;
   if (isLoading(before, old.data) || isLoading(after, now.data)) return <Waiting what="Loading rows" />;

@@ -1,6 +1,7 @@
 import { tableQuery, tableQueryStats } from "@heddle/client/tracing";
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { useSession } from "../session/session-context.js";
+import { failureOf, retryFailed } from "../data/several-reads.js";
 
 export const pageRows = 100;
 
@@ -31,8 +32,8 @@ export function useRows(projectId: string, digest: string, pages: readonly numbe
     })),
     combine: (results) => ({
       rows: new Map(results.flatMap(({ data }, index) => (data === undefined ? [] : [[pages[index], data] as const]))),
-      error: results.find(({ error }) => error !== null)?.error ?? null,
-      retry: () => Promise.all(results.filter(({ error }) => error !== null).map(({ refetch }) => refetch())),
+      error: failureOf(results),
+      retry: () => retryFailed(results),
     }),
   });
 }

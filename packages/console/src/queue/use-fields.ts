@@ -3,6 +3,7 @@ import { useQueries } from "@tanstack/react-query";
 import { useSession } from "../session/session-context.js";
 import { fieldOf, nameOf } from "./fields/field.js";
 import type { Field } from "./fields/field.js";
+import { failureOf, retryFailed } from "../data/several-reads.js";
 
 /** What a queue names and nobody can answer, and why. */
 export interface NoField {
@@ -41,9 +42,9 @@ export function useFields(projectId: string, refs: readonly string[]) {
       return {
         fields: known.filter((one): one is Field => "input" in one),
         others: known.filter((one): one is NoField => "reason" in one),
-        error: results.find(({ error }) => error !== null)?.error ?? null,
+        error: failureOf(results),
         isComplete: results.every(({ data }) => data !== undefined),
-        retry: () => Promise.all(results.filter(({ error }) => error !== null).map(({ refetch }) => refetch())),
+        retry: () => retryFailed(results),
       };
     },
   });

@@ -5,6 +5,7 @@ import { useMemo } from "react";
 import { useSession } from "../session/session-context.js";
 import { byCost, fieldOf, threadPeriods } from "./threads-search.js";
 import type { Thread, ThreadFigures, ThreadsSearch } from "./threads-search.js";
+import { failureOf } from "../data/several-reads.js";
 
 /** Threads that a list has at most. */
 export const mostThreads = 1000;
@@ -78,7 +79,7 @@ export function useThreads(projectId: string, search: ThreadsSearch) {
     })),
     combine: (results) => ({
       byId: new Map(results.flatMap(({ data }) => data ?? [])),
-      error: results.find(({ error }) => error !== null)?.error ?? null,
+      error: failureOf(results),
       isComplete: results.every(({ data }) => data !== undefined),
     }),
   });

@@ -2,6 +2,7 @@ import { callsAggregate, callsPage } from "@heddle/client/tracing";
 import { keepPreviousData, useInfiniteQuery, useQueries } from "@tanstack/react-query";
 import type { BrowserSession } from "../session/session.js";
 import { useSession } from "../session/session-context.js";
+import { failureOf } from "../data/several-reads.js";
 
 const pageTurns = 20;
 /** Characters of what was said that are shown: the call of the turn has all. */
@@ -83,7 +84,7 @@ interface FiguresRead {
 
 const figuresOf = (results: readonly FiguresRead[]) => ({
   figures: new Map(results.flatMap(({ data }) => [...(data ?? [])])),
-  error: results.find(({ error }) => error !== null)?.error ?? null,
+  error: failureOf(results),
 });
 
 /** The API has at most so many groups in a response, of two keys as of one. */

@@ -32,7 +32,7 @@ export const requestShare = 1 / 3;
 export function longestText(config: ModelConfig, processBytes: number): number {
   const { bytes } = shareOfKey({ rows: 1, bytes: processBytes * requestShare });
   const needed = (tokens: number) =>
-    (growthFactor + 1) * cacheBytes(config, 1, tokens) + 2 * 4 * config.vocabularySize + logprobBytes * tokens;
+    groupBytes({ weights: { config }, capacity: tokens }, 1) + cacheBytes(config, 1, tokens) + logprobBytes * tokens;
   let tokens = minRowCapacity;
   while (tokens < config.contextLength && needed(2 * tokens) <= bytes) tokens *= 2;
   return Math.min(tokens, config.contextLength);
@@ -57,7 +57,7 @@ const maxCommonRows = 8;
 /** While a batch grows, its old caches, half as large as the new ones, exist in addition. */
 const growthFactor = 1.5;
 
-type GroupShape = Pick<RowGroup, "weights" | "capacity">;
+type GroupShape = { weights: Pick<RowGroup["weights"], "config"> } & Pick<RowGroup, "capacity">;
 
 /**
  * Returns the bytes of a group of rows: keys and values at their full length, and both outputs of a step. The number of

@@ -143,7 +143,7 @@ export function openCompletions(services: Used): Completions {
       const call = callOf(run, request);
       const end = ending(run, call, release);
       const identity = call && { callId: call.id };
-      Object.assign(run, identity);
+      if (call !== undefined) run.callId = call.id;
       if (run.request.stream) return { body: streamOf(run, request.signal, end), ...identity };
       try {
         const result = await training.sampler.generate(run.plan.generate, { signal: request.signal });

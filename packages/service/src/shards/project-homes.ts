@@ -37,6 +37,12 @@ export class ProjectHomes {
     return found === undefined ? isRead : found === shard;
   }
 
+  /** Whether all of the projects are in a shard; see {@link isIn}. */
+  async areIn(projectIds: Iterable<string>, shard: string, isRead: boolean): Promise<boolean> {
+    for (const projectId of projectIds) if (!(await this.isIn(projectId, shard, isRead))) return false;
+    return true;
+  }
+
   /** It was deleted, or is in another shard than was thought. */
   forget(projectId: string): void {
     this.#forgotten += 1;

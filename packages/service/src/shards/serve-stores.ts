@@ -49,9 +49,7 @@ export function serveStores(control: Signing, { places, homes, deleted }: Served
       homes.forget(String(call.args[0]));
       return { status: 200, headers: {}, body: Buffer.concat([frameOf("value", undefined), frameOf("end")]) };
     }
-    for (const projectId of method.projectsOf(call.args)) {
-      if (!(await homes.isIn(projectId, name, method.isRead))) return notHere("moved");
-    }
+    if (!(await homes.areIn(method.projectsOf(call.args), name, method.isRead))) return notHere("moved");
     return respond(request, place, { call, method });
   };
 }

@@ -26,7 +26,7 @@ export class ShardStore {
   readonly place: ShardPlace;
   readonly #control: Pick<ControlPlane, "urlSignatures">;
   readonly #deleted: DeletedProjects;
-  readonly #homes: Pick<ProjectHomes, "isIn">;
+  readonly #homes: Pick<ProjectHomes, "areIn">;
   readonly #agent = new http.Agent({ keepAlive: true });
   /** Calls that another replica has responded to. */
   forwarded = 0;
@@ -35,7 +35,7 @@ export class ShardStore {
   constructor(
     place: ShardPlace,
     control: Pick<ControlPlane, "urlSignatures">,
-    { deleted, homes }: { deleted: DeletedProjects; homes: Pick<ProjectHomes, "isIn"> },
+    { deleted, homes }: { deleted: DeletedProjects; homes: Pick<ProjectHomes, "areIn"> },
   ) {
     this.#deleted = deleted;
     this.#homes = homes;
@@ -113,10 +113,8 @@ export class ShardStore {
   /** A project may have been moved while a call waited for this shard, as another replica would say. */
   async #checkHomes(name: string, args: readonly unknown[]): Promise<void> {
     const method = methodsByName.get(name);
-    for (const projectId of method?.projectsOf(args) ?? []) {
-      const isHere = await this.#homes.isIn(projectId, this.place.name, method?.isRead === true);
-      if (!isHere) throw new ProjectMoved();
-    }
+    if (method === undefined) return;
+    if (!(await this.#homes.areIn(method.projectsOf(args), this.place.name, method.isRead))) throw new ProjectMoved();
   }
 
   /** Attempts of a call, each when something has a chance to have changed. */

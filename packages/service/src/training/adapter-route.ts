@@ -3,8 +3,7 @@ import type { BlobStore } from "@heddle/blob-store";
 import type { ControlPlane } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import type { HttpRequest, HttpResponse } from "@heddle/server-stub";
-import { byteRange } from "../artifacts/byte-range.js";
-import { readContent } from "../artifacts/read-content.js";
+import { rangedContent } from "../artifacts/ranged-content.js";
 import type { OpenRoute } from "../http/route.js";
 import { writeAll } from "../http/write-all.js";
 import { adaptersPath, readAdapterRepository } from "../checkpoints/adapter-addresses.js";
@@ -59,19 +58,15 @@ async function send(blobs: BlobStore, files: AdapterFiles, file: string, http: H
   const sha256 = files.get(file);
   const stat = sha256 === undefined ? undefined : await blobs.stat(blobKeyOf(sha256));
   if (sha256 === undefined || stat === undefined) throw new HeddleError("not_found", `the adapter has no file ${file}`);
-  const range = byteRange(http.header("range"), stat.size);
   const content = { sha256, md5: "", size_bytes: stat.size };
-  const whole = range === undefined;
-  const { stream, start, end, size } = await readContent({ blobs }, content, whole ? { verify: true } : { range });
+  const { status, stream, headers } = await rangedContent({ blobs }, content, http.header("range"));
   return {
-    status: whole ? 200 : 206,
+    status,
     headers: {
       "content-type": "application/octet-stream",
-      "accept-ranges": "bytes",
-      "content-length": String(end - start),
+      ...headers,
       etag: `"${sha256}"`,
       "x-repo-commit": commitOf(files),
-      ...(!whole && { "content-range": `bytes ${start}-${end - 1}/${size}` }),
     },
     body: async (sink) => await writeAll(sink, stream),
   };

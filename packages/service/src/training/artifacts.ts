@@ -2,8 +2,7 @@ import type { ArtifactFile, ArtifactVersion } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import { reply } from "@heddle/server-stub";
 import type { TrainingHandlers } from "@heddle/server-stub/training";
-import { byteRange } from "../artifacts/byte-range.js";
-import { readContent } from "../artifacts/read-content.js";
+import { rangedContent } from "../artifacts/ranged-content.js";
 import { storeContent } from "../artifacts/store-content.js";
 import { attachment } from "../http/attachment.js";
 import { reserveForResponse } from "../limits/request-scope.js";
@@ -94,15 +93,11 @@ export function artifactHandlers(services: Services): TrainingHandlers<Caller>["
 
     async downloadArtifactFile({ params, query, headers }) {
       const file = await fileOf(params, query.path);
-      const range = byteRange(headers.Range, file.size_bytes);
-      const whole = range === undefined;
-      const { stream, start, end, size } = await readContent(services, file, whole ? { verify: true } : { range });
-      return reply(whole ? 200 : 206, stream, {
+      const content = await rangedContent(services, file, headers.Range);
+      return reply(content.status, content.stream, {
         ...attachment(file.path.slice(file.path.lastIndexOf("/") + 1)),
-        "accept-ranges": "bytes",
-        "content-length": String(end - start),
+        ...content.headers,
         etag: `"${file.sha256}"`,
-        ...(!whole && { "content-range": `bytes ${start}-${end - 1}/${size}` }),
       });
     },
 

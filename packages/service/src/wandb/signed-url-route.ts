@@ -1,8 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import { decodeText, openBody, readBody } from "@heddle/server-stub";
 import type { HttpRequest, HttpResponse } from "@heddle/server-stub";
-import { byteRange } from "../artifacts/byte-range.js";
-import { readContent } from "../artifacts/read-content.js";
+import { rangedContent } from "../artifacts/ranged-content.js";
 import { storeContent } from "../artifacts/store-content.js";
 import { filesOf } from "../artifacts/write-directory.js";
 import { attachment } from "../http/attachment.js";
@@ -74,20 +73,13 @@ async function send(
   }
   const file = grant.kind === "file" ? await artifacts.getFile(version.id, grant.path) : undefined;
   if (file === undefined) throw new HeddleError("not_found", "no such file");
-  const range = byteRange(request.header("range"), file.size_bytes);
-  const { stream, start, end, size } = await readContent(
-    services,
-    file,
-    range === undefined ? { verify: true } : { range },
-  );
+  const { status, stream, headers } = await rangedContent(services, file, request.header("range"));
   return {
-    status: range === undefined ? 200 : 206,
+    status,
     headers: {
       "content-type": "application/octet-stream",
       ...attachment(file.path.slice(file.path.lastIndexOf("/") + 1)),
-      "accept-ranges": "bytes",
-      "content-length": String(end - start),
-      ...(range !== undefined && { "content-range": `bytes ${start}-${end - 1}/${size}` }),
+      ...headers,
     },
     body: async (sink) => await writeAll(sink, stream),
   };

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { openControlPlane } from "@heddle/control-plane";
 import type { ControlPlane } from "@heddle/control-plane";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -10,6 +9,7 @@ import { ownerKey } from "./heddle-process.js";
 import { idsIn } from "./ids-in.js";
 import { openSharedStores } from "./shared-stores.js";
 import type { SharedStores } from "./shared-stores.js";
+import { untilTaken } from "./until-taken.js";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
@@ -28,14 +28,10 @@ afterAll(async () => {
 });
 
 const headers = { authorization: `Bearer ${ownerKey}`, "content-type": "application/json" };
-/** As a client that sends again what got 503: databases are opened in their time. */
 const post = async (path: string, body: unknown) => {
-  for (let attempts = 0; ; attempts++) {
-    const response = await fetch(replica.url + path, { method: "POST", headers, body: JSON.stringify(body) });
-    if (response.status !== 503 || attempts >= 20) return response;
-    await response.text();
-    await delay(500);
-  }
+  return await untilTaken(
+    async () => await fetch(replica.url + path, { method: "POST", headers, body: JSON.stringify(body) }),
+  );
 };
 const idsOf = async (project: string) =>
   await idsIn(await post("/calls/stream_query", { project_id: `local/${project}` }));

@@ -7,6 +7,7 @@ import { idsIn } from "./ids-in.js";
 import { ReplicaLoad } from "./replica-load.js";
 import { controlPlanes, openReplicas, replicaNames } from "./replica-set.js";
 import type { ReplicaName, ReplicaSet } from "./replica-set.js";
+import { untilTaken } from "./until-taken.js";
 
 // Clients use any of three services, of which one works on the traces.
 
@@ -51,13 +52,15 @@ describe.each(controlPlanes)(
       const zipped = { ...headers, "content-encoding": "gzip" };
       const sent = async () =>
         await fetch(`${urlOf("c")}/call/upsert_batch`, { method: "POST", headers: zipped, body });
-      expect((await taken(sent)).status).toBe(200);
+      expect((await untilTaken(sent)).status).toBe(200);
       expect(await idsOf(urlOf("b"), "zipped")).toEqual(["zipped-1"]);
 
-      const viewer = await taken(async () => await post(urlOf("b"), "/graphql", { query: "{ viewer { username } }" }));
+      const viewer = await untilTaken(
+        async () => await post(urlOf("b"), "/graphql", { query: "{ viewer { username } }" }),
+      );
       expect(viewer.status).toBe(200);
       for (const name of names) {
-        expect((await taken(async () => await fetch(`${urlOf(name)}/v1/health`))).status).toBe(200);
+        expect((await untilTaken(async () => await fetch(`${urlOf(name)}/v1/health`))).status).toBe(200);
         const unknown = await fetch(`${urlOf(name)}/v1/models?project_id=local/near`);
         expect(unknown.status).toBe(401);
       }
@@ -174,16 +177,6 @@ const headers = { authorization, "content-type": "application/json" };
 
 async function post(url: string, path: string, body: unknown): Promise<Response> {
   return await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) });
-}
-
-/** As a client that sends again what got 503: on a busy machine a lease is renewed late. */
-async function taken(send: () => Promise<Response>): Promise<Response> {
-  for (let attempts = 0; ; attempts++) {
-    const response = await send();
-    if (response.status !== 503 || attempts >= 20) return response;
-    await response.text();
-    await delay(500);
-  }
 }
 
 async function write(url: string, project: string, id: string): Promise<number> {

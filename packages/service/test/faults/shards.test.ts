@@ -6,6 +6,7 @@ import { idsIn } from "./ids-in.js";
 import { ReplicaLoad } from "./replica-load.js";
 import { controlPlanes, openReplicas, replicaNames } from "./replica-set.js";
 import type { ReplicaName, ReplicaSet } from "./replica-set.js";
+import { untilTaken } from "./until-taken.js";
 
 // Three replicas and three tracing databases, each of which one replica works on.
 
@@ -272,14 +273,8 @@ describe.each(controlPlanes)("shards with a control plane on %s", { timeout: 180
 const authorization = `Bearer ${ownerKey}`;
 const headers = { authorization, "content-type": "application/json" };
 
-/** As a client that sends again what got 503. */
 async function post(url: string, path: string, body: unknown): Promise<Response> {
-  for (let attempts = 0; ; attempts++) {
-    const response = await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) });
-    if (response.status !== 503 || attempts >= 20) return response;
-    await response.text();
-    await delay(500);
-  }
+  return await untilTaken(async () => await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) }));
 }
 
 async function write(url: string, project: string, id: string): Promise<number> {

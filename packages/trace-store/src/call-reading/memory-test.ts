@@ -1,3 +1,4 @@
+import { traceNameOf } from "@heddle/trace-model";
 import type { CallField } from "@heddle/trace-model";
 import { needsNames } from "../query/call-columns.js";
 import { timeDirection } from "../query/call-query.js";
@@ -52,9 +53,18 @@ export function afterPosition(plan: CallPlan): (call: Positioned) => boolean {
 /** The columns of a start that are compared. */
 type StartValues = FilteredCall & Readonly<Record<StatedColumn | "display_name", string | null>>;
 
-/** The value of a column of a start; null for what only ends have. */
+/** The kind of a call as the engine computes it. */
+export function kindOf(stated: string | null, opKey: string | null, usesModel: boolean): string {
+  if (stated) return stated;
+  if (usesModel) return "model";
+  return opKey?.endsWith(".score") === true ? "scorer" : "other";
+}
+
+/** The value of a column or a computed field of a start; null for what only ends have. */
 export function startValue(field: CallField, projectId: string, call: Positioned, start: StartValues): Value {
   if (field.kind === "ops") return opTest(field.ops)?.(start) ?? null;
+  if (field.kind === "weave" && field.name === "trace_name")
+    return traceNameOf({ op_name: start.op_name ?? "", display_name: start.display_name });
   if (field.kind !== "column") return null;
   const stated = statedColumns.find((column) => column.field === field.name);
   if (stated !== undefined) {

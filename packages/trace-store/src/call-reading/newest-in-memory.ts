@@ -1,4 +1,3 @@
-import { traceNameOf } from "@heddle/trace-model";
 import type { CallField } from "@heddle/trace-model";
 import { timeDirection } from "../query/call-query.js";
 import { expressionFields } from "../query/expression.js";
@@ -7,8 +6,9 @@ import { keptRow, readHead, readKept } from "../stored-calls/kept-call.js";
 import type { ColumnTexts, KeptCall, KeptHead } from "../stored-calls/kept-call.js";
 import { pickColumns } from "../stored-calls/stored-call.js";
 import type { CallRow } from "../stored-calls/stored-call.js";
+import { isRetained } from "../visibility/retention.js";
 import type { Value } from "./column-condition.js";
-import { afterPosition, memoryTest, startValue } from "./memory-test.js";
+import { afterPosition, kindOf, memoryTest, startValue } from "./memory-test.js";
 import type { PageRow, RowSource } from "./row-source.js";
 import { fetchBytes } from "./statements.js";
 import type { CallSource, PlannedCalls } from "./statements.js";
@@ -25,9 +25,9 @@ const ofEnds = new Set(["ended_at", "wb_run_step_end", "deleted_at", "latency_ms
 
 /** A call by id out of memory. */
 export function keptCall({ scope, select }: Pick<CallSource, "scope" | "select">, id: string): CallRow | undefined {
-  const { project_id, inFlight, now } = scope();
-  const call = inFlight.kept({ project_id, id });
-  if (call === undefined || !isKept(call, inFlight.retentionUs(project_id), now)) return undefined;
+  const current = scope();
+  const call = current.inFlight.kept({ project_id: current.project_id, id });
+  if (call === undefined || !isRetained(current)(call.started_at)) return undefined;
   return pickColumns(keptRow(call, readKept(call)), select);
 }
 
@@ -57,14 +57,14 @@ function inMemory({ plan, scope: now, select }: PlannedCalls, most: number): Pag
   const newest = scope.inFlight.newest(scope.project_id);
   const test = memoryTest(plan, scope);
   if (newest === undefined || test === undefined) return undefined;
-  const retention = scope.inFlight.retentionUs(scope.project_id);
+  const isKept = isRetained(scope);
   const isAfter = afterPosition(plan);
   const isFiltered = restricts(plan.filter, scope.project_id);
   const found: KeptCall[] = [];
   let work = 0;
   for (let at = newest.calls.length - 1; at >= 0 && found.length < most && work < mostWork; at--) {
     const call = newest.calls[at];
-    if (call === undefined || call.started_at <= newest.after || !isKept(call, retention, scope.now)) break;
+    if (call === undefined || call.started_at <= newest.after || !isKept(call.started_at)) break;
     work++;
     if (call.isGone || !isAfter(call)) continue;
     const texts = new Texts(call);
@@ -81,10 +81,6 @@ function inMemory({ plan, scope: now, select }: PlannedCalls, most: number): Pag
     const whole = left < 0 || select.length === 0 ? undefined : pickColumns(keptRow(call, readKept(call)), select);
     return { id, version, started_at, bytes: row.length, whole, position: plan.seek && [String(started_at), id] };
   });
-}
-
-function isKept({ started_at }: KeptCall, retention: bigint | undefined, now: bigint): boolean {
-  return retention === undefined || started_at > now - retention;
 }
 
 /** Reads of a row what is asked for, and adds up what that takes. */
@@ -110,25 +106,11 @@ class Texts {
 }
 
 function valueOf(field: CallField, projectId: string, call: KeptCall, texts: Texts): Value {
-  if (field.kind === "weave") {
-    switch (field.name) {
-      case "status":
-        return call.status;
-      case "trace_name":
-        return traceNameOf({ op_name: texts.head.op_name ?? "", display_name: texts.head.display_name });
-      case "kind":
-        return kindOf(texts.whole);
-      case "latency_ms":
-        return null;
-    }
+  if (field.kind === "weave" && field.name === "status") return call.status;
+  if (field.kind === "weave" && field.name === "kind") {
+    const { stated_kind: stated = null, op_key: opKey = null, "`usage.model`": models } = texts.whole;
+    return kindOf(stated, opKey, models !== "[]");
   }
   if (field.kind === "column" && field.name === "exception") return texts.whole["exception"] || null;
   return startValue(field, projectId, call, texts.head);
-}
-
-/** As the engine computes it. */
-function kindOf(whole: ColumnTexts): string {
-  if (whole["stated_kind"]) return whole["stated_kind"];
-  if (whole["`usage.model`"] !== "[]") return "model";
-  return whole["op_key"]?.endsWith(".score") === true ? "scorer" : "other";
 }

@@ -1,5 +1,4 @@
 import { setImmediate } from "node:timers/promises";
-import { traceNameOf } from "@heddle/trace-model";
 import type { CallField } from "@heddle/trace-model";
 import { unquoted } from "../engine/tab-separated.js";
 import { timeDirection } from "../query/call-query.js";
@@ -15,7 +14,7 @@ import { sizeOf, visibleRunning } from "../visibility/running-calls.js";
 import type { RunningCall } from "../visibility/running-calls.js";
 import type { CallScope } from "../visibility/visible-calls.js";
 import type { Value } from "./column-condition.js";
-import { afterPosition, memoryTest, startValue } from "./memory-test.js";
+import { afterPosition, kindOf, memoryTest, startValue } from "./memory-test.js";
 import type { PageRow, RowSource } from "./row-source.js";
 import { inTableOrder } from "./table-order.js";
 
@@ -91,17 +90,7 @@ function rowOf({ id, side }: RunningCall, start: StartTexts): CallRow {
 
 /** The value of a column or a computed field of a running call. */
 function valueOf(field: CallField, projectId: string, call: RunningCall, start: StartTexts): Value {
-  if (field.kind !== "weave") return startValue(field, projectId, call, start);
-  const { op_name, op_key, display_name, stated_kind } = start;
-  switch (field.name) {
-    case "status":
-      return "running";
-    case "trace_name":
-      return traceNameOf({ op_name: op_name ?? "", display_name });
-    case "kind":
-      return stated_kind || (op_key?.endsWith(".score") === true ? "scorer" : "other");
-    default:
-      // What only ends have.
-      return null;
-  }
+  if (field.kind === "weave" && field.name === "status") return "running";
+  if (field.kind === "weave" && field.name === "kind") return kindOf(start.stated_kind, start.op_key, false);
+  return startValue(field, projectId, call, start);
 }

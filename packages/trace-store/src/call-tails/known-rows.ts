@@ -4,6 +4,7 @@ import type { RowProperty } from "../call-pages/call-select.js";
 import type { Change } from "../changes/change.js";
 import { filterOf } from "../query/filter.js";
 import type { KnownCall } from "../stored-calls/known-call.js";
+import { isRetained } from "../visibility/retention.js";
 import type { CallScope } from "../visibility/visible-calls.js";
 import type { TailSelection } from "./tail-selection.js";
 
@@ -34,7 +35,7 @@ export function knownRows(
   { plan, shape }: TailSelection,
   changes: readonly Change[],
 ): Map<string, CallPageRow> | undefined {
-  const { project_id, inFlight, now } = scope;
+  const { project_id, inFlight } = scope;
   const { select, included } = shape;
   if (plan.expression !== undefined || plan.search !== undefined || select.leaves.length > 0) return undefined;
   if (included.costs || included.feedback || included.sizes || inFlight.hasNames(project_id)) return undefined;
@@ -43,12 +44,11 @@ export function knownRows(
   const properties = [...select.properties].map((name) => columns[name]);
   if (passes === undefined || hidden === undefined || !properties.every((each) => each !== undefined)) return undefined;
   if (!changes.every(isKnown)) return undefined;
-  const retention = inFlight.retentionUs(project_id);
+  const isKept = isRetained(scope);
   const rows = new Map<string, CallPageRow>();
   for (const change of changes) {
     const { id, version, started_at: started, known } = change;
-    const isKept = retention === undefined || started > now - retention;
-    if (!isKept || version <= (hidden.get(id)?.upTo ?? -1n) || !passes(known.start)) continue;
+    if (!isKept(started) || version <= (hidden.get(id)?.upTo ?? -1n) || !passes(known.start)) continue;
     const row: StoredRow = { id, version: String(version), started_us: String(started) };
     for (const columnsOf of properties) Object.assign(row, columnsOf(change));
     rows.set(id, readRow(row, select, { rename: undefined, book: undefined }));

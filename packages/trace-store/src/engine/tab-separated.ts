@@ -26,4 +26,9 @@ export function unescaped(field: string): string {
   return field.includes("\\") ? field.replaceAll(/\\(.)/gs, (_, code: string) => characters[code] ?? code) : field;
 }
 
+/** The text of a field; null where the column has none. */
+export function fieldText(field: string): string | null {
+  return field === "\\N" ? null : unescaped(field);
+}
+
 const characters: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r" };

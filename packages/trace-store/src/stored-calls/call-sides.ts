@@ -3,7 +3,7 @@ import type { JsonText } from "@heddle/exact-json";
 import { exampleDigest, findRefs, opKey, statedKind, statusOf, usageIncludes, usageOf } from "@heddle/trace-model";
 import type { CallEnd, CallStart, CallStatus, UsageIncludes, UsageRow } from "@heddle/trace-model";
 import { RowWriter } from "../engine/row-writer.js";
-import { quotedBytes, unescaped } from "../engine/tab-separated.js";
+import { fieldText, quotedBytes } from "../engine/tab-separated.js";
 import { eachStated, statedColumns } from "./stated-columns.js";
 import { WrittenFields } from "./written-fields.js";
 
@@ -184,11 +184,11 @@ export type StartTexts = Readonly<Record<StartColumn, string | null>>;
 export function readStart({ fields }: StartSide): StartTexts {
   // Each field ends with a tab, the last one of a row with a line feed.
   const texts = fields.bytes.toString("utf8", 0, fields.length - 1).split("\t");
-  const values = startColumns.map((column, index) => {
-    const text = texts[index] ?? "";
-    return [column, text === "\\N" ? null : unescaped(text)] as const;
-  });
-  return Object.fromEntries(values) as StartTexts;
+  return textsOf(startColumns, texts) as StartTexts;
+}
+
+function textsOf(columns: readonly StartColumn[], fields: readonly string[]): Record<string, string | null> {
+  return Object.fromEntries(columns.map((column, index) => [column, fieldText(fields[index] ?? "")]));
 }
 
 type HeadColumn = Exclude<
@@ -206,11 +206,7 @@ export function readHead({ fields }: StartSide): StartHead | undefined {
   const { bytes } = fields;
   const head = bytes.toString("utf8", 0, mostHeadBytes).split("\t", headLength + 1);
   if (head.length <= headLength) return undefined;
-  const values = startColumns.slice(0, headLength).map((column, index) => {
-    const text = head[index] ?? "";
-    return [column, text === "\\N" ? null : unescaped(text)] as const;
-  });
-  return Object.fromEntries(values) as StartHead;
+  return textsOf(startColumns.slice(0, headLength), head) as StartHead;
 }
 
 /** Writes endColumns, adds to `exact`, and returns the bytes that the call takes of its project's storage. */

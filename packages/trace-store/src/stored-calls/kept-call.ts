@@ -1,5 +1,5 @@
 import type { CallStatus } from "@heddle/trace-model";
-import { unescaped } from "../engine/tab-separated.js";
+import { fieldText, unescaped } from "../engine/tab-separated.js";
 import { callRowColumns } from "./rows.js";
 import { eachStated } from "./stated-columns.js";
 import type { StatedColumn } from "./stated-columns.js";
@@ -52,8 +52,7 @@ function textsOf(columns: readonly string[], text: string): ColumnTexts {
   return Object.fromEntries(
     columns.map((column, index) => {
       const field = fields[index] ?? "";
-      if (field === "\\N") return [column, null] as const;
-      return [column, column === "exact" ? field : unescaped(field)] as const;
+      return [column, column === "exact" ? field : fieldText(field)] as const;
     }),
   );
 }

@@ -1,4 +1,5 @@
 import type { StartSide } from "../stored-calls/call-sides.js";
+import { isRetained } from "./retention.js";
 import type { CallScope } from "./visible-calls.js";
 
 /** Memory is searched call by call, on the thread that serves all: with more calls than these the table is. */
@@ -16,20 +17,17 @@ export interface RunningCall {
  * The running calls that readers may see, or those of them with these ids, out of memory; undefined when memory does not
  * have them all or they are many.
  */
-export function visibleRunning(
-  { project_id, now, inFlight }: CallScope,
-  ids?: readonly string[],
-): RunningCall[] | undefined {
+export function visibleRunning(scope: CallScope, ids?: readonly string[]): RunningCall[] | undefined {
+  const { project_id, inFlight } = scope;
   const starts = inFlight.runningStarts(project_id);
   const hidden = inFlight.hidden(project_id);
   if (starts === undefined || starts.size > maxCalls || hidden === undefined) return undefined;
-  const retention = inFlight.retentionUs(project_id);
-  const isKept = ({ started_at }: StartSide) => retention === undefined || started_at > now - retention;
+  const isKept = isRetained(scope);
   const wanted = ids && new Set(ids);
   return [...starts]
     .map(([id, { side, version }]) => ({ id, side, version, started_at: side.started_at }))
     .filter(({ id, side, version }) => {
-      return version > (hidden.get(id)?.upTo ?? 0n) && isKept(side) && wanted?.has(id) !== false;
+      return version > (hidden.get(id)?.upTo ?? 0n) && isKept(side.started_at) && wanted?.has(id) !== false;
     });
 }
 

@@ -4,6 +4,7 @@ import { useMemo } from "react";
 import { asText, membersOf } from "../../json/members.js";
 import { linkToProject } from "../../project/project-link.js";
 import { useSession } from "../../session/session-context.js";
+import { failureOf, retryFailed } from "../../data/several-reads.js";
 
 /** Rows whose contents are asked for at a time. */
 const step = 50;
@@ -75,8 +76,8 @@ const contentsOf = (
   results: readonly { data: Read | undefined; error: Error | null; refetch: () => Promise<unknown> }[],
 ) => ({
   contents: new Map(results.flatMap(({ data }) => data ?? [])),
-  error: results.find(({ error }) => error !== null)?.error ?? null,
-  refetch: () => Promise.all(results.filter(({ error }) => error !== null).map(({ refetch }) => refetch())),
+  error: failureOf(results),
+  refetch: () => retryFailed(results),
 });
 
 const contentsRequest = (runs: readonly string[], digests: readonly string[]) => ({

@@ -9,7 +9,7 @@ import type { IngestContext } from "../context.js";
 import { betweenSteps } from "./between-steps.js";
 import { pendingHidden } from "../memory/hidden-calls.js";
 import type { IngestState } from "../memory/state.js";
-import { endOfTime } from "../memory/usage-trees.js";
+import { endOfTime } from "../memory/times.js";
 import type { CallLookup } from "./find-stored.js";
 
 /** A call as it is after the commit. */

@@ -1,4 +1,4 @@
-import type { CallStatus, UsageRow } from "@heddle/trace-model";
+import type { UsageRow } from "@heddle/trace-model";
 import { sameUsage } from "@heddle/trace-model";
 import { sameSide } from "../../stored-calls/call-sides.js";
 import type { EndSide, StartSide } from "../../stored-calls/call-sides.js";
@@ -35,10 +35,8 @@ export interface CallWrites {
   parts: Uint8Array[];
   /** A row of `call_hidden`, the version that it hides and when that starts. */
   hidden?: { row: Uint8Array; version: bigint; started_at: bigint };
-  /** The sides of the call afterwards. */
+  /** The sides of the call afterwards: both of one that is complete, else those that are open. */
   sides: { start: StartSide | undefined; end: EndSide | undefined };
-  /** What memory keeps of it: when its complete row starts and how it ended, or which sides are open. */
-  after: { started_at?: bigint; status?: CallStatus; start?: StartSide; end?: EndSide };
 }
 
 /**
@@ -51,8 +49,7 @@ export function planWrites(call: IncomingCall, stored: StoredState, version: big
   if (start !== undefined && end !== undefined) {
     if (stored.start !== undefined) parts.push(closedRow(call, "start", version));
     if (stored.end !== undefined) parts.push(closedRow(call, "end", version));
-    const after = { started_at: start.started_at, status: end.status };
-    const writes: CallWrites = { parts, sides: { start, end }, after };
+    const writes: CallWrites = { parts, sides: { start, end } };
     const old = stored.call;
     const isSame = old !== undefined && sameSide(old.start, start) && sameSide(old.end, end);
     if (isSame && usage?.changed !== true) return writes;
@@ -72,7 +69,7 @@ export function planWrites(call: IncomingCall, stored: StoredState, version: big
   if (end !== undefined && !(stored.end && sameSide(stored.end.side, end))) {
     parts.push(openEndRow(call, end, version));
   }
-  return { parts, sides: { start, end }, after: { start, end } };
+  return { parts, sides: { start, end } };
 }
 
 /** The sides of a call after a commit. */

@@ -186,20 +186,21 @@ function publish({ changes }: IngestContext, { project_id, id, writes }: Planned
 
 /** What is kept of a call; undefined where no complete row of it was written. */
 function writtenCall({ project_id, id, writes }: PlannedCall, version: bigint): WrittenCall | undefined {
-  const { complete, after } = writes;
-  if (complete === undefined || after.started_at === undefined || after.status === undefined) return undefined;
-  return { project_id, id, version, started_at: after.started_at, status: after.status, row: complete };
+  const { complete, sides } = writes;
+  const { start, end } = sides;
+  if (complete === undefined || start === undefined || end === undefined) return undefined;
+  return { project_id, id, version, started_at: start.started_at, status: end.status, row: complete };
 }
 
 function remember(state: IngestState, call: PlannedCall, version: bigint): void {
   const { key, writes } = call;
-  const { started_at, start, end } = writes.after;
+  const { start, end } = writes.sides;
   if (writes.hidden !== undefined) {
     state.hiddenCalls.add(call, writes.hidden.version, writes.hidden.started_at);
     state.newestCalls.remove(call, writes.hidden.started_at, writes.hidden.version);
   }
-  if (started_at !== undefined) {
-    state.known.add(key, started_at);
+  if (start !== undefined && end !== undefined) {
+    state.known.add(key, start.started_at);
     state.openSides.delete(call);
     state.cache.delete(key);
     state.closedSides += writes.parts.length;

@@ -15,7 +15,8 @@ import { NamedProjects } from "./named-projects.js";
 import { NewestCalls } from "./newest-calls.js";
 import { allIds, noWatermarks } from "./watermarks.js";
 import type { Watermarks } from "./watermarks.js";
-import { UsageTrees, endOfTime } from "./usage-trees.js";
+import { UsageTrees } from "./usage-trees.js";
+import { endOfTime } from "./times.js";
 
 /** How much ingest keeps. */
 export interface IngestLimits {

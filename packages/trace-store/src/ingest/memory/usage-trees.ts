@@ -1,3 +1,4 @@
+import { clockErrorUs, endOfTime } from "./times.js";
 import { UsageTree } from "@heddle/trace-model";
 import type { UsageNode } from "@heddle/trace-model";
 import { copyRow, copyText } from "../../stored-calls/call-sides.js";
@@ -109,8 +110,3 @@ export class UsageTrees {
 /** About the memory of a trace without its calls and its key. */
 const traceBytes = 300;
 const bytesOf = (key: string, tree: UsageTree): number => traceBytes + key.length + tree.bytes;
-
-/** A start that is further ahead of now is an error, and says nothing about other calls. */
-export const clockErrorUs = 3_600_000_000n;
-/** Whatever started before this may be stored. */
-export const endOfTime = 2n ** 63n;

@@ -1,6 +1,6 @@
 import { Parameters } from "../../engine/parameters.js";
 import { tableFacts } from "../../schema/schema.js";
-import { endOfTime } from "../memory/usage-trees.js";
+import { endOfTime } from "../memory/times.js";
 import type { IngestContext } from "../context.js";
 
 /** Rows are rewritten without the deleted ones, and the statement returns when they are. */

@@ -1,4 +1,6 @@
 // Fills a project of a running service with calls of every kind, so that the screens have something to show.
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 import type { createTracingClient } from "@heddle/client";
 
 const hostile = {
@@ -218,4 +220,34 @@ export async function fillWide(
   }
   await client.callStartBatch({ batch });
   return `${name}-root`;
+}
+
+/** Writes short calls into a project, so many a second, until it is stopped; then, how many a second they were. */
+export function ingest(client: Client, projectId: string, rate: number): { stop: () => Promise<number> } {
+  const [entity = "", project = ""] = projectId.split("/");
+  const [perRequest, atOnce, begun] = [50, 4, Date.now()];
+  const stopped = new AbortController();
+  let sent = 0;
+  const write = async () => {
+    while (!stopped.signal.aborted) {
+      sent += perRequest;
+      const at = new Date().toISOString();
+      const batch = Array.from({ length: perRequest }, (_, index) => {
+        const id = randomUUID();
+        const inputs = { question: `What came as ${sent + index}?` };
+        const call = { project_id: projectId, id, trace_id: id, op_name: "ingested", started_at: at, ended_at: at };
+        return { ...call, attributes: {}, inputs, output: "It came.", summary: {} };
+      });
+      await client.callsComplete({ entity, project, batch });
+      await delay(Math.max(0, begun + (sent * 1000) / rate - Date.now()));
+    }
+  };
+  const writers = Promise.all(Array.from({ length: atOnce }, write));
+  return {
+    stop: async () => {
+      stopped.abort();
+      await writers;
+      return (sent * 1000) / (Date.now() - begun);
+    },
+  };
 }

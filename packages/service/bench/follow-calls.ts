@@ -16,6 +16,7 @@ import { callsTail, connectTracing } from "@heddle/client/tracing";
 import { newId } from "@heddle/trace-model";
 import { send, sendAll } from "./load.js";
 import type { ReadyRequest } from "./load.js";
+import { multiplyCalls } from "./multiply-calls.js";
 import { completeRequests } from "./payloads.js";
 import { cpuMs } from "./process-usage.js";
 import { describeMachine, median, option, quantile, short, text } from "./results.js";
@@ -32,26 +33,13 @@ const checkout = text("checkout", "");
 const service = await startServiceProcess(checkout === "" ? {} : { checkout });
 const headers = { "content-type": "application/json" };
 if (only !== "tails") {
-  await fill();
+  await multiplyCalls(service, project, callCount);
   await measurePages();
 }
 if (only !== "pages") await measureTails();
 console.log(describeMachine());
 await service.stop();
 process.exit(0);
-
-/** Some thousand calls by the API, which the engine multiplies, each a second before the other. */
-async function fill(): Promise<void> {
-  const createdCalls = Math.min(callCount, 5000);
-  await sendAll(service, completeRequests(project, Math.ceil(createdCalls / 50), 50), 4);
-  const copies = Math.floor(callCount / createdCalls) - 1;
-  for (let copy = 1; copy <= copies; copy++) {
-    const changed = `concat(id, '-${copy}') AS id, started_at - ${copy * createdCalls} AS started_at, version - ${copy} AS version,
-      1000 * (cityHash64(id) % 5000000) AS latency_us`;
-    await service.engine(`INSERT INTO trace.calls SELECT * REPLACE(${changed}) FROM
-      (SELECT * FROM trace.calls WHERE project_id = '${project}' AND length(id) = 36 LIMIT ${createdCalls})`);
-  }
-}
 
 interface Page {
   calls: Array<{ id: string }>;

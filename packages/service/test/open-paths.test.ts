@@ -23,6 +23,7 @@ const ofRoutes: Readonly<Record<string, string>> = {
   console: "the console, which shows data with a key alone",
   weaveLinks: "links that the SDKs of Weave print: leads into the console",
   adapter: "adapters of checkpoints for inference servers, by addresses that are signed and end within twenty minutes",
+  wandbLinks: "links that the client of W&B prints: leads a browser into the console",
   signedUrl: "files of artifacts, by URLs that are signed in the name of a key and end with it",
 };
 

@@ -11,18 +11,18 @@ import { Lineage } from "./lineage/lineage.js";
 import { chatRequestOf, replayAsCurl, replayAsTypeScript } from "./replay/replay.js";
 import type { DetailView } from "./detail-view.js";
 import { spanCommands } from "./span-commands.js";
-import { findInJson } from "../json/find-in-json.js";
+import { findInJson, mostFound } from "../json/find-in-json.js";
 import { JsonView } from "../json/json-view.js";
 import { Status } from "../call-parts/status.js";
 import { CopyButton } from "../ui/copy-button.js";
 import { Failure } from "../ui/failure.js";
-import { formatBytes, formatDuration } from "../ui/format.js";
+import { FindField } from "../ui/find-field.js";
+import { counted, formatBytes, formatDuration } from "../ui/format.js";
 import { visibleLine, visibleText } from "../ui/visible-text.js";
 import { Waiting } from "../ui/waiting.js";
 import { nameOfCall, statusOf } from "./call-facts.js";
 import type { CallFacts } from "./call-facts.js";
 import { TryAgain } from "./replay/try-again.js";
-import { FindInValues } from "./find-in-values.js";
 import { useCall } from "./use-call.js";
 import "./span-details.css";
 
@@ -90,16 +90,18 @@ function Details({ projectId, call, show, onShow, words = "", onWords }: { call:
           </button>
         )}
         {onWords !== undefined && (
-          <FindInValues
-            key={words}
-            field={field}
-            words={words}
-            onWords={onWords}
-            found={[inputs, output, call.summary, call.attributes].reduce(
-              (sum, json) => sum + findInJson(json?.text ?? "", words).length,
-              0,
-            )}
-          />
+          <span className="span-find">
+            <FindField
+              key={words}
+              field={field}
+              label="Find words in the values of the call"
+              placeholder="find in values   F"
+              text={words}
+              found={placesWords([inputs, output, call.summary, call.attributes], words)}
+              clear="Find nothing in the values"
+              onFind={onWords}
+            />
+          </span>
         )}
         {request !== undefined && (
           <span>
@@ -185,4 +187,9 @@ function Fact({ name, value }: { name: string; value: string }) {
       <dd className="mono given">{visibleLine(value)}</dd>
     </div>
   );
+}
+
+function placesWords(values: readonly ({ text: string } | undefined)[], words: string): string {
+  const places = values.reduce((sum, json) => sum + findInJson(json?.text ?? "", words).length, 0);
+  return `${places >= mostFound ? "at least " : ""}${counted(places, "place")}`;
 }

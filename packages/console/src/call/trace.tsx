@@ -1,10 +1,14 @@
 import { useMemo, useRef, useState } from "react";
 import type { CSSProperties, ReactNode } from "react";
 import { useCommands } from "../commands/use-commands.js";
+import { writeWhere } from "../calls/where.js";
 import { scrollToRow } from "../grid/use-row-window.js";
+import { linkToProject } from "../project/project-link.js";
+import { Link } from "../router/routing.js";
 import { useSession } from "../session/session-context.js";
 import { Failure } from "../ui/failure.js";
-import { counted } from "../ui/format.js";
+import { FindField } from "../ui/find-field.js";
+import { counted, formatCount } from "../ui/format.js";
 import { Waiting } from "../ui/waiting.js";
 import { useOutline } from "./use-call.js";
 import { keyOfRow } from "./outline.js";
@@ -13,7 +17,6 @@ import { useGrowingTrace } from "./use-growing-trace.js";
 import { SpanDetails } from "./span-details.js";
 import type { DetailView } from "./detail-view.js";
 import { TraceConversation } from "./conversation/trace-conversation.js";
-import { FindInTrace } from "./find-in-trace.js";
 import { TraceTree, treeRowHeight } from "./trace-tree.js";
 import { traceCommands } from "./trace-commands.js";
 
@@ -133,14 +136,19 @@ export function Trace({
       <section className="trace-rows" aria-label="Trace" style={{ "--rows": rows.length } as CSSProperties}>
         {error !== null && <Failure what="The trace cannot be read." error={error} onRetry={() => refetch()} />}
         {onFind !== undefined && (
-          <FindInTrace
-            key={find}
-            field={findField}
-            find={find}
-            found={found?.found}
-            onFind={onFind}
-            onDone={() => scroller.current?.focus()}
-          />
+          <p className="trace-find">
+            <FindField
+              key={find}
+              field={findField}
+              label="Find calls of the trace by name"
+              placeholder="find by name   /"
+              text={find ?? ""}
+              found={found && `${counted(found.found, "call")} found`}
+              clear="Show all calls of the trace"
+              onFind={onFind}
+              onDone={() => scroller.current?.focus()}
+            />
+          </p>
         )}
         {outline === undefined && error === null && <Waiting what="Loading the trace" />}
         {outline !== undefined && (
@@ -156,6 +164,15 @@ export function Trace({
               onZoom={onZoom}
             />
             <TraceSummary total={outline.data.total} loaded={outline.length} cycles={outline.data.cycles}>
+              {/* The link of a share reads its trace alone. */}
+              {!outline.data.complete && session.share === undefined && (
+                <Link
+                  {...linkToProject(projectId)}
+                  search={{ where: writeWhere([{ path: "trace_id", operator: "=", value: traceId }]) }}
+                >
+                  All of them as a table
+                </Link>
+              )}
               {zoom !== undefined && (
                 <button className="plain" onClick={() => onZoom(undefined)}>
                   Whole time <kbd>Z</kbd>
@@ -199,7 +216,7 @@ interface SummaryProps {
 function TraceSummary({ total, loaded, cycles, children }: SummaryProps) {
   return (
     <p className="trace-summary quiet">
-      {loaded === total ? counted(total, "call") : `the first ${counted(loaded, "call")} of ${total}`}
+      {loaded === total ? counted(total, "call") : `the first ${counted(loaded, "call")} of ${formatCount(total)}`}
       {cycles > 0 && <span className="is-error"> ✗ {counted(cycles, "circle")} of parents, cut at its first call</span>}
       {children}
     </p>

@@ -1,8 +1,8 @@
-import { followCalls } from "@heddle/client/calls";
 import type { Connection } from "@heddle/client/tracing";
 import { useQueryClient } from "@tanstack/react-query";
 import type { QueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
+import { tailOfCalls } from "../data/tails.js";
 import { useSession, useSessionState } from "../session/session-context.js";
 import { useIsVisible } from "../ui/use-is-visible.js";
 import type { Outline } from "./outline.js";
@@ -77,7 +77,7 @@ async function follow({ connection, client, projectId, traceId, after }: Followe
   signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
   const request = { project_id: projectId, filter: { trace_ids: [traceId] }, select: ["status"], after };
   try {
-    for await (const { kind, id, call } of followCalls(connection, request, { signal })) {
+    for await (const { kind, id, call } of tailOfCalls(connection, request, { signal })) {
       if (kind === "caught_up") continue;
       const changedId = id ?? call?.id;
       if (changedId !== undefined) changed.add(changedId);

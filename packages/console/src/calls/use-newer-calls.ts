@@ -1,6 +1,6 @@
-import { followCalls } from "@heddle/client/calls";
 import { callsPage } from "@heddle/client/tracing";
 import { useEffect } from "react";
+import { tailOfCalls } from "../data/tails.js";
 import type { BrowserSession } from "../session/session.js";
 import { useSession, useSessionState } from "../session/session-context.js";
 import { useIsVisible } from "../ui/use-is-visible.js";
@@ -60,7 +60,7 @@ async function follow(table: Table, signal: AbortSignal): Promise<void> {
   // What came between the page and the tail.
   lookSoon();
   try {
-    for await (const { kind, id, call } of followCalls(session.connection, selection, { signal })) {
+    for await (const { kind, id, call } of tailOfCalls(session.connection, selection, { signal })) {
       if (kind === "caught_up") continue;
       const changedId = id ?? call?.id;
       if (changedId !== undefined) changed.add(changedId);

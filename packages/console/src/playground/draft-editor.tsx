@@ -103,7 +103,7 @@ export function DraftEditor({ draft, onDraft, onMistakes }: Props) {
         <button onClick={() => setMessages([...messages, '{"role":"user","content":""}'])}>Add a message</button>
       </div>
       <details className="play-details">
-        <summary>
+        <summary className="at-edge">
           {toolNames.length === 0 ? "No tools" : `Tools: ${toolNames.slice(0, 10).map(visibleLine).join(", ")}`}
         </summary>
         <textarea
@@ -124,7 +124,7 @@ export function DraftEditor({ draft, onDraft, onMistakes }: Props) {
       </details>
       <div className="play-parameters">{parametersShown.map(field)}</div>
       <details className="play-details">
-        <summary>
+        <summary className="at-edge">
           {counted(parametersBehind.length, "further parameter")}
           {set > 0 && `, ${set} set`}
         </summary>
@@ -137,7 +137,7 @@ export function DraftEditor({ draft, onDraft, onMistakes }: Props) {
         </p>
       )}
       <details className="play-details">
-        <summary>All parameters as JSON</summary>
+        <summary className="at-edge">All parameters as JSON</summary>
         <textarea
           aria-label="Parameters as JSON"
           className="mono"

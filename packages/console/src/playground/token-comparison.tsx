@@ -43,7 +43,7 @@ export function TokenComparison({ model, base, draft, choice, promptTokens }: Pr
   if (tokens === undefined) {
     return (
       <>
-        <button className="plain" disabled={state.isReading === true} onClick={() => void read()}>
+        <button className="plain at-edge" disabled={state.isReading === true} onClick={() => void read()}>
           Compare its tokens with the base
         </button>
         {state.isReading === true && <Waiting what="Both models read the answer" />}

@@ -1,8 +1,8 @@
-import { followCalls } from "@heddle/client/calls";
 import { callsPage } from "@heddle/client/tracing";
 import { useQueryClient } from "@tanstack/react-query";
 import type { InfiniteData, QueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
+import { tailOfCalls } from "../data/tails.js";
 import type { BrowserSession } from "../session/session.js";
 import { useSession, useSessionState } from "../session/session-context.js";
 import { useIsVisible } from "../ui/use-is-visible.js";
@@ -70,7 +70,7 @@ async function follow(thread: Followed, after: string, signal: AbortSignal): Pro
   signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
   const request = { project_id: projectId, filter: { thread_ids: [threadId] }, select: ["turn_id"], after };
   try {
-    for await (const { kind, id, call } of followCalls(session.connection, request, { signal })) {
+    for await (const { kind, id, call } of tailOfCalls(session.connection, request, { signal })) {
       if (kind === "gap") await client.invalidateQueries({ queryKey: turnsKey(projectId, threadId) });
       if (kind === "removed" && id !== undefined) gone.add(id);
       if (call?.turn_id !== undefined) changed.add(call.turn_id);

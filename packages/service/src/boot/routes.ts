@@ -2,7 +2,7 @@ import { graphqlRoute } from "../wandb/graphql-route.js";
 import { fileStreamRoute } from "../wandb/file-stream-route.js";
 import { adapterRoute } from "../training/adapter-route.js";
 import { signedUrlRoute } from "../wandb/signed-url-route.js";
-import { consoleRoute, weaveLinksRoute } from "../http/console-site.js";
+import { consoleRoute, wandbLinksRoute, weaveLinksRoute } from "../http/console-site.js";
 import { docsRoute } from "../http/docs-site.js";
 import { homeRoute } from "../http/home-route.js";
 import { packagesRoute } from "../http/served-packages.js";
@@ -32,6 +32,7 @@ export const routes = {
   packages: packagesRoute,
   console: consoleRoute,
   weaveLinks: weaveLinksRoute,
+  wandbLinks: wandbLinksRoute,
   metrics: metricsRoute,
   graphql: graphqlRoute,
   fileStream: fileStreamRoute,

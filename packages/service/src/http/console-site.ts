@@ -54,6 +54,38 @@ export const weaveLinksRoute: OpenRoute<BuiltConsole> = {
   },
 };
 
+/** Where the console shows what the client of W&B prints links to: runs are beside the models whose training they log. */
+const wandbScreens: Readonly<Record<string, string>> = { runs: "/training", groups: "/training", sweeps: "/training" };
+
+/**
+ * The pages that the client of W&B prints links to: those of a project, of a run and of what it has besides. Programs that ask
+ * for a path of two segments get what they got before.
+ */
+export const wandbLinksRoute: OpenRoute<BuiltConsole> = {
+  id: "wandbLinks",
+  paths: [
+    "/{entity}/{project}",
+    "/{entity}/{project}/",
+    "/{entity}/{project}/runs/{page*}",
+    "/{entity}/{project}/groups/{page*}",
+    "/{entity}/{project}/sweeps/{page*}",
+    "/{entity}/{project}/artifacts/{page*}",
+    "/{entity}/{project}/workspace",
+  ],
+  methods: ["GET"],
+  access: "public",
+  errors: "text",
+  isPage: true,
+  open({ consoleDir }) {
+    if (consoleDir === undefined) return undefined;
+    return async ({ http: { target } }) => {
+      const [entity, project, kind = ""] = segmentsOf(target);
+      const location = `${stepsToRoot(target, "")}console/${entity}/${project}${wandbScreens[kind] ?? ""}`;
+      return textResponse(302, `See ${location}`, { location, vary: "accept" });
+    };
+  },
+};
+
 const segmentsOf = (target: string): string[] =>
   (target.split("?", 1)[0] ?? "").split("/").filter((segment) => segment !== "");
 

@@ -45,6 +45,8 @@ interface RouteEntry {
   errors: ErrorForm;
   /** The handler reads the body as it arrives: an error leaves the rest of it unread. */
   streamed?: true;
+  /** Is there for who asks for a page, as browsers do; other requests go on to what is next. */
+  isPage?: true;
 }
 
 /** `public`: everybody may. `signed`: the path holds a signature, which the handler checks. */

@@ -87,7 +87,7 @@ async function respond(
   const json = async (limits: JsonBodyLimits): Promise<unknown> => await readJsonBody(request, limits, turn);
   try {
     const params = firstOf(patterns, (pattern) => pattern(path));
-    if (params === undefined) return undefined;
+    if (params === undefined || (route.isPage === true && !asksForPage(request))) return undefined;
     enterRoute(route.id, route.paths[0]);
     checkMethod(route, request.method);
     const { access } = route;
@@ -137,6 +137,8 @@ function firstOf<Item, Found>(items: readonly Item[], find: (item: Item) => Foun
 
 const disconnected = new Problem(400, "the client disconnected");
 const unexpected = new Problem(500, "Internal server error");
+
+const asksForPage = (request: HttpRequest): boolean => request.header("accept")?.includes("text/html") === true;
 
 /** HEAD: the status and headers of the response to GET. */
 function withoutBody(request: HttpRequest, response: HttpResponse): HttpResponse {

@@ -7,7 +7,7 @@ import { Problem } from "@heddle/server-stub";
 import type { HttpRequest, HttpResponse, HttpServer } from "@heddle/server-stub";
 import { defaultLimits } from "../config/config.js";
 import { openTurns } from "../limits/shares.js";
-import { consoleRoute, weaveLinksRoute } from "./console-site.js";
+import { consoleRoute, wandbLinksRoute, weaveLinksRoute } from "./console-site.js";
 import type { BuiltConsole } from "./console-site.js";
 import { docsRoute } from "./docs-site.js";
 import type { BuiltDocs } from "./docs-site.js";
@@ -24,7 +24,7 @@ const onError = (error: unknown) => (error instanceof Problem ? error : undefine
 const authenticate = () => Promise.reject(new Error("not asked for"));
 const serve = (consoleDirectory: string | undefined) =>
   serveRoutes(
-    openRoutes<BuiltConsole & BuiltDocs>([homeRoute, docsRoute, consoleRoute, weaveLinksRoute], {
+    openRoutes<BuiltConsole & BuiltDocs>([homeRoute, docsRoute, consoleRoute, weaveLinksRoute, wandbLinksRoute], {
       docsDir: directory,
       consoleDir: consoleDirectory,
     }),
@@ -200,6 +200,30 @@ describe("the console", () => {
     // Paths of the interfaces.
     expect((await get("/v2/acme/weave")).status).toBe(418);
     expect((await get("/files/acme/r/x")).status).toBe(418);
+  });
+
+  test("opens where links of the client of W&B lead, for browsers: programs get what they got", async () => {
+    const asBrowser = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
+    const locationOf = async (target: string) => {
+      const { status, headers } = await get(target, asBrowser);
+      return [status, new URL(headers["location"] ?? "", `http://x/prefix${target}`).pathname];
+    };
+    expect(await locationOf("/acme/demo")).toEqual([302, "/prefix/console/acme/demo"]);
+    expect(await locationOf("/acme/demo/")).toEqual([302, "/prefix/console/acme/demo"]);
+    expect(await locationOf("/acme/caf%C3%A9?nw=nwuserada")).toEqual([302, "/prefix/console/acme/caf%C3%A9"]);
+    for (const run of ["runs/x1", "runs/x1/workspace", "runs/x1?nw=nwuserada", "sweeps/s1", "groups/g/workspace"])
+      expect(await locationOf(`/acme/demo/${run}`)).toEqual([302, "/prefix/console/acme/demo/training"]);
+    expect(await locationOf("/acme/demo/artifacts/dataset/a/v0")).toEqual([302, "/prefix/console/acme/demo"]);
+    // What a name is made of stays encoded: it leads to no other host or path.
+    expect(await locationOf("/acme/..%2F..%2Fx")).toEqual([302, "/prefix/console/acme/..%2F..%2Fx"]);
+    expect((await get("/acme/demo")).status).toBe(418);
+    expect((await get("/acme/demo", { accept: "*/*" })).status).toBe(418);
+    expect((await get("/acme/demo/other", asBrowser)).status).toBe(418);
+    // Paths of the interfaces.
+    expect((await get("/calls/x", asBrowser)).status).toBe(418);
+    expect((await get("/v2/acme", asBrowser)).status).toBe(418);
+    expect((await get("/acme/demo", asBrowser, "POST")).status).toBe(405);
+    expect((await get("/acme/demo", asBrowser, "GET", withoutConsole)).status).toBe(418);
   });
 
   test("is not there where the settings leave it out: the documentation is first", async () => {

@@ -275,6 +275,35 @@ describe.skipIf(chromiumPath === undefined)("a call in the console", { timeout: 
     expect(problems).toEqual([]);
   });
 
+  test("a conversation of more calls than are read at a time is read on to its end", async () => {
+    const projectId = newProject();
+    const trace = "long";
+    const said = (role: string, content: string) => JSON.stringify({ role, content });
+    const calls = Array.from({ length: 450 }, (_, n) => ({
+      id: `long-${n}`,
+      name: "chat",
+      trace,
+      parent: "long-root",
+      at: n,
+      ms: 1,
+      attributes: '{"weave":{"kind":"model"}}',
+      // Each is sent what was said before it.
+      inputs: `{"messages":[${n === 0 ? "" : `${said("user", `Q${n - 1}`)},${said("assistant", `A${n - 1}`)},`}${said("user", `Q${n}`)}]}`,
+      output: `{"choices":[{"message":${said("assistant", `A${n}`)}}]}`,
+    }));
+    await writeCalls(tested.service, projectId, [{ id: "long-root", name: "root", trace, ms: 1000 }, ...calls]);
+    const { page, problems } = await tested.open(`${projectId}/calls/long-root?show=trace`);
+    await page.getByText("400 messages of the first 200 calls to models").waitFor();
+    const later = page.getByRole("button", { name: "Read later calls" });
+    await later.click();
+    await page.getByText("800 messages of the first 400 calls to models").waitFor();
+    await later.click();
+    await page.getByText("900 messages of 450 calls to models").waitFor();
+    await page.getByRole("group", { name: "Messages" }).getByText("A449", { exact: true }).waitFor();
+    await later.waitFor({ state: "detached" });
+    expect(problems).toEqual([]);
+  });
+
   test("calls of a trace are found by name, with those above them, and the address keeps it", async () => {
     const projectId = newProject();
     const trace = "wide";

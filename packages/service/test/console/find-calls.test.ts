@@ -93,6 +93,44 @@ describe.skipIf(chromiumPath === undefined)("finding calls in the console", { ti
     expect(problems).toEqual([]);
   });
 
+  test("a search of many looks goes on by itself, says how far it has looked, and stops by a key", async () => {
+    const projectId = newProject();
+    await writeCalls(tested.service, projectId, [{ name: "answer", ms: 1, inputs: '{"q":"a loom"}' }]);
+    const visited = await tested.open(`${projectId}/calls`);
+    const { page, problems } = visited;
+    await page.getByText("1 call", { exact: true }).waitFor();
+    // As of a project with so many calls that a look ends before it has found one.
+    const asked: (string | undefined)[] = [];
+    await page.route("**/calls/page", async (route) => {
+      const body = route.request().postDataJSON() as { search?: object; after?: string };
+      if (body.search === undefined) return await route.continue();
+      asked.push(body.after);
+      const look = Number(body.after ?? 0);
+      // It is stopped at the third.
+      if (look === 2 && asked.length === 3) return undefined;
+      const { after: _after, ...first } = body;
+      if (look === 3) return await route.continue({ postData: JSON.stringify(first) });
+      const search = { complete: false, searched_to: `2026-01-0${3 - look}T12:00:00Z` };
+      return await route.fulfill({ json: { calls: [], next: String(look + 1), has_more: true, seq: "1", search } });
+    });
+    await page.keyboard.press("/");
+    await page.keyboard.type("loom");
+    await page.keyboard.press("Enter");
+    const said = page.getByText(/Looked back to .*2.*, 0 found so far; looking further…/);
+    await expect.poll(() => asked, patient).toEqual([undefined, "1", "2"]);
+    await said.waitFor();
+    expect(await axeInBothSchemes(visited)).toEqual([]);
+    await page.getByRole("grid").focus();
+    await page.keyboard.press("m");
+    await page.getByText(/Looked back to .*, 0 found\./).waitFor();
+    expect(asked.length).toBe(3);
+    await page.getByRole("button", { name: "Look further" }).click();
+    await page.getByRole("grid").getByText("answer").waitFor();
+    expect(asked).toEqual([undefined, "1", "2", "2", "3"]);
+    await page.getByText("Looked back").waitFor({ state: "detached" });
+    expect(problems).toEqual([]);
+  });
+
   test("a condition on any field is added by its key, and one that leaves nothing can be dropped", async () => {
     const projectId = newProject();
     await writeCalls(

@@ -14,8 +14,10 @@ export function reasonOf(route: keyof typeof routes, status: number, text: strin
       return (JSON.parse(text) as { error: string }).error;
     default:
       // A path that is not a link any more belongs to the interfaces.
-      if (route === "weaveLinks" && text.startsWith("{")) return (JSON.parse(text) as { reason: string }).reason;
+      if (isLink(route) && text.startsWith("{")) return (JSON.parse(text) as { reason: string }).reason;
       expect(text).toMatch(/^[^\n]+\n$/);
       return text;
   }
 }
+
+const isLink = (route: keyof typeof routes): boolean => route === "weaveLinks" || route === "wandbLinks";

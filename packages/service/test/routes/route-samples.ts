@@ -13,6 +13,7 @@ export interface RouteSample {
   path: string;
   /** JSON, or text. */
   body?: unknown;
+  headers?: Readonly<Record<string, string>>;
   /** What its key needs; absent where a key is not asked for. */
   right?: "read" | "write" | "admin";
   /** The status of the route's response, where that is not a success. */
@@ -24,6 +25,8 @@ export interface RouteSample {
 }
 
 type Samples = (tenant: RouteTenant, service: TestService) => RouteSample[];
+
+const asBrowser = { accept: "text/html,*/*;q=0.8" };
 
 /** Samples of every route that the spec does not describe. The suites of this folder send them. */
 export const routeSamples: Record<keyof typeof routes, Samples> = {
@@ -46,6 +49,10 @@ export const routeSamples: Record<keyof typeof routes, Samples> = {
     { name: "a project", method: "GET", path: `/${entity}/${project}/weave` },
     { name: "an object", method: "GET", path: `/${entity}/${project}/weave/objects/questions/versions/latest` },
     { name: "a call", method: "GET", path: `/${entity}/${project}/r/call/0197a1b2` },
+  ],
+  wandbLinks: ({ entity, project }) => [
+    { name: "a project", method: "GET", path: `/${entity}/${project}`, headers: asBrowser },
+    { name: "a run", method: "GET", path: `/${entity}/${project}/runs/x1?nw=nwuser`, headers: asBrowser },
   ],
   metrics: () => [{ name: "metrics", method: "GET", path: "/metrics", right: "admin" }],
   graphql: (tenant) => [...queries(tenant), ...mutations(tenant)],
@@ -203,14 +210,14 @@ function mutations(tenant: RouteTenant): RouteSample[] {
 
 /** The sample as arguments of `fetch`. */
 export function requestOf(
-  { method, path, body }: RouteSample,
+  { method, path, body, headers: own }: RouteSample,
   key?: string,
   headers: Record<string, string> = {},
 ): [url: string, init: RequestInit] {
   const sent =
     typeof body === "string" || body instanceof Uint8Array || body === undefined ? body : JSON.stringify(body);
   const authorization: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
-  const init: RequestInit = { method, headers: { ...authorization, ...headers }, redirect: "manual" };
+  const init: RequestInit = { method, headers: { ...authorization, ...own, ...headers }, redirect: "manual" };
   return [
     `http://in-process${path}`,
     sent === undefined ? init : { ...init, body: sent as NonNullable<RequestInit["body"]> },

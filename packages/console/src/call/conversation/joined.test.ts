@@ -15,7 +15,7 @@ test("the messages of a trace are there once, also where a call is sent what tho
   const response = `{"role":"assistant","content":null,"reasoning_content":"hm","tool_calls":[{"id":"t","function":{"name":"f","arguments":"{\\"n\\": 1}"}}]}`;
   const sent = `{"role":"assistant","content":null,"tool_calls":[{"id":"t","function":{"name":"f","arguments":"{\\"n\\":1}"}}]}`;
   const result = `{"role":"tool","tool_call_id":"t","content":"2"}`;
-  const joined = joinMessages([
+  const { messages: joined } = joinMessages([
     call("a", [user("Q")], response),
     call("b", [user("Q"), sent, result], `{"role":"assistant","content":"A"}`),
   ]);
@@ -29,7 +29,7 @@ test("the messages of a trace are there once, also where a call is sent what tho
 
 test("the same words said twice are two messages", () => {
   const answer = `{"role":"assistant","content":"A"}`;
-  const joined = joinMessages([
+  const { messages: joined } = joinMessages([
     call("a", [user("again")], answer),
     call("b", [user("again"), answer, user("again")], answer),
   ]);
@@ -39,4 +39,11 @@ test("the same words said twice are two messages", () => {
     "b user",
     "b assistant",
   ]);
+});
+
+test("what a later part of a long trace was sent of before is not there again", () => {
+  const answer = `{"role":"assistant","content":"A"}`;
+  const first = joinMessages([call("a", [user("Q")], answer)]);
+  const { messages } = joinMessages([call("b", [user("Q"), answer, user("more")], answer)], first.seen);
+  expect(messages.map(({ callId, message }) => `${callId} ${message.role}`)).toEqual(["b user", "b assistant"]);
 });

@@ -7,13 +7,19 @@ export interface JoinedMessage {
   message: Message;
 }
 
+/** How often the calls so far had each message. */
+export type Seen = ReadonlyMap<string, number>;
+
 /**
  * The messages of several calls, in the order of the calls, each once: what a call is sent is what calls before it were sent and
- * made. The same words said twice in one call are two messages.
+ * made, those included whose messages were `seen`. The same words said twice in one call are two messages.
  */
-export function joinMessages(calls: readonly { id: string; messages: readonly Message[] }[]): JoinedMessage[] {
-  const seen = new Map<string, number>();
-  return calls.flatMap(({ id, messages }) => {
+export function joinMessages(
+  calls: readonly { id: string; messages: readonly Message[] }[],
+  before: Seen = new Map(),
+): { messages: JoinedMessage[]; seen: Seen } {
+  const seen = new Map(before);
+  const joined = calls.flatMap(({ id, messages }) => {
     const here = new Map<string, number>();
     return messages.flatMap((message): JoinedMessage[] => {
       const key = keyOf(message);
@@ -24,6 +30,7 @@ export function joinMessages(calls: readonly { id: string; messages: readonly Me
       return [{ callId: id, message }];
     });
   });
+  return { messages: joined, seen };
 }
 
 /** What is said, whatever the form: reasoning is left out of what is sent on, and arguments come as JSON or as a text of it. */

@@ -1,3 +1,4 @@
+import { useMemo } from "react";
 import { Failure } from "../../ui/failure.js";
 import { counted } from "../../ui/format.js";
 import { visibleLine } from "../../ui/visible-text.js";
@@ -17,17 +18,27 @@ interface Props {
 
 /** What was said in a trace, from the first message to the last. */
 export function TraceConversation({ projectId, traceId, seq, nameOf, onSelect }: Props) {
-  const { data, error, refetch } = useTraceMessages(projectId, traceId, seq);
-  const messages = data?.messages ?? [];
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useTraceMessages(
+    projectId,
+    traceId,
+    seq,
+  );
+  const messages = useMemo(() => data?.pages.flatMap((step) => step.messages) ?? [], [data]);
+  const calls = data?.pages.reduce((sum, step) => sum + step.calls, 0) ?? 0;
   return (
     <section className="span" aria-label="Conversation of the trace">
       <header className="span-head">
         <h2>Conversation of the trace</h2>
         {data !== undefined && (
           <span className="quiet">
-            {counted(messages.length, "message")} of {data.isCut && "the first "}
-            {counted(data.calls, "call")} to models
+            {counted(messages.length, "message")} of {hasNextPage && "the first "}
+            {counted(calls, "call")} to models
           </span>
+        )}
+        {hasNextPage && (
+          <button aria-disabled={isFetchingNextPage} onClick={() => !isFetchingNextPage && void fetchNextPage()}>
+            {isFetchingNextPage ? "Reading later calls…" : "Read later calls"}
+          </button>
         )}
       </header>
       {error !== null && <Failure what="The messages cannot be read." error={error} onRetry={() => refetch()} />}

@@ -172,7 +172,7 @@ export function ComparisonView({ projectId, base, search, onChange }: Props) {
         {isAlone ? "Results of an evaluation run" : "Comparison of evaluation runs"} of {projectId}
       </h1>
       <div className="evaluations-bar">
-        <button className="plain" onClick={close}>
+        <button className="plain at-edge" onClick={close}>
           ← All runs
         </button>
         <label>

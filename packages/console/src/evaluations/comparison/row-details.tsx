@@ -109,7 +109,7 @@ function TrialView({ projectId, content, trial, index, count, runs, run, score, 
             after={linesOf(trial.output)}
           />
           {others && index === 0 && (
-            <button className="plain" onClick={onDiff}>
+            <button className="plain at-edge" onClick={onDiff}>
               {toBase ? "Compare with what is expected" : "Compare with the base run"} <kbd>d</kbd>
             </button>
           )}

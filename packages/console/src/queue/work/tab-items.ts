@@ -1,3 +1,6 @@
+import { holdLock } from "../../data/browser-lock.js";
+import type { Release } from "../../data/browser-lock.js";
+
 /**
  * Which tab of a browser works on which item. To the service two tabs are one annotator, who gets an item that is theirs again;
  * without this both would have it.
@@ -23,22 +26,10 @@ export const onlyTab: TabItems = {
 /** How long a page that was just left may keep its locks. */
 const patienceMs = 2000;
 
-/** The browser ends a lock with the page that holds it, however that ends. */
 export function tabItems(queueId: string, locks: LockManager | undefined = navigator.locks): TabItems {
   if (locks === undefined) return onlyTab;
   const prefix = `heddle queue ${queueId} `;
-  const held = new Map<string, () => void>();
-  const request = async (id: string, options: LockOptions): Promise<boolean> =>
-    await new Promise((resolve) => {
-      locks
-        .request(prefix + id, options, async (lock) => {
-          if (lock === null) return resolve(false);
-          const released = new Promise<void>((release) => held.set(id, release));
-          resolve(true);
-          await released;
-        })
-        .catch(() => resolve(false));
-    });
+  const held = new Map<string, Release>();
   return {
     async elsewhere() {
       const { held: all = [] } = await locks.query();
@@ -48,7 +39,10 @@ export function tabItems(queueId: string, locks: LockManager | undefined = navig
     },
     async take(id, patiently = false) {
       if (held.has(id)) return true;
-      return await request(id, patiently ? { signal: AbortSignal.timeout(patienceMs) } : { ifAvailable: true });
+      const options = patiently ? { signal: AbortSignal.timeout(patienceMs) } : { ifAvailable: true };
+      const release = await holdLock(locks, prefix + id, options);
+      if (release !== undefined) held.set(id, release);
+      return release !== undefined;
     },
     release(id) {
       held.get(id)?.();

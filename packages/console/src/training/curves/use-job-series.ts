@@ -1,5 +1,6 @@
 import { tailTrainingJobEvents } from "@heddle/client/training";
 import { useEffect, useState } from "react";
+import { takeTail } from "../../data/tails.js";
 import { useSession, useSessionState } from "../../session/session-context.js";
 import { JobSeries } from "./series.js";
 
@@ -35,9 +36,15 @@ export function useJobSeries(jobId: string): State {
     };
     let last: string | undefined;
     const follow = async () => {
+      const release = await takeTail();
+      // Where other pages of the browser have all connections that may stay open, what there is is read, now and then.
+      const end = release === undefined ? AbortSignal.timeout(againMs) : undefined;
       try {
+        signal.throwIfAborted();
         const of = { training_job_id: jobId, ...(last !== undefined && { "Last-Event-ID": last }) };
-        for await (const event of tailTrainingJobEvents(session.training, of, { signal })) {
+        for await (const event of tailTrainingJobEvents(session.training, of, {
+          signal: end === undefined ? signal : AbortSignal.any([signal, end]),
+        })) {
           series.add(event);
           last = event.id;
           timer ??= setTimeout(paint, paintMs);
@@ -45,8 +52,10 @@ export function useJobSeries(jobId: string): State {
         paint();
       } catch (error) {
         if (signal.aborted) return;
-        paint(error);
+        paint(end?.aborted === true ? undefined : error);
         timer = setTimeout(() => void follow(), againMs);
+      } finally {
+        release?.();
       }
     };
     void follow();

@@ -16,6 +16,7 @@ import { isStoreCall, serveStores } from "../shards/serve-stores.js";
 import { leaving } from "../shards/shard-place.js";
 import { shardedStore } from "../shards/sharded-store.js";
 import { Shards } from "../shards/shards.js";
+import { wholeRequests } from "../shards/whole-requests.js";
 import { Closing } from "./closing.js";
 import { keepShards } from "./keep-shards.js";
 import type { Base } from "./open-base.js";
@@ -33,7 +34,7 @@ interface JoinOptions {
   address: string;
 }
 
-/** When a replica stops that works on nothing: time for the responses of the one that does. */
+/** When a replica stops that passes requests on: time for the responses of those that work on them. */
 const passMs = 4000;
 const cutMs = 1000;
 
@@ -52,7 +53,11 @@ export async function joinReplicas(
   await Promise.all(Array.from(urls, async (url) => await checkOneNode({ url }, config.clickhouseCluster)));
   const follower = new Follower(control);
   const shards = config.shards.length === 0 ? undefined : new Shards(control, config.shards);
-  const hops = acceptHops(control, { direct: follower.server, forwarded: follower.forwarded });
+  const hops = acceptHops(control, {
+    direct: follower.server,
+    forwarded: follower.forwarded,
+    whole: follower.whole,
+  });
   const { maxResponseBytes: maxBytes } = config.limits;
   const stores = shards && withScope(serveStores(control, shards, hops), { memory: base.memory, maxBytes });
   const http: HttpServer = async (request) =>
@@ -72,7 +77,8 @@ export async function joinReplicas(
   /** What works at every replica; without shards the one that has the lease opens it. */
   const shared = shards && (await openShared(base, opened, { shards, membership }, installationOptions));
   let installation: Pick<Installation, "drain"> | undefined = shared?.work;
-  if (shared !== undefined) follower.worksLocally(behindProxies(shared.work.server, config.trustedProxies));
+  if (shards !== undefined && shared !== undefined)
+    follower.worksLocally(behindProxies(shared.work.server, config.trustedProxies), wholeRequests(shards));
 
   let isWriter = false;
   /** The lease, once this replica works on the traces; undefined when it stops before. */
@@ -138,7 +144,9 @@ export async function joinReplicas(
     };
     await Promise.all([keeping?.stop(), shared && drained(), handOver()]);
     await Promise.all(
-      [sockets, ...(own === sockets ? [] : [own])].map((each) => each.close(isWriter ? cutMs : passMs)),
+      [sockets, ...(own === sockets ? [] : [own])].map((each) =>
+        each.close(isWriter && shards === undefined ? cutMs : passMs),
+      ),
     );
     await opened.close();
     shards?.close();

@@ -30,14 +30,15 @@ async function serve(server: HttpServer, port = 0): Promise<Listening> {
 
 /** A replica that does the work itself, as `server` does. */
 async function writer(server: HttpServer, port = 0): Promise<Listening> {
-  return await serve(acceptHops(control, { direct: server, forwarded: server }), port);
+  return await serve(acceptHops(control, { direct: server, forwarded: server, whole: server }), port);
 }
 
 /** A replica that sends requests to `address`. */
 async function follower(address?: string, options: { holdMs?: number } = {}) {
   const following = new Follower(control, options);
   if (address !== undefined) following.writerIs({ holder: "the writer", address });
-  const { url } = await serve(acceptHops(control, { direct: following.server, forwarded: following.forwarded }));
+  const { server: direct, forwarded, whole } = following;
+  const { url } = await serve(acceptHops(control, { direct, forwarded, whole }));
   return { following, url };
 }
 
@@ -206,6 +207,63 @@ test("a request that was forwarded is not forwarded again, and nobody else can s
   expect(await hop("signed-replica-127.0.0.1")).toBe(503);
   expect(await hop("signed-replica-127.0.0.2")).toBe(401);
   expect((await fetch(url)).status).toBe(200);
+});
+
+/** A replica that works on `/v2/acme/demo/calls/complete` itself, and knows another one that works on all of it. */
+async function knowing(url: string) {
+  const opened = await follower();
+  const sent = { count: 0 };
+  const here: HttpServer = async (request) => ({
+    status: 200,
+    headers: {},
+    body: `here: ${await textOf(request.stream(Infinity))}`,
+  });
+  const elsewhere = { url: new URL(url), replaced: new AbortController().signal, onResponse: () => void sent.count++ };
+  opened.following.worksLocally(here, () => elsewhere);
+  const post = async (body: string, headers = {}) =>
+    await fetch(`${opened.url}/v2/acme/demo/calls/complete`, { method: "POST", body, headers });
+  return { post, sent };
+}
+
+test("what another replica works on for whole is sent there as it came, and not sent on by that one", async () => {
+  const { url: last } = await writer(ok);
+  const middle = await knowing(last);
+  const seen: unknown[] = [];
+  const { url: address } = await writer(async (request) => {
+    seen.push(request.remoteAddress, await textOf(request.stream(100)));
+    return { status: 202, headers: {}, body: "there" };
+  });
+  const { post, sent } = await knowing(address);
+  const response = await post("sent");
+  expect([response.status, await response.text()]).toEqual([202, "there"]);
+  expect(seen).toEqual(["127.0.0.1", "sent"]);
+  expect(sent.count).toBe(1);
+
+  const hop = async (signature: string) => await middle.post("x", { "heddle-sent-whole": `10.0.0.1 ${signature}` });
+  expect(await (await hop("signed-replica-10.0.0.1")).text()).toBe("here: x");
+  expect((await hop("signed-replica-10.0.0.2")).status).toBe(401);
+  expect(await (await middle.post("x")).text()).toBe("ok");
+});
+
+test.each(["short", "long ".repeat(500_000)])(
+  "what another replica would have worked on is worked on here when that one cannot be reached (%#)",
+  async (body) => {
+    const { post, sent } = await knowing("http://127.0.0.1:1");
+    expect(await (await post(body)).text()).toBe(`here: ${body}`);
+    expect(sent.count).toBe(0);
+  },
+);
+
+test("what a replica that stops refuses is worked on here, and what one that ends has not answered may be stored", async () => {
+  const stopping = await writer(async () => ({ status: 503, headers: { "heddle-stopping": "true" }, body: "" }));
+  expect(await (await (await knowing(stopping.url)).post("x")).text()).toBe("here: x");
+  const ending = http.createServer((request) => request.socket.destroy());
+  ending.listen(0, "127.0.0.1");
+  await once(ending, "listening");
+  const { port } = ending.address() as { port: number };
+  const cut = await (await knowing(`http://127.0.0.1:${port}`)).post("x");
+  expect([cut.status, await cut.text()]).toEqual([503, expect.stringContaining("may be stored")]);
+  ending.close();
 });
 
 test("whether this process lives does not depend on another one", async () => {

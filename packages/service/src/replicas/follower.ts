@@ -16,6 +16,15 @@ const pauseMs = 100;
 /** What a load balancer asks this process, not the installation. */
 const ofProcess = new Set(["/health", "/v1/health"]);
 
+/** Another replica that works on a request itself, for whole. */
+export interface Elsewhere {
+  url: URL;
+  /** Aborts when it is replaced. */
+  replaced: AbortSignal;
+  /** Called when it has responded. */
+  onResponse: () => void;
+}
+
 /** What a replica does with requests while another one has the lease: it sends them there. */
 export class Follower {
   readonly #holdMs: number;
@@ -27,6 +36,7 @@ export class Follower {
   #isOpening = false;
   #own: HttpServer | undefined;
   #local: HttpServer | undefined;
+  #elsewhere: (request: HttpRequest) => Elsewhere | undefined = () => undefined;
 
   /** A request waits `holdMs` for a replica that takes it: a lease that is not renewed is taken over in less. */
   constructor(control: Pick<ControlPlane, "urlSignatures">, { holdMs = 30_000 }: { holdMs?: number } = {}) {
@@ -57,24 +67,34 @@ export class Follower {
     this.#agent.destroy();
   }
 
-  /** `server` responds from now on to what every replica works on itself. */
-  worksLocally(server: HttpServer): void {
+  /**
+   * `server` responds from now on to what every replica works on itself. What `elsewhere` finds another one for is sent there,
+   * which costs less than to read it here.
+   */
+  worksLocally(server: HttpServer, elsewhere: (request: HttpRequest) => Elsewhere | undefined): void {
     this.#local = server;
+    this.#elsewhere = elsewhere;
   }
 
   /** For requests of clients. */
   readonly server: HttpServer = async (request) => {
+    const elsewhere = this.#elsewhere(request);
+    if (elsewhere === undefined) return await this.#here(request);
+    return await refusing(async () => await this.#sendWhole(request, elsewhere));
+  };
+
+  /** For requests that another replica has sent here because this one works on all of it: they are not sent on. */
+  readonly whole: HttpServer = async (request) => {
+    const server = this.#own ?? this.#local;
+    return server === undefined ? unavailable("This replica does not work on this") : await server(request);
+  };
+
+  async #here(request: HttpRequest): Promise<HttpResponse> {
     if (this.#own !== undefined) return await this.#own(request);
     if (ofProcess.has(pathOf(request))) return health;
     if (this.#local !== undefined && isLocal(request)) return await this.#local(request);
-    try {
-      return await this.#pass(request);
-    } catch (error) {
-      const problem = error instanceof ClientDisconnected ? undefined : problemOf(error);
-      if (problem === undefined) throw error;
-      return refusal(problem.status, problem.message);
-    }
-  };
+    return await refusing(async () => await this.#pass(request));
+  }
 
   /** For requests that another replica has sent here: they are not sent on. */
   readonly forwarded: HttpServer = async (request) => {
@@ -89,6 +109,15 @@ export class Follower {
     return await this.#own(request);
   };
 
+  /** What the other replica cannot take is worked on here, which finds who can. */
+  async #sendWhole(incoming: HttpRequest, { url, replaced, onResponse }: Elsewhere): Promise<HttpResponse> {
+    const { request, isRepeatable } = await keepShort(incoming);
+    const response = await this.#send(request, { url, replaced, isWhole: true });
+    if (response === undefined || (isRepeatable && isStopping(response))) return await this.#here(request);
+    onResponse();
+    return response;
+  }
+
   /** Sends a request to the replica that works on the traces, and waits for one as long as a takeover takes. */
   async #pass(incoming: HttpRequest): Promise<HttpResponse> {
     const deadline = performance.now() + this.#holdMs;
@@ -96,7 +125,8 @@ export class Follower {
     for (;;) {
       const [own, writer] = [this.#own, this.#writer];
       if (own !== undefined) return await own(request);
-      const response = writer?.url && (await this.#send(request, { ...writer, url: writer.url }));
+      const response =
+        writer?.url && (await this.#send(request, { url: writer.url, replaced: writer.replaced.signal }));
       if (response !== undefined && !(isRepeatable && isStopping(response))) return response;
       const leftMs = deadline - performance.now();
       if (leftMs <= 0 || request.signal.aborted) return unavailable("No replica works on the traces now");
@@ -105,22 +135,28 @@ export class Follower {
   }
 
   /** Undefined where nothing was sent. */
-  async #send(request: HttpRequest, { url, replaced }: Writer & { url: URL }): Promise<HttpResponse | undefined> {
+  async #send(request: HttpRequest, { url, replaced, isWhole = false }: Sent): Promise<HttpResponse | undefined> {
     try {
       return await forward(request, {
         url,
         agent: this.#agent,
-        headers: { ...hopHeaders(this.#control, request), "x-request-id": request.id ?? "" },
+        headers: { ...hopHeaders(this.#control, request, { isWhole }), "x-request-id": request.id ?? "" },
         connectMs,
-        signal: AbortSignal.any([request.signal, replaced.signal]),
+        signal: AbortSignal.any([request.signal, replaced]),
       });
     } catch (error) {
       if (error instanceof NotSent) return undefined;
       if (error instanceof Unanswered)
-        return unavailable("The replica that works on the traces has ended: what was sent may be stored");
+        return unavailable("The replica that works on this has ended: what was sent may be stored");
       throw error;
     }
   }
+}
+
+interface Sent {
+  url: URL;
+  replaced: AbortSignal;
+  isWhole?: boolean;
 }
 
 interface Writer {
@@ -129,6 +165,17 @@ interface Writer {
   url: URL | undefined;
   /** Ends what was sent to it. */
   replaced: AbortController;
+}
+
+/** The response to what is refused while a request is read. */
+async function refusing(respond: () => Promise<HttpResponse>): Promise<HttpResponse> {
+  try {
+    return await respond();
+  } catch (error) {
+    const problem = error instanceof ClientDisconnected ? undefined : problemOf(error);
+    if (problem === undefined) throw error;
+    return refusal(problem.status, problem.message);
+  }
 }
 
 const pathOf = ({ target }: HttpRequest): string => target.split("?", 1)[0] ?? "";

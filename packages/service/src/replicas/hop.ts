@@ -7,43 +7,61 @@ import { WrappedRequest } from "../limits/wrapped-request.js";
  * services of this control plane can make.
  */
 const hopHeader = "heddle-forwarded";
+/**
+ * The same of one for what the other replica works on itself. One of a version that does not know this takes the request for
+ * that of a client, and does the same.
+ */
+const wholeHeader = "heddle-sent-whole";
 /** No id of a key. */
 const signer = "replica";
 const unknownAddress = "-";
 
 type Signing = Pick<ControlPlane, "urlSignatures">;
 
-export function hopHeaders({ urlSignatures }: Signing, request: HttpRequest): Record<string, string> {
+export function hopHeaders(
+  { urlSignatures }: Signing,
+  request: HttpRequest,
+  { isWhole = false } = {},
+): Record<string, string> {
   const address = request.remoteAddress ?? unknownAddress;
-  return { [hopHeader]: `${address} ${urlSignatures.sign(signer, address)}` };
+  return { [isWhole ? wholeHeader : hopHeader]: `${address} ${urlSignatures.sign(signer, address)}` };
 }
 
-/**
- * A server that sees requests of other replicas as they came there, and refuses with 401 those that say so without being
- * one. `forwarded` gets those of replicas, which it must not forward again.
- */
-export function acceptHops(
-  { urlSignatures }: Signing,
-  servers: { direct: HttpServer; forwarded: HttpServer },
-): HttpServer {
+interface HopServers {
+  /** For requests of clients. */
+  direct: HttpServer;
+  /** For those of replicas, which must not be forwarded again. */
+  forwarded: HttpServer;
+  whole: HttpServer;
+}
+
+/** A server that sees requests of other replicas as they came there, and refuses with 401 those that say so without being one. */
+export function acceptHops({ urlSignatures }: Signing, { direct, forwarded, whole }: HopServers): HttpServer {
+  const hops = [
+    [hopHeader, forwarded],
+    [wholeHeader, whole],
+  ] as const;
   return async (request) => {
-    const header = request.header(hopHeader);
-    if (header === undefined) return await servers.direct(request);
-    const [address = "", signature = ""] = header.split(" ", 2);
-    if (!urlSignatures.verify(signer, address, signature)) return refusal;
-    return await servers.forwarded(new ForwardedByReplica(request, address));
+    for (const [name, server] of hops) {
+      const header = request.header(name);
+      if (header === undefined) continue;
+      const [address = "", signature = ""] = header.split(" ", 2);
+      if (!urlSignatures.verify(signer, address, signature)) return refusal(name);
+      return await server(new ForwardedByReplica(request, address));
+    }
+    return await direct(request);
   };
 }
 
-const refusal: HttpResponse = {
-  status: 401,
-  headers: { "content-type": "application/json" },
-  body: JSON.stringify({
-    reason: `The header ${hopHeader} is for replicas of this service only`,
-    detail: `The header ${hopHeader} is for replicas of this service only`,
-  }),
-  drain: true,
-};
+function refusal(header: string): HttpResponse {
+  const message = `The header ${header} is for replicas of this service only`;
+  return {
+    status: 401,
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ reason: message, detail: message }),
+    drain: true,
+  };
+}
 
 class ForwardedByReplica extends WrappedRequest {
   readonly #address: string;

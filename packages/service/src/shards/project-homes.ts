@@ -29,6 +29,11 @@ export class ProjectHomes {
     return (await this.#find(projectId)) ?? mainShard;
   }
 
+  /** Where a project was when it was last asked for. */
+  remembered(projectId: string): string | undefined {
+    return this.#known.get(projectId);
+  }
+
   /** Whether a project is in a shard. For a read, one that does not exist is in all of them. */
   async isIn(projectId: string, shard: string, isRead: boolean): Promise<boolean> {
     if (this.#known.get(projectId) === shard) return true;

@@ -1,13 +1,18 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, onTestFailed, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { writeArtifacts } from "./artifact-writer.js";
 import { check } from "./check.js";
+import { writeEvaluations } from "./evaluation-writer.js";
 import { openLedger } from "./ledger.js";
 import type { Ledger } from "./ledger.js";
 import { random } from "./random.js";
 import { controlPlanes, openReplicas, replicaNames } from "./replica-set.js";
 import type { ReplicaName, ReplicaSet } from "./replica-set.js";
+import { writeScoredCalls } from "./scoring-writer.js";
 import { wire } from "./wire.js";
 import { writeAll } from "./writers.js";
+
+const writers = [writeAll, writeArtifacts, writeEvaluations, writeScoredCalls];
 
 // Every kind of write goes on at random replicas while random ones are killed, suspended and ended, and what they share
 // is killed or cut off; `pnpm faults` goes on for ten minutes, the suite has each trouble once.
@@ -93,14 +98,13 @@ describe.each(controlPlanes)("replicas and shards with a control plane on %s", (
       const anyUp = () => set.urlOf([...up][Math.floor(next() * up.size)]!);
       const client = wire(anyUp);
       let stopped = false;
-      const writers = Promise.all(
-        Array.from(
-          ledgers,
-          async ([projectId, ledger]) =>
-            await writeAll({ wire: client, project_id: projectId, ledger, random: next, stopped: () => stopped }),
-        ),
+      const writing = Promise.all(
+        Array.from(ledgers, async ([projectId, ledger]) => {
+          const each = { wire: client, project_id: projectId, ledger, random: next, stopped: () => stopped };
+          await Promise.all(writers.map(async (write) => await write(each)));
+        }),
       );
-      writers.catch(() => undefined);
+      writing.catch(() => undefined);
       const ackedIn = (ledger: Ledger) => [...ledger.acked().values()].reduce((sum, n) => sum + n, 0);
       const acked = () => Math.min(...Array.from(ledgers.values(), ackedIn));
       const done: string[] = [];
@@ -124,7 +128,7 @@ describe.each(controlPlanes)("replicas and shards with a control plane on %s", (
         up.add(name);
       }
       stopped = true;
-      await writers;
+      await writing;
       for (const name of replicaNames) {
         for (const [projectId, ledger] of ledgers) {
           const { missing, doubled, wrong, ...counts } = await check(wire(set.urlOf(name)), projectId, ledger);

@@ -49,14 +49,16 @@ export function wire(url: string | (() => string)): Wire {
   }
 
   const authorization = `Bearer ${ownerKey}`;
-  const post: Wire["post"] = (path, body, headers = {}) =>
-    body instanceof FormData
-      ? send(path, { method: "POST", body, headers: { authorization, ...headers } })
+  const post: Wire["post"] = (path, body, headers = {}) => {
+    const raw = body instanceof Uint8Array ? new Uint8Array(body) : body;
+    return raw instanceof FormData || raw instanceof Uint8Array
+      ? send(path, { method: "POST", body: raw, headers: { authorization, ...headers } })
       : send(path, {
           method: "POST",
           body: JSON.stringify(body),
           headers: { authorization, "content-type": "application/json", ...headers },
         });
+  };
 
   async function must(path: string, body: unknown): Promise<string> {
     const { status, text } = await post(path, body);

@@ -11,8 +11,8 @@ export interface GarbageOptions {
 }
 
 /**
- * Deletes the blobs that nothing refers to, and the drafts of broken uploads. Content that is put again meanwhile
- * stays, as long as it is put through the same store object.
+ * Deletes the blobs that nothing refers to, and the drafts of broken uploads. Content that is put again meanwhile stays, by
+ * whichever process.
  */
 export async function collectGarbage(
   store: BlobStore,
@@ -31,12 +31,12 @@ export async function collectGarbage(
     old = [];
   }
 
+  await store.discardDrafts(putBefore);
   for await (const { key, size, modifiedAt } of store.list()) {
     if (modifiedAt >= putBefore) continue;
     old.push({ key, size });
     if (old.length === 1000) await collect();
   }
   if (old.length > 0) await collect();
-  await store.discardDrafts(putBefore);
   return collected;
 }

@@ -14,12 +14,15 @@ export interface BlobStore {
   stat(key: string): Promise<BlobInfo | undefined>;
   /**
    * Resolves to false when there was nothing to delete. With `putBefore` (microseconds since 1970) a blob that was put
-   * then or later stays, and putting it through this store meanwhile saves it.
+   * then or later stays, and putting it meanwhile, in any process, saves it.
    */
   delete(key: string, options?: { putBefore?: bigint }): Promise<boolean>;
   /** Every blob in the order of its key. */
   list(): AsyncIterable<BlobEntry>;
-  /** Deletes the drafts of uploads that were begun before a time (microseconds since 1970) and never completed. */
+  /**
+   * Deletes the drafts of uploads that were begun before a time (microseconds since 1970) and never completed, and what was kept
+   * since then for blobs that are put again.
+   */
   discardDrafts(begunBefore: bigint): Promise<void>;
   /** Rejects with `busy` while the store does not respond or cannot be written. */
   check(): Promise<void>;

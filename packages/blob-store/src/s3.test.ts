@@ -7,7 +7,7 @@ import { blobStoreCases } from "../test/cases.js";
 import { startS3Server } from "../test/s3-server.js";
 import { openBlobStore } from "./open.js";
 import type { BlobStore } from "./port.js";
-import { addressOf } from "./s3-request.js";
+import { addressOf, s3Client } from "./s3-request.js";
 import { openS3 } from "./s3.js";
 
 const bucket = "heddle-test";
@@ -87,6 +87,33 @@ describe("blobs in S3", () => {
     await store.put(content);
     expect((await server.requests()).slice(before)).toEqual([`HEAD /${bucket}/small/${key}`]);
   });
+
+  test.each([500, 2500, 4500])(
+    "content of %i bytes that is put again stays, whatever a collector deletes that was suspended when it had found it old",
+    async (size) => {
+      const content = randomBytes(size);
+      const { key } = await store.put(content);
+      const { send } = s3Client(bucket, server.access);
+      const deleteLate = async () => await send({ method: "DELETE", key: `small/${key}` });
+      server.age({ key: `small/${key}` });
+      await store.put(content);
+      await deleteLate();
+      expect(await contentOf(store, key)).toEqual(content);
+      await deleteLate();
+      expect(await store.stat(key)).toMatchObject({ size });
+
+      // A day later, whether or not somebody has read it.
+      const renewed = `small/${key.replace("sha256", "renewed")}`;
+      await deleteLate();
+      server.age({ key: renewed });
+      const putBefore = BigInt(Date.now()) * 1000n - 86_400_000_000n;
+      await store.discardDrafts(putBefore);
+      expect(await contentOf(store, key)).toEqual(content);
+      server.age({ key: `small/${key}` });
+      expect(await store.delete(key, { putBefore })).toBe(true);
+      expect(await store.stat(key)).toBeUndefined();
+    },
+  );
 
   test("a request that fails once is sent again, a server that keeps failing is busy", async () => {
     const content = randomBytes(500);

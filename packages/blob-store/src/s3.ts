@@ -27,7 +27,9 @@ const sizes: S3Sizes = { partBytes: 8 * megabyte, copyBytes: 1024 * megabyte, pa
 /** A blob put within this time is not sent again. Collectors must not delete younger ones. */
 const young = 600_000_000n;
 
-const madeHere = /^(tmp\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|sha256\/[0-9a-f]{2}\/[0-9a-f]{2}\/[0-9a-f]{64})$/;
+const blobs = "sha256/";
+const madeHere =
+  /^(tmp\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|(sha256|renewed)\/[0-9a-f]{2}\/[0-9a-f]{2}\/[0-9a-f]{64})$/;
 
 /**
  * Opens a bucket, or a part of one, as a blob store. What is put becomes visible under its key only once it is complete
@@ -47,17 +49,30 @@ export async function openS3(
   if (!found.includes("<ListBucketResult"))
     throw denied("the server at AWS_ENDPOINT_URL is not S3: its response is not a list");
 
-  async function entryOf(key: string): Promise<BlobEntry | undefined> {
+  async function entryOf(key: string, object = prefix + key): Promise<BlobEntry | undefined> {
     const sha256 = digestOf(key);
-    const { status, headers } = await send({ method: "HEAD", key: prefix + key });
+    const { status, headers } = await send({ method: "HEAD", key: object });
     if (status === 404) return undefined;
     const size = headers.get("content-length");
     if (size === null) throw new HeddleError("busy", "the file store gives no size");
     return { key, size: Number(size), sha256, modifiedAt: timeOf(headers.get("last-modified")) };
   }
 
+  /**
+   * Where a second copy of a blob is that was put again. S3 has no deletion of what is old only: a collector in another process
+   * that has found the blob old may delete it any moment later, also when it was suspended meanwhile.
+   */
+  const renewedOf = (key: string): string => `${prefix}renewed/${key.slice(blobs.length)}`;
+
+  /** Puts a blob back that was deleted as old after it was put again. */
+  async function restore(key: string): Promise<BlobEntry | undefined> {
+    const entry = await entryOf(key, renewedOf(key));
+    if (entry !== undefined) await copy(renewedOf(key), prefix + key, entry.size);
+    return entry;
+  }
+
   async function stat(key: string): Promise<BlobInfo | undefined> {
-    const entry = await entryOf(key);
+    const entry = (await entryOf(key)) ?? (await restore(key));
     return entry && { key, size: entry.size, sha256: entry.sha256 };
   }
 
@@ -68,7 +83,8 @@ export async function openS3(
     await locked(key, async () => {
       const found = await entryOf(key);
       if (found?.size === bytes.length && BigInt(Date.now()) * 1000n - found.modifiedAt < young) return;
-      textOf(await send({ method: "PUT", key: prefix + key, body: bytes }), bucket);
+      for (const object of found === undefined ? [prefix + key] : [renewedOf(key), prefix + key])
+        textOf(await send({ method: "PUT", key: object, body: bytes }), bucket);
     });
     return { key, size: bytes.length, sha256 };
   }
@@ -90,7 +106,10 @@ export async function openS3(
       complete = true;
       await upload.complete();
       const key = keyOf(sha256);
-      await locked(key, async () => await copy(draft, prefix + key, size));
+      await locked(key, async () => {
+        if ((await entryOf(key)) !== undefined) await copy(draft, renewedOf(key), size);
+        await copy(draft, prefix + key, size);
+      });
       await remove(draft).catch(() => undefined);
       return { key, size, sha256 };
     } catch (error) {
@@ -144,6 +163,12 @@ export async function openS3(
     for await (const { key, modifiedAt } of listObjects(send, bucket, `${prefix}tmp/`, page)) {
       if (modifiedAt < begunBefore && isOurs(key)) await remove(key);
     }
+    for await (const { key: full, modifiedAt } of listObjects(send, bucket, `${prefix}renewed/`, page)) {
+      if (modifiedAt >= begunBefore || !isOurs(full)) continue;
+      const key = blobs + full.slice(`${prefix}renewed/`.length);
+      if ((await entryOf(key)) === undefined) await restore(key);
+      await remove(full);
+    }
   }
 
   // Not every server lists uploads, and not every account may: then the bucket's lifecycle rules have to delete them.
@@ -179,12 +204,13 @@ export async function openS3(
       await locked(key, async () => {
         const found = await entryOf(key);
         if (found === undefined || (putBefore !== undefined && found.modifiedAt >= putBefore)) return false;
+        if (putBefore === undefined) await remove(renewedOf(key));
         await remove(prefix + key);
         return true;
       }),
 
     async *list() {
-      for await (const { key: full, size, modifiedAt } of listObjects(send, bucket, `${prefix}sha256/`, page)) {
+      for await (const { key: full, size, modifiedAt } of listObjects(send, bucket, prefix + blobs, page)) {
         const key = full.slice(prefix.length);
         const sha256 = key.slice(key.lastIndexOf("/") + 1);
         if (/^[0-9a-f]{64}$/.test(sha256) && keyOf(sha256) === key) yield { key, size, sha256, modifiedAt };

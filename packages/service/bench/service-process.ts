@@ -21,7 +21,8 @@ export interface ServiceProcess {
    * the text of the response.
    */
   engine(sql: string, body?: Buffer, settings?: Record<string, string>): Promise<string>;
-  stop(): Promise<void>;
+  /** With SIGTERM by default. */
+  stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
 export interface ServiceOptions {
@@ -80,9 +81,9 @@ export async function startServiceProcess({
     },
     enginePid: () => childrenOf(pid)[0] ?? 0,
     engine: (sql, body, settings) => askEngine(agent, sql, body, settings),
-    async stop() {
+    async stop(signal = "SIGTERM") {
       agent.destroy();
-      child.kill("SIGTERM");
+      child.kill(signal);
       await ended;
       rmSync(directory, { recursive: true, force: true });
     },

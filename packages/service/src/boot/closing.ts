@@ -6,6 +6,11 @@ export class Closing {
     this.#steps.push(step);
   }
 
+  /** What was added is closed by something else. */
+  clear(): void {
+    this.#steps.length = 0;
+  }
+
   async close(): Promise<void> {
     for (const step of this.#steps.splice(0).toReversed()) await step();
   }

@@ -1,4 +1,5 @@
 import cluster from "node:cluster";
+import { setTimeout as delay } from "node:timers/promises";
 import { HeddleError } from "@heddle/errors";
 import type { HttpServer } from "@heddle/server-stub";
 import { listen } from "@heddle/server-stub/node";
@@ -37,6 +38,8 @@ interface JoinOptions {
 /** When a replica stops that passes requests on: time for the responses of those that work on them. */
 const passMs = 4000;
 const cutMs = 1000;
+/** After a database that cannot be opened. */
+const retryMs = 1000;
 
 /**
  * Listens, sends what comes to the replica that works on the traces, and becomes that one when the lease is free. Resolves
@@ -66,11 +69,18 @@ export async function joinReplicas(
     http: stores === undefined ? hops : http,
     grpc: wholeMessages(follower.server),
   });
+  /** What is left of a start that fails before this replica has joined: another one may follow. */
+  const unjoined = new Closing();
+  closing.add(async () => await unjoined.close());
+  unjoined.add(async () => await sockets.close(0));
   const own = cluster.isWorker ? await listenToReplicas(http, config) : sockets;
   const url = urlOf(address, own.port);
+  if (own !== sockets) unjoined.add(async () => await own.close(0));
   const membership = await Membership.begin(control.leases, { holder: holderOf(config), address: url }, config.leaseMs);
+  unjoined.add(async () => await membership.end());
   const ending = new AbortController();
   const opened = new Closing();
+  unjoined.add(async () => await opened.close());
   /** What this replica has while it has the lease. */
   const leased = new Closing();
   const isAtWork = (server: HttpServer) => follower.isWriter(behindProxies(server, config.trustedProxies));
@@ -81,9 +91,9 @@ export async function joinReplicas(
     follower.worksLocally(behindProxies(shared.work.server, config.trustedProxies), wholeRequests(shards));
 
   let isWriter = false;
-  /** The lease, once this replica works on the traces; undefined when it stops before. */
-  async function work(onHolder: () => void): Promise<WriterLease | undefined> {
-    const lease = await followWriterLease(config, control, {
+  /** The lease, when this replica can have it; undefined when it stops before. */
+  const follow = async (onHolder: () => void) =>
+    await followWriterLease(config, control, {
       address: url,
       log: (line) => log.warn(line),
       signal: ending.signal,
@@ -95,30 +105,50 @@ export async function joinReplicas(
         onHolder();
       },
     });
-    if (lease === undefined) return undefined;
-    leased.add(() => lease.release());
+
+  /** Opens what the lease gives; returns what responds and begins then. */
+  async function open(lease: WriterLease): Promise<{ server: HttpServer; begin: () => Promise<void> }> {
     const leasedAt = performance.now();
     follower.opens();
-    if (shards !== undefined && shared !== undefined) {
-      const { prices } = installationOptions;
-      // Others may have changed where projects are while they had it.
-      shards.homes.forgetAll();
-      const { store } = await openTraces(base, lease, leased, { prices, blobs: shared.blobs });
-      leased.add(async () => await shards.first.leave(leaving));
-      shards.first.isHere(store, leasedAt);
-      const sources = { store, engine: undefined, jobs: control.jobs, workingMemory: base.memory };
-      base.observability.metrics?.watch(sources);
-      isAtWork(shared.work.server);
-      await shared.work.begin(lease, leased);
-    } else {
+    if (shards === undefined || shared === undefined) {
       const started = await openInstallation(base, lease, leased, installationOptions);
       installation = started;
-      isAtWork(started.server);
-      await started.begin();
+      return started;
     }
-    isWriter = true;
-    log.info("This replica works on the traces");
-    return lease;
+    const { prices } = installationOptions;
+    // Others may have changed where projects are while they had it.
+    shards.homes.forgetAll();
+    const { store } = await openTraces(base, lease, leased, { prices, blobs: shared.blobs });
+    leased.add(async () => await shards.first.leave(leaving));
+    shards.first.isHere(store, leasedAt);
+    base.observability.metrics?.watch({
+      store,
+      engine: undefined,
+      jobs: control.jobs,
+      workingMemory: base.memory,
+    });
+    return { server: shared.work.server, begin: async () => await shared.work.begin(lease, leased) };
+  }
+
+  /** The lease, once this replica works on the traces; undefined when it stops before. */
+  async function work(onHolder: () => void): Promise<WriterLease | undefined> {
+    for (;;) {
+      const lease = await follow(onHolder);
+      if (lease === undefined) return undefined;
+      leased.add(() => lease.release());
+      const opening = await open(lease).catch((error: unknown) => (isPassing(error) ? error : Promise.reject(error)));
+      if (!(opening instanceof HeddleError)) {
+        isAtWork(opening.server);
+        await opening.begin();
+        isWriter = true;
+        log.info("This replica works on the traces");
+        return lease;
+      }
+      // Another replica may reach it.
+      log.error(`the tracing database cannot be opened, trying again: ${operatorLine(opening)}`);
+      await leased.close();
+      await delay(retryMs, undefined, { signal: ending.signal }).catch(() => undefined);
+    }
   }
 
   let isFollowing = () => {};
@@ -126,6 +156,7 @@ export async function joinReplicas(
   const working = work(isFollowing);
   if (shards !== undefined) base.observability.metrics?.watchShards({ shards, members: membership });
   const keeping = shards && keepShards(base, shards, { address: url, membership, prices: installationOptions.prices });
+  unjoined.clear();
   closing.add(async () => {
     ending.abort();
     shards?.beginEnd();
@@ -174,6 +205,9 @@ async function openShared(
   );
   return { work, blobs };
 }
+
+/** A store does not respond now; a replica that ended for that would leave its clients without any. */
+const isPassing = (error: unknown): error is HeddleError => error instanceof HeddleError && error.code === "busy";
 
 /** Workers of one machine share the port of requests: each has another one by which the others reach it. */
 async function listenToReplicas(server: HttpServer, { bodyMemoryBytes, limits }: Config): Promise<Listening> {

@@ -11,10 +11,10 @@ import type { Logger } from "../observability/logger.js";
 import { hideSecrets, secretsOf } from "../observability/secrets.js";
 import { engineDirectory, keyFile, openDataDirectory, ownerKey } from "../operations/data-directory.js";
 import { checkControlPlaneExists } from "../operations/losses/missing-control-plane.js";
-import { operatorLine } from "../operations/outages.js";
 import { ownerLogInCode } from "../sessions/owner-log-in.js";
 import { Closing } from "./closing.js";
 import type { Running } from "./start.js";
+import { startError } from "./start-error.js";
 import { WorkerProcess } from "./worker-process.js";
 import { workerSettings, workerShard } from "./worker-settings.js";
 import { holderOf } from "./writer-lease.js";
@@ -32,7 +32,7 @@ export async function startWorkers(config: Config): Promise<Running> {
     return await openWorkers(config, closing);
   } catch (error) {
     await closing.close();
-    throw error instanceof HeddleError ? new ConfigError(operatorLine(error)) : error;
+    throw error instanceof HeddleError ? startError(error) : error;
   }
 }
 

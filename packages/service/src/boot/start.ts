@@ -1,11 +1,10 @@
 import { join } from "node:path";
 import { HeddleError } from "@heddle/errors";
-import { ConfigError } from "../config/config-error.js";
+import type { ConfigError } from "../config/config-error.js";
 import type { Config } from "../config/config.js";
 import { behindProxies } from "../http/behind-proxies.js";
 import type { Logger } from "../observability/logger.js";
 import { keyFile } from "../operations/data-directory.js";
-import { operatorLine } from "../operations/outages.js";
 import { ownerLogInCode } from "../sessions/owner-log-in.js";
 import { Closing } from "./closing.js";
 import { listenForScrapes } from "./listening.js";
@@ -18,6 +17,7 @@ import { openSockets } from "./open-sockets.js";
 import type { Sockets } from "./open-sockets.js";
 import { loadPrices } from "./prices.js";
 import { joinReplicas } from "./join-replicas.js";
+import { startError } from "./start-error.js";
 import { takeWriterLease } from "./writer-lease.js";
 
 export interface Running {
@@ -92,7 +92,7 @@ export async function startService(
     };
   } catch (error) {
     await closing.close();
-    throw error instanceof HeddleError ? new ConfigError(operatorLine(error)) : error;
+    throw error instanceof HeddleError ? startError(error) : error;
   }
 }
 

@@ -7,11 +7,14 @@ import { isSettingName, readConfig } from "../config/config.js";
 import type { Config } from "../config/config.js";
 import { startService } from "../boot/start.js";
 import type { Running } from "../boot/start.js";
+import { untilAvailable } from "../boot/until-available.js";
 import { startWorkers } from "../boot/serve-workers.js";
 import type { WorkerMessage } from "../boot/worker-process.js";
 import { packagesDirectory } from "../http/served-packages.js";
 import { UsageError } from "./command.js";
 import type { Command, ServeOptions } from "./command.js";
+import { openLogger } from "../observability/logger.js";
+import { hideSecrets, secretsOf } from "../observability/secrets.js";
 import { logInLink } from "../sessions/owner-log-in.js";
 import { settingsTable } from "./settings-table.js";
 
@@ -56,7 +59,9 @@ async function consoleLink(running: Running, config: Config): Promise<string | u
  * when another service has taken over.
  */
 async function serve(config: Config, started: number, options: ServeOptions = {}): Promise<void> {
-  const running = await (config.workers > 1 ? startWorkers(config) : start(config, options));
+  const running = await waiting(config, async () =>
+    config.workers > 1 ? await startWorkers(config) : await start(config, options),
+  );
   const { log } = running;
   const readyMs = performance.now() - started;
   if (config.observability.log.format === "json") {
@@ -94,7 +99,7 @@ async function serve(config: Config, started: number, options: ServeOptions = {}
 async function work(config: Config, options: ServeOptions): Promise<void> {
   const tell = async (message: WorkerMessage) =>
     await new Promise<void>((resolve) => process.send?.(message, undefined, {}, () => resolve()));
-  const running = await start(config, options).catch(async (error: unknown) => {
+  const running = await waiting(config, async () => await start(config, options)).catch(async (error: unknown) => {
     if (!(error instanceof ConfigError)) throw error;
     await tell({ failed: error.message });
     throw error;
@@ -102,6 +107,16 @@ async function work(config: Config, options: ServeOptions): Promise<void> {
   const { url, metricsUrl, otlpGrpcUrl, notTrained } = running;
   await tell({ ready: { url, metricsUrl, otlpGrpcUrl, notTrained } });
   await untilStopped(running);
+}
+
+/** A service may start before the servers of its stores do. */
+async function waiting(config: Config, attempt: () => Promise<Running>): Promise<Running> {
+  const { databaseUrl, clickhouseUrl, blobsUrl } = config;
+  if (![databaseUrl, clickhouseUrl, blobsUrl].some((url) => url !== undefined && /^(postgres|http|s3)/.test(url)))
+    return await attempt();
+  const hide = hideSecrets(secretsOf(config));
+  const log = openLogger(config.observability.log, { write: (line) => void process.stderr.write(line), hide });
+  return await untilAvailable(attempt, { log: (line) => log.warn(line) });
 }
 
 async function start(config: Config, options: ServeOptions): Promise<Running> {

@@ -49,6 +49,7 @@ export class Follower {
     this.#writer?.replaced.abort();
     const url = address !== undefined && URL.canParse(address) ? new URL(address) : undefined;
     this.#writer = { holder, url, replaced: new AbortController() };
+    this.#isOpening = false;
     this.#changes.changed();
   }
 

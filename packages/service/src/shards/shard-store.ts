@@ -11,8 +11,6 @@ import { forgetProject, methodOf, methodsByName } from "./store-methods.js";
 import { CutOff, encodeCall, readFrames, storePath } from "./store-wire.js";
 import { storeCallHeaders } from "./store-calls-signed.js";
 
-/** A call waits so long for a replica that works on its shard: a lease that is not renewed is taken over in less. */
-const holdMs = 30_000;
 /** Of a replica that refuses connections: it may end, and another one have its work soon. */
 const pauseMs = 100;
 
@@ -21,24 +19,33 @@ export class ProjectMoved extends Error {
   override readonly name = "ProjectMoved";
 }
 
+interface Known {
+  deleted: Pick<DeletedProjects, "check">;
+  homes: Pick<ProjectHomes, "areIn">;
+  holdMs?: number;
+}
+
 /** Calls of methods of the store of a shard, whichever replica works on it. */
 export class ShardStore {
   readonly place: ShardPlace;
   readonly #control: Pick<ControlPlane, "urlSignatures">;
-  readonly #deleted: DeletedProjects;
+  readonly #deleted: Pick<DeletedProjects, "check">;
   readonly #homes: Pick<ProjectHomes, "areIn">;
+  readonly #holdMs: number;
   readonly #agent = new http.Agent({ keepAlive: true });
   /** Calls that another replica has responded to. */
   forwarded = 0;
   #isEnding = false;
 
+  /** A call waits `holdMs` for a replica that works on its shard: a lease that is not renewed is taken over in less. */
   constructor(
     place: ShardPlace,
     control: Pick<ControlPlane, "urlSignatures">,
-    { deleted, homes }: { deleted: DeletedProjects; homes: Pick<ProjectHomes, "areIn"> },
+    { deleted, homes, holdMs = 30_000 }: Known,
   ) {
     this.#deleted = deleted;
     this.#homes = homes;
+    this.#holdMs = holdMs;
     this.place = place;
     this.#control = control;
   }
@@ -119,7 +126,7 @@ export class ShardStore {
 
   /** Attempts of a call, each when something has a chance to have changed. */
   async *#turns(args: readonly unknown[]): AsyncGenerator<{ after: (error: unknown, isRepeatable: boolean) => void }> {
-    const deadline = performance.now() + holdMs;
+    const deadline = performance.now() + this.#holdMs;
     const signal = optionsIn(args)?.options.signal;
     for (;;) {
       const { now } = this.place;

@@ -16,7 +16,7 @@ const polling = { timeout: 60_000, interval: 200 };
 
 const projects = ["one", "two"] as const;
 let stores: SharedStores;
-let replicas: Running[];
+let replicas: Running[] = [];
 beforeAll(async () => {
   stores = await openSharedStores(["east"]);
   replicas = [await stores.start("a"), await stores.start("b")];
@@ -25,7 +25,7 @@ beforeAll(async () => {
     const leases = await control.leases.list("tracing database");
     return new Set(leases.map(({ address }) => address)).size;
   };
-  await expect.poll(owners, polling).toBe(2);
+  await vi.waitFor(async () => expect(await owners()).toBe(2), polling);
   await control.close();
   // Each replica then remembers where each project is.
   for (const { url } of replicas)
@@ -77,7 +77,7 @@ test("calls and spans are stored whichever replica gets them, short, long and co
     for (const project of projects) {
       const ids = ["short", "long", "zipped"].map((kind) => `${kind}-${i}`);
       const [short, long, zipped] = [ids[0]!, ids[1]!, ids[2]!];
-      const [large, span] = ["x".repeat(3_000_000), `${i}`.repeat(16)];
+      const [large, span] = ["x".repeat(3_000_000), `${i + 1}`.repeat(16)];
       const responses = [
         await post(url, pathOf(project), { batch: [callOf(project, short)] }),
         await post(url, pathOf(project), { batch: [callOf(project, long, large)] }),

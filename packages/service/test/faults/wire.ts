@@ -23,7 +23,7 @@ export interface Wire {
   slowestMs(): number;
 }
 
-/** Plain requests without any retry, as the owner; each to the URL, or to the one that is named for it. */
+/** Plain requests without any retry, as the owner; each to the URL, or to the one that is named for it; what naming throws is thrown. */
 export function wire(url: string | (() => string)): Wire {
   const base = typeof url === "string" ? () => url : url;
   let hung = 0;
@@ -31,13 +31,14 @@ export function wire(url: string | (() => string)): Wire {
 
   async function send(path: string, init: RequestInit): Promise<Reply> {
     const started = performance.now();
+    const origin = base();
     const spent = () => {
       const ms = performance.now() - started;
       slowest = Math.max(slowest, ms);
       return ms;
     };
     try {
-      const response = await fetch(`${base()}${path}`, { ...init, signal: AbortSignal.timeout(timeoutMs) });
+      const response = await fetch(`${origin}${path}`, { ...init, signal: AbortSignal.timeout(timeoutMs) });
       const text = await response.text();
       return { status: response.status, text, headers: response.headers, ms: spent() };
     } catch (error) {

@@ -1,0 +1,4 @@
+import { ConfigError } from "./config-error.js";
+
+/** A store that the settings name does not respond now: it may in a moment. */
+export class UnavailableError extends ConfigError {}

@@ -50,10 +50,10 @@ const control = await openControlPlane({ url: databaseUrl });
 const projects = ["first", "second", "third"];
 /** Between two acknowledged writes of each project, by the monotonic clock. */
 const pauses = new Map(projects.map((project) => [project, { last: performance.now(), longest: 0 }]));
-let isEnding = false;
+const state = { isEnding: false };
 
 async function client(project: string, position: number): Promise<void> {
-  for (let i = position; !isEnding; i++) {
+  for (let i = position; !state.isEnding; i++) {
     const { url, key } = services[i % services.length]!;
     const id = `${project}-${position}-${i}`;
     const started = { project_id: `local/${project}`, id, trace_id: id, op_name: "work", inputs: {}, attributes: {} };
@@ -128,7 +128,7 @@ for (const signal of signals) {
     "databases of the others": of(own["others"]!),
   });
 }
-isEnding = true;
+state.isEnding = true;
 await Promise.all(clients);
 for (const service of services) await service.stop();
 await control.close();

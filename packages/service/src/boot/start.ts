@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { HeddleError } from "@heddle/errors";
-import type { ConfigError } from "../config/config-error.js";
 import type { Config } from "../config/config.js";
 import { behindProxies } from "../http/behind-proxies.js";
 import type { Logger } from "../observability/logger.js";
@@ -55,7 +54,7 @@ export interface StartOptions {
 /** When the service stops: time for the last bytes of responses. */
 const cutMs = 1000;
 
-/** Opens the stores and listens. Throws a {@link ConfigError} with one line for what cannot work. */
+/** Opens the stores and listens. Throws an error with one line for what cannot work, see {@link startError}. */
 export async function startService(
   config: Config,
   { docsDir, consoleDir, packagesDir, writeLog = writeToStderr, jobLeaseMs }: StartOptions = {},

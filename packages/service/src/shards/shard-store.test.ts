@@ -12,7 +12,7 @@ const args = [{ project_id: "acme/demo" }];
 function storeAt(address: string | undefined) {
   const place = new ShardPlace("east");
   place.isAt(address);
-  return { place, store: new ShardStore(place, control as never, known) };
+  return { place, store: new ShardStore(place, control, known) };
 }
 
 const nobody = { code: "busy", message: "No replica works on this project now" };

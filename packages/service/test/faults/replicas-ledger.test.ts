@@ -16,7 +16,7 @@ import { writeAll } from "./writers.js";
 // Every kind of write goes on at random replicas while random ones are killed, suspended and ended, and what they share
 // is killed or cut off; `pnpm faults` goes on for ten minutes, the suite has each trouble once.
 const isLong = process.env["FAULT_ROUNDS"] !== undefined;
-const lastsMs = isLong ? 600_000 : 0;
+const lastsMs = isLong ? Number(process.env["FAULT_SECONDS"] ?? 600) * 1000 : 0;
 const seed = Number(process.env["FAULT_SEED"] ?? 4680);
 
 const writers = [writeAll, writeArtifacts, writeEvaluations, writeScoredCalls];

@@ -144,6 +144,7 @@ if (is("queue")) {
         });
         look();
       }, { capture: true }));
+      undefined;
     }`);
     await page.keyboard.press("Control+Enter");
     times.push(await page.evaluate<number>("window.nextItem"));

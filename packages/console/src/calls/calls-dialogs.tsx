@@ -1,5 +1,5 @@
 import type { CallsSearch } from "./calls-search.js";
-import { columnPaths, pinnedColumns } from "./calls-search.js";
+import { columnPaths, pinnedColumns, readWidths, writeWidths } from "./calls-search.js";
 import type { CallsDialog } from "./calls-view.js";
 import { ColumnsDialog } from "./columns-dialog.js";
 import { ConditionDialog } from "./condition-dialog.js";
@@ -27,7 +27,10 @@ export function CallsDialogs({ dialog, onChange, onOpen, ...props }: Props) {
       {...props}
       paths={columnPaths(search)}
       pinned={pinnedColumns(search)}
-      onChange={(chosen, pinned) => onChange({ cols: chosen.join(",") || ",", pin: pinned.join(",") || "," })}
+      widths={readWidths(search.widths)}
+      onChange={(chosen, pinned, widths) =>
+        onChange({ cols: chosen.join(",") || ",", pin: pinned.join(",") || ",", widths: writeWidths(widths) })
+      }
     />
   );
 }

@@ -10,9 +10,9 @@ import { copyText, showNotice } from "../ui/notice.js";
 import { useIsVisible } from "../ui/use-is-visible.js";
 import { useMedia } from "../ui/use-media.js";
 import { Waiting } from "../ui/waiting.js";
-import { columnPaths, orderOf, pinnedColumns } from "./calls-search.js";
+import { columnPaths, orderOf, pinnedColumns, readWidths, writeWidths } from "./calls-search.js";
 import type { CallsSearch } from "./calls-search.js";
-import { callColumns, markColumn } from "./columns.js";
+import { callColumns, markColumn, nameOfColumn } from "./columns.js";
 import { Conditions, describeConditions } from "./conditions.js";
 import { tableRequest, useCallPages } from "./use-call-pages.js";
 import { CallsDialogs } from "./calls-dialogs.js";
@@ -172,13 +172,26 @@ export function CallsScreen() {
   const isSearched = search.text !== undefined;
   const pathKey = paths.join(",");
   const pinnedKey = pinnedColumns(search).join(",");
+  const { widths } = search;
   const columns = useMemo(
     () => [
       markColumn((id) => isChosen(chosen, id), toggle),
-      ...callColumns(pathKey.split(",").filter(Boolean), { now, isNarrow, isSearched, pinned: pinnedKey.split(",") }),
+      ...callColumns(pathKey.split(",").filter(Boolean), {
+        now,
+        isNarrow,
+        isSearched,
+        pinned: pinnedKey.split(","),
+        widths: readWidths(widths),
+      }),
     ],
-    [pathKey, pinnedKey, now, isNarrow, isSearched, chosen, toggle],
+    [pathKey, pinnedKey, widths, now, isNarrow, isSearched, chosen, toggle],
   );
+  const resize = (id: string, width: number | undefined) => {
+    const changed = readWidths(widths);
+    if (width === undefined) changed.delete(nameOfColumn(id));
+    else changed.set(nameOfColumn(id), width);
+    void navigate({ search: (given) => ({ ...given, widths: writeWidths(changed) }), replace: true });
+  };
   const want = useCallback((first: number, end: number) => pages.want(first, end), [pages]);
   const row = useCallback((index: number) => pages.row(index), [pages]);
   // Before they are asked for, too.
@@ -270,6 +283,7 @@ export function CallsScreen() {
             atEnd={atEnd}
             total={state.total?.exact === true ? state.total.value : undefined}
             onTop={top.set}
+            onResize={resize}
           />
         )}
         {areRowsRead &&

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readBetween, readCallsSearch, selectionOf, writeBetween } from "./calls-search.js";
+import { readBetween, readCallsSearch, readWidths, selectionOf, writeBetween } from "./calls-search.js";
 
 test("a range of time is read from the address, open at either end, and what is none is left out", () => {
   const between = "2026-11-26T09:00:00.000Z/2026-11-26T10:00:00.000Z";
@@ -19,4 +19,16 @@ test("the range is part of the selection, and a period within it, too", () => {
       },
     },
   });
+});
+
+test("widths of columns are in the address, whatever a path is made of, and what is none is left out", () => {
+  const widths = "name:240,inputs.a:b:300";
+  expect(readCallsSearch({ widths })).toEqual({ widths });
+  expect([...readWidths("name:1,output:1e9,cost:12.6")]).toEqual([
+    ["name", 40],
+    ["output", 2000],
+    ["cost", 40],
+  ]);
+  for (const text of ["", "name", "name:", ":5", "name:wide", "name:NaN", ",,", "name:Infinity"])
+    expect(readCallsSearch({ widths: text })).toEqual({});
 });

@@ -1,4 +1,5 @@
 import type { CallSearch, CallsFilter, Query } from "@heddle/client/tracing";
+import { possibleWidth } from "../grid/column-width.js";
 import { expressionOf, readWhere, writeWhere } from "./where.js";
 import type { Expression } from "./where.js";
 
@@ -32,6 +33,8 @@ export interface CallsSearch {
   cols?: string;
   /** Columns that stay at the left, by names of {@link ownColumns} and by paths, separated by commas. */
   pin?: string;
+  /** Widths of columns that somebody has resized, as `readWidths` reads them. */
+  widths?: string;
 }
 
 const oneOf = <Value extends string>(values: readonly Value[], given: unknown): Value | undefined =>
@@ -73,6 +76,7 @@ export function readCallsSearch(given: Record<string, unknown>): CallsSearch {
     sort: oneOf(orders, given["sort"]),
     cols: textOf(given["cols"]),
     pin: textOf(given["pin"]),
+    widths: writeWidths(readWidths(textOf(given["widths"]))),
   });
 }
 
@@ -96,6 +100,21 @@ export const ownColumns = ["started", "name", "status", "latency", "tokens", "co
 
 /** Columns that stay at the left, in any order. */
 export const pinnedColumns = ({ pin = "name" }: CallsSearch): string[] => pin.split(",").filter(Boolean);
+
+/** Widths in pixels by names and paths of columns: `<name>:<pixels>`, separated by commas. */
+export function readWidths(text = ""): Map<string, number> {
+  const widths = new Map<string, number>();
+  for (const item of text.split(",")) {
+    const at = item.lastIndexOf(":");
+    const width = Number(item.slice(at + 1) || Number.NaN);
+    if (at > 0 && Number.isFinite(width)) widths.set(item.slice(0, at), possibleWidth(width));
+  }
+  return widths;
+}
+
+/** The text that {@link readWidths} reads; undefined where every column has its own. */
+export const writeWidths = (widths: ReadonlyMap<string, number>): string | undefined =>
+  [...widths].map(([name, width]) => `${name}:${width}`).join(",") || undefined;
 
 export interface CallSelection {
   filter?: CallsFilter;

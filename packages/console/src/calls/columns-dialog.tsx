@@ -3,8 +3,9 @@ import type { FormEvent } from "react";
 import { useCommands } from "../commands/use-commands.js";
 import { formatCount } from "../ui/format.js";
 import { visibleLine } from "../ui/visible-text.js";
+import { greatestWidth, leastWidth } from "../grid/column-width.js";
 import { useFields } from "./facets/use-facets.js";
-import { ownColumns } from "./calls-search.js";
+import { ownColumns, readWidths } from "./calls-search.js";
 import type { CallsSearch } from "./calls-search.js";
 import { pathsIn } from "./paths-in.js";
 
@@ -17,15 +18,20 @@ interface Props {
   paths: readonly string[];
   /** Names and paths of columns. */
   pinned: readonly string[];
-  onChange: (paths: string[], pinned: string[]) => void;
+  /** Of those that somebody has resized. */
+  widths: ReadonlyMap<string, number>;
+  onChange: (paths: string[], pinned: string[], widths: ReadonlyMap<string, number>) => void;
   onClose: () => void;
 }
 
-/** Which leaves of calls are columns, in their order: any path, and those that the newest calls have to choose from; and which columns stay. */
-export function ColumnsDialog({ projectId, search, openedAt, paths, pinned, onChange, onClose }: Props) {
+/** Which leaves of calls are columns, in their order: any path, and those that the newest calls have to choose from; which columns stay, and how wide they are. */
+export function ColumnsDialog({ projectId, search, openedAt, paths, pinned, widths, onChange, onClose }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [draft, setDraft] = useState(paths.join("\n"));
   const [staying, setStaying] = useState<ReadonlySet<string>>(new Set(pinned));
+  const [wide, setWide] = useState<ReadonlyMap<string, string>>(
+    new Map([...widths].map(([name, width]) => [name, String(width)])),
+  );
   const id = useId();
   const { data } = useFields({ projectId, search, openedAt });
   useEffect(() => dialog.current?.showModal(), []);
@@ -41,6 +47,7 @@ export function ColumnsDialog({ projectId, search, openedAt, paths, pinned, onCh
     onChange(
       chosen,
       names.filter((name) => staying.has(name)),
+      readWidths(names.map((name) => `${name}:${wide.get(name) ?? ""}`).join(",")),
     );
   };
   const toggle = (path: string) => {
@@ -79,12 +86,26 @@ export function ColumnsDialog({ projectId, search, openedAt, paths, pinned, onCh
           </div>
         )}
         <fieldset className="columns-pinned">
-          <legend>Stay at the left when the table is scrolled sideways</legend>
+          <legend>Stay at the left when the table is scrolled sideways; width in pixels, empty for its own</legend>
           {names.map((name) => (
-            <label key={name}>
-              <input type="checkbox" checked={staying.has(name)} onChange={({ target }) => pin(name, target.checked)} />{" "}
-              <span className="given cut">{visibleLine(name)}</span>
-            </label>
+            <div key={name}>
+              <label>
+                <input
+                  type="checkbox"
+                  checked={staying.has(name)}
+                  onChange={({ target }) => pin(name, target.checked)}
+                />{" "}
+                <span className="given cut">{visibleLine(name)}</span>
+              </label>
+              <input
+                type="number"
+                aria-label={`Width of ${visibleLine(name)}`}
+                min={leastWidth}
+                max={greatestWidth}
+                value={wide.get(name) ?? ""}
+                onChange={({ target }) => setWide(new Map([...wide, [name, target.value]]))}
+              />
+            </div>
           ))}
         </fieldset>
         <div>

@@ -1,3 +1,4 @@
+import { withWidth } from "../grid/virtual-grid.js";
 import type { Column } from "../grid/virtual-grid.js";
 import { Latency, Status } from "../call-parts/status.js";
 import { formatClock, formatCost, formatCount, formatMoment } from "../ui/format.js";
@@ -24,6 +25,7 @@ export const markColumn = (isChosen: (id: string) => boolean, onToggle: (id: str
   title: <span className="unseen">chosen</span>,
   width: 56,
   isPinned: true,
+  resizes: false,
   cell: ({ id }) => (
     <button
       className="chosen-mark"
@@ -47,20 +49,25 @@ interface Shown {
   isSearched: boolean;
   /** By name, or by path. */
   pinned: readonly string[];
+  /** Of columns that somebody has resized. */
+  widths: ReadonlyMap<string, number>;
 }
 
+/** What an address calls a column: its name, or its path. */
+export const nameOfColumn = (id: string): string => id.replace(/^path /, "");
+
 /** The columns that every table has, and one for each path. */
-export function callColumns(paths: readonly string[], { pinned, ...shown }: Shown): Column<TableRow>[] {
+export function callColumns(paths: readonly string[], { pinned, widths, ...shown }: Shown): Column<TableRow>[] {
   const isPinned = new Set(pinned);
-  return allColumns(paths, shown).map((column) => ({
-    ...column,
-    isPinned: isPinned.has(column.id.replace(/^path /, "")),
-  }));
+  return allColumns(paths, shown).map((column) => {
+    const name = nameOfColumn(column.id);
+    return { ...withWidth(column, widths.get(name)), isPinned: isPinned.has(name) };
+  });
 }
 
 function allColumns(
   paths: readonly string[],
-  { now, isNarrow, isSearched }: Omit<Shown, "pinned">,
+  { now, isNarrow, isSearched }: Omit<Shown, "pinned" | "widths">,
 ): Column<TableRow>[] {
   return [
     {

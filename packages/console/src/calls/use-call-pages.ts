@@ -63,8 +63,8 @@ export function useCallPages(projectId: string, search: CallsSearch): OpenTable 
   const client = useQueryClient();
   const session = useSession();
   const { logIns, isReachable } = useSessionState();
-  // What is open next to a table, and which columns stay, makes no other one of it.
-  const key = JSON.stringify({ ...search, panel: undefined, pin: undefined });
+  // What is open next to a table, which columns stay and how wide they are makes no other one of it.
+  const key = JSON.stringify({ ...search, panel: undefined, pin: undefined, widths: undefined });
   const { pages, openedAt } = useMemo(
     () => tableOf(client, session, projectId, JSON.parse(key) as CallsSearch),
     [client, session, projectId, key],

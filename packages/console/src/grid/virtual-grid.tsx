@@ -1,5 +1,6 @@
-import { memo, useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef } from "react";
+import { memo, useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { CSSProperties, ReactNode } from "react";
+import { ResizeHandle } from "./resize-handle.js";
 import { useColumnWindow } from "./use-column-window.js";
 import { scrollToRow, useRowWindow, useStableScroll } from "./use-row-window.js";
 import "./virtual-grid.css";
@@ -15,6 +16,8 @@ export interface Column<Row> {
   grows?: true;
   /** Stays at the left where it would be scrolled out of the window. */
   isPinned?: boolean;
+  /** False where it is always as wide. */
+  resizes?: false;
   align?: "end";
   cell: (row: Row) => ReactNode;
 }
@@ -41,6 +44,15 @@ interface Props<Row> {
   isOld?: boolean;
   /** The row at the top, whenever the list was scrolled. */
   onTop?: (row: number) => void;
+  /** Columns can be given a width; undefined is their own. */
+  onResize?: (column: string, width: number | undefined) => void;
+}
+
+/** A column as wide as somebody wants it, in any window. */
+export function withWidth<Row>(column: Column<Row>, width: number | undefined): Column<Row> {
+  if (width === undefined) return column;
+  const { grows: _grows, ...others } = column;
+  return { ...others, width, least: width };
 }
 
 const height = 28;
@@ -48,7 +60,7 @@ const height = 28;
 /** Rows of one height, of which those in the window are rendered, and of these the columns there. It is one stop for Tab; the cursor moves inside of it. */
 export function VirtualGrid<Row>({
   label,
-  columns,
+  columns: given,
   count,
   row,
   onWant,
@@ -61,7 +73,13 @@ export function VirtualGrid<Row>({
   total,
   isOld = false,
   onTop,
+  onResize,
 }: Props<Row>) {
+  const [dragged, setDragged] = useState<{ id: string; width: number }>();
+  const columns = useMemo(
+    () => given.map((column) => withWidth(column, column.id === dragged?.id ? dragged.width : undefined)),
+    [given, dragged],
+  );
   const scroller = useRef<HTMLDivElement>(null);
   const id = useId();
   const { first, end } = useRowWindow(scroller, count, height);
@@ -103,6 +121,12 @@ export function VirtualGrid<Row>({
         {columns.map((column, at) => (
           <div key={column.id} role="columnheader" className={classOf(column)} style={lefts[at]}>
             {column.title}
+            {onResize !== undefined && column.resizes !== false && (
+              <ResizeHandle
+                onDrag={(width) => setDragged(width === undefined ? undefined : { id: column.id, width })}
+                onResize={(width) => onResize(column.id, width)}
+              />
+            )}
           </div>
         ))}
       </div>

@@ -1,5 +1,5 @@
 import { Link, useNavigate, useParams, useSearch } from "../router/routing.js";
-import { useMemo } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { useCommands } from "../commands/use-commands.js";
 import { asCurl } from "../data/as-curl.js";
 import { linkToProject } from "../project/project-link.js";
@@ -28,11 +28,21 @@ export function ThreadScreen() {
   const { figures, error: figuresError } = useTurnFigures(projectId, ids);
   useThreadTail(projectId, threadId, data?.pages[0]?.seq);
   const current = Math.max(0, turn === undefined ? 0 : ids.indexOf(turn));
+  const [isToLast, setToLast] = useState(false);
   const setCurrent = (index: number) => {
+    setToLast(false);
     const id = ids[Math.max(0, Math.min(ids.length - 1, index))];
     void navigate({ search: { turn: id }, replace: true });
     if (index >= ids.length && hasNextPage && !isFetchingNextPage) void fetchNextPage();
   };
+  // All turns before it are read on the way.
+  useEffect(() => {
+    if (!isToLast || isFetchingNextPage) return;
+    if (hasNextPage && error === null) void fetchNextPage();
+    else if (hasNextPage) setToLast(false);
+    else setCurrent(ids.length - 1);
+    // oxlint-disable-next-line react/exhaustive-deps -- each page is a step
+  }, [isToLast, isFetchingNextPage, hasNextPage, error, ids]);
   const failed = ids.findIndex((id, index) => index > current && (figures.get(id)?.errors ?? 0) > 0);
   const callsLink = { ...linkToProject(projectId), search: { thread: threadId } };
   const any = ids.length > 0;
@@ -40,6 +50,8 @@ export function ThreadScreen() {
   useCommands({ scope: "Thread" }, threadCommands, {
     next: any ? () => setCurrent(current + 1) : undefined,
     previous: any ? () => setCurrent(current - 1) : undefined,
+    first: any ? () => setCurrent(0) : undefined,
+    last: any ? () => setToLast(true) : undefined,
     nextError: failed < 0 ? undefined : () => setCurrent(failed),
     open:
       open === undefined

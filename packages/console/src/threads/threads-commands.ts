@@ -13,6 +13,8 @@ export const threadsCommands = {
 export const threadCommands = {
   next: { title: "Next turn", keys: ["j", "ArrowDown"] },
   previous: { title: "Previous turn", keys: ["k", "ArrowUp"] },
+  first: { title: "First turn", keys: ["g g", "Home"] },
+  last: { title: "Last turn", keys: ["G", "End"] },
   nextError: { title: "Next turn in which something failed", keys: ["n"] },
   open: { title: "Open the call of the turn", keys: ["Enter"] },
   calls: { title: "All calls of the thread as a table", keys: ["c"] },

@@ -5,6 +5,8 @@ import { useSession } from "../session/session-context.js";
 import { failureOf } from "../data/several-reads.js";
 
 const pageTurns = 20;
+/** Who reads on in a long thread. */
+const laterTurns = 100;
 /** Characters of what was said that are shown: the call of the turn has all. */
 const previewChars = 10_000;
 
@@ -37,7 +39,7 @@ export function useTurns(projectId: string, threadId: string) {
     queryFn: ({ signal, pageParam }) =>
       callsPage(
         session.connection,
-        { ...turnsRequest(projectId, threadId), ...(pageParam !== "" && { after: pageParam }) },
+        { ...turnsRequest(projectId, threadId), ...(pageParam !== "" && { after: pageParam, limit: laterTurns }) },
         { signal, raw: true },
       ),
     initialPageParam: "",

@@ -285,4 +285,46 @@ describe.skipIf(chromiumPath === undefined)("finding calls in the console", { ti
     expect((await grid.getByRole("columnheader", { name: "status" }).boundingBox())?.x).toBeLessThan(left);
     expect(problems).toEqual([]);
   });
+
+  test("columns are resized by the pointer and by numbers, and the address keeps it", async () => {
+    const projectId = newProject();
+    await writeCalls(tested.service, projectId, [{ name: "answer", ms: 1, inputs: '{"a":1.0}' }]);
+    const visited = await tested.open(`${projectId}/calls`);
+    const { page, problems } = visited;
+    const grid = page.getByRole("grid", { name: "Calls" });
+    await grid.getByText("answer").waitFor();
+    const head = grid.getByRole("columnheader", { name: "name" });
+    const widthOf = async () => Math.round((await head.boundingBox())?.width ?? 0);
+    const before = await widthOf();
+    const handle = head.locator(".grid-resize");
+    const box = await handle.boundingBox();
+    if (box === null) throw new Error("no handle");
+    const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+    await page.mouse.move(x, y);
+    await page.mouse.down();
+    await page.mouse.move(x + 60, y, { steps: 3 });
+    await expect.poll(widthOf, patient).toBe(before + 60);
+    await page.mouse.up();
+    await expect.poll(() => search(page).get("widths"), patient).toBe(`name:${before + 60}`);
+    await page.reload();
+    await grid.getByText("answer").waitFor();
+    await expect.poll(widthOf, patient).toBe(before + 60);
+    // By keys alone; a width that cannot be is not taken.
+    await page.keyboard.press("c");
+    const dialog = page.getByRole("dialog");
+    const width = dialog.getByLabel("Width of name", { exact: true });
+    expect(await width.inputValue()).toBe(String(before + 60));
+    expect(await axeInBothSchemes(visited)).toEqual([]);
+    await width.fill("1");
+    await page.keyboard.press("Enter");
+    expect(await page.evaluate("document.activeElement.validity.valid")).toBe(false);
+    await width.fill("300");
+    await page.keyboard.press("Enter");
+    await dialog.waitFor({ state: "detached" });
+    await expect.poll(widthOf, patient).toBe(300);
+    await handle.dblclick();
+    await expect.poll(widthOf, patient).toBe(before);
+    expect(search(page).get("widths")).toBeNull();
+    expect(problems).toEqual([]);
+  });
 });

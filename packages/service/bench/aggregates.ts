@@ -1,6 +1,6 @@
 /**
- * The outline of a trace of 32,843 calls beside reading its calls, and figures about calls beside what gave them before: medians
- * over HTTP of the built service, in turns.
+ * The outline of a trace of 32,843 calls beside reading its calls, figures about calls and searches beside what gave them before:
+ * medians over HTTP of the built service, in turns. Then, once each, an export and what changes all calls that match.
  *
  *   pnpm bench --only aggregates [--calls 1000000] [--rounds 9] [--spans 32843]
  */
@@ -22,6 +22,12 @@ interface Read {
 }
 
 const language = { $eq: [{ $getField: "inputs.lang" }, { $literal: "en" }] };
+/** The words of a search may be in either. */
+const contains = (word: string) => ({
+  $or: ["inputs", "output"].map((name) => ({
+    $contains: { input: { $getField: name }, substr: { $literal: word }, case_insensitive: true },
+  })),
+});
 const hours = { start, end, buckets: Math.min(1000, Math.max(1, Math.ceil(calls / 3600) + 1)) };
 const reads: Read[] = [
   { name: `outline of ${spans} calls`, path: "/trace/outline", body: { trace_id: trace } },
@@ -68,6 +74,24 @@ const reads: Read[] = [
     path: "/calls/aggregate",
     body: { distributions: [{ field: "latency_ms", log: true }] },
   },
+  { name: "search, rare word", path: "/calls/page", body: { limit: 50, search: { text: "zebrafish" } } },
+  {
+    name: "before: $contains of it",
+    path: "/calls/query",
+    body: { limit: 50, query: { $expr: contains("zebrafish") } },
+  },
+  { name: "search, common word", path: "/calls/page", body: { limit: 50, search: { text: "prompt" } } },
+  { name: "search, missing word", path: "/calls/page", body: { limit: 50, search: { text: "quagmire" } } },
+  {
+    name: "before: $contains a missing",
+    path: "/calls/query",
+    body: { limit: 50, query: { $expr: contains("quagmire") } },
+  },
+  {
+    name: "search, missing in quotes",
+    path: "/calls/page",
+    body: { limit: 50, search: { text: '"model prompt quagmire"' } },
+  },
   { name: "fields", path: "/calls/fields", body: {} },
   { name: "values of a field", path: "/calls/fields", body: { path: "inputs.lang" } },
 ];
@@ -96,18 +120,75 @@ for (const [name, ms] of times) {
 }
 console.log(`\n${calls} calls of about 2 kB, and a trace of ${spans}; ${rounds} rounds\n${describeMachine()}`);
 console.table(table);
+await measureExport();
+await measureMatching();
+console.log(describeMachine());
 await service.stop();
 
+async function measureExport(): Promise<void> {
+  const body = { format: "csv", select: ["id", "name", "status", "started_at", "latency_ms", "inputs.lang"] };
+  const { url } = JSON.parse((await read("/exports", body)).toString()) as { url: string };
+  const began = performance.now();
+  const response = await fetch(url);
+  let rows = 0;
+  for await (const chunk of response.body ?? []) rows += Buffer.from(chunk).toString("latin1").split("\n").length - 1;
+  const seconds = (performance.now() - began) / 1000;
+  console.log(`\nexport of ${rows - 1} calls as CSV: ${short(seconds)} s, ${Math.round(rows / seconds)} rows/s`);
+}
+
+/** What does something with all that matches, each as often as its limit lets it. */
+async function measureMatching(): Promise<void> {
+  const all = calls + spans;
+  const { id: queue } = JSON.parse((await read("/annotation_queues", { name: "all", scorer_refs: [] })).toString()) as {
+    id: string;
+  };
+  const dataset = { project_id: undefined, name: "many", rows: [{ none: 0 }] };
+  const made = JSON.parse((await read("/v2/bench/aggregates/datasets", dataset)).toString()) as { object_id: string };
+  const works: Record<string, [path: string, body: object]> = {
+    "feedback on all, refused": [
+      "/feedback/create_matching",
+      { expected_count: all, feedback_type: "t", payload: { score: 1 } },
+    ],
+    "feedback on 10,000": [
+      "/feedback/create_matching",
+      { expected_count: all, limit: 10_000, feedback_type: "t", payload: { score: 1 } },
+    ],
+    "queue of 10,000": [
+      `/annotation_queues/${queue}/items/add_matching`,
+      { expected_count: all, limit: 10_000, display_fields: [] },
+    ],
+    "dataset of 10,000": [
+      `/v2/bench/aggregates/datasets/${made.object_id}/add_matching`,
+      { expected_count: all, limit: 10_000, project_id: undefined },
+    ],
+    "deletion, one call more expected": ["/calls/delete_matching", { expected_count: all + 1, limit: 10_000 }],
+    "deletion of 10,000": ["/calls/delete_matching", { expected_count: all, limit: 10_000 }],
+  };
+  const done: Record<string, object> = {};
+  for (const [name, [path, body]] of Object.entries(works)) {
+    const began = performance.now();
+    const response = await send(path, body);
+    await response.text();
+    done[name] = { status: response.status, ms: short(performance.now() - began) };
+  }
+  console.log(`\nwhat changes calls of ${all} that match`);
+  console.table(done);
+}
+
 async function read(path: string, body: object): Promise<Buffer> {
-  const response = await fetch(`${service.url}${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${service.key}`, "accept-encoding": "identity" },
-    body: JSON.stringify({ project_id: project, ...body }),
-  });
+  const response = await send(path, body);
   const bytes = Buffer.from(await response.arrayBuffer());
   if (!response.ok)
     throw new Error(`${path} ${JSON.stringify(body)}: ${response.status} ${bytes.toString("utf8", 0, 500)}`);
   return bytes;
+}
+
+async function send(path: string, body: object): Promise<Response> {
+  return await fetch(`${service.url}${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${service.key}`, "accept-encoding": "identity" },
+    body: JSON.stringify({ project_id: project, ...body }),
+  });
 }
 
 /** Rows that ingest would have made; the engine makes them in no time. */
@@ -171,7 +252,7 @@ function rowsOf({ from, count, stepUs, id, trace: traceId, parent }: Rows): stri
     stated_kind: "['', 'tool', 'agent'][1 + number % 3]",
     attributes: `'{"weave":{"client_version":"0.52.0"}}'`,
     inputs: `concat('{"lang":"', ['en','de','fr','ja'][1 + cityHash64(number) % 4], '","row":', toString(number), ',"text":"', ${words}, '"}')`,
-    output: `concat('{"answer":"', ${words}, '"}')`,
+    output: `concat('{"answer":"', if(number % 40000 = 777, 'zebrafish ', ''), ${words}, '"}')`,
     summary: `'{}'`,
     size_bytes: "2000",
     "`usage.model`": model,

@@ -18,7 +18,7 @@ import { openRoutes, serveRoutes } from "../http/serve-routes.js";
 import { keepSecretsWhole } from "../http/secret-responses.js";
 import { reportUnknownParameters } from "../http/unknown-parameters.js";
 import type { Caller, Services } from "../services.js";
-import { guardSessions } from "../sessions/guard-sessions.js";
+import { guardLogIns, guardSessions } from "../sessions/guard-sessions.js";
 import { tracingHandlers } from "../tracing/handlers.js";
 import { trainingHandlers } from "../training/handlers.js";
 
@@ -64,7 +64,13 @@ export function createApp(
     onSuccess: (access, caller) => recordProject(services.control, access, caller),
     onError,
     furtherMistakes: queryMistakes,
-    interceptors: [noteOperation, reportUnknownProject(services.control), reportUnknownParameters, keepSecretsWhole],
+    interceptors: [
+      noteOperation,
+      guardLogIns(services.config.publicUrls),
+      reportUnknownProject(services.control),
+      reportUnknownParameters,
+      keepSecretsWhole,
+    ],
     validateResponses,
     maxResponseLength: limits.maxResponseBytes,
     // Texts that occur many times were reserved when they were read.

@@ -14,6 +14,7 @@ import { findLosses } from "../operations/losses/find-losses.js";
 import { keepInventory } from "../operations/losses/part-inventory.js";
 import type { Closing } from "./closing.js";
 import type { Base } from "./open-base.js";
+import { openOnEngine } from "./open-on-engine.js";
 import { readableByOthers } from "./readable-by-others.js";
 import { writerEpochs } from "./writer-epochs.js";
 import type { WriterLease } from "./writer-lease.js";
@@ -39,13 +40,15 @@ export async function openTraces(
   const warn = (line: string) => log.warn(line);
   const engine = config.clickhouseUrl === undefined ? await startHost(config, info) : undefined;
   if (engine !== undefined) closing.add(() => engine.close());
-  const store = await openLeased(base, lease, {
-    shard: mainShard,
-    client: engine?.clientOptions() ?? { url: config.clickhouseUrl },
-    prices,
-    onLoss: (lost) => losses.report("traces", lost),
-    cores: engine && availableParallelism(),
-  });
+  const open = async () =>
+    await openLeased(base, lease, {
+      shard: mainShard,
+      client: engine?.clientOptions() ?? { url: config.clickhouseUrl },
+      prices,
+      onLoss: (lost) => losses.report("traces", lost),
+      cores: engine && availableParallelism(),
+    });
+  const store = await (engine === undefined ? open() : openOnEngine(engine, open));
   // Another replica takes the database over at once.
   closing.add(() => store.close(config.replicaAddress === undefined ? {} : { withinMs: leaveMs }));
   engine?.on("restart", () => store.engineRestarted());

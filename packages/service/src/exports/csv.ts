@@ -10,8 +10,11 @@ export const csvRow = (values: ReadonlyArray<JsonText | undefined>): string =>
 
 const number = /^[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
 
-/** What a spreadsheet would run as a formula gets a quote in front, by which it shows the rest as text. */
+/**
+ * What a spreadsheet would run as a formula gets a quote in front, by which it shows the rest as text. Some take characters of full
+ * width for the others.
+ */
 function csvCell(text: string): string {
-  const safe = /^[=+\-@\t\r]/.test(text) && !number.test(text) ? `'${text}` : text;
+  const safe = /^[=+\-@＝＋－＠\t\r\n]/.test(text) && !number.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

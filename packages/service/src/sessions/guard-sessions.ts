@@ -1,33 +1,25 @@
 import { securityHeaders } from "@heddle/server-stub";
-import type { HttpRequest, HttpResponse, HttpServer } from "@heddle/server-stub";
+import type { HttpRequest, HttpResponse, HttpServer, Interceptor } from "@heddle/server-stub";
 import { isKnownHost, isOwnOrigin } from "./session-hosts.js";
 import { sessionHeader } from "./session-cookie.js";
 
 /**
- * Keeps pages of other origins, and names that are pointed at this service, from logging in and from using a session:
- * requests with the header of a session, and those that are about sessions. Origins that may use the service with a key
- * (CORS) may not use sessions.
+ * Keeps pages of other origins, and names that are pointed at this service, from using a session: of requests with the header of
+ * one, whatever they ask for. Origins that may use the service with a key (CORS) may not use sessions.
  */
 export function guardSessions(next: HttpServer, publicUrls: readonly string[]): HttpServer {
   return (request) => {
-    if (request.header(sessionHeader) === undefined && !isAboutSessions(request.target)) return next(request);
-    const refused = refusalOf(request, publicUrls);
+    const refused = request.header(sessionHeader) === undefined ? undefined : refusalOf(request, publicUrls);
     return refused === undefined ? next(request) : Promise.resolve(refused);
   };
 }
 
-/** As the router reads a path: it decodes each segment. */
-function isAboutSessions(target: string): boolean {
-  const segments = target.split("?", 1)[0]?.split("/").filter(Boolean).map(decoded) ?? [];
-  return segments[segments[0] === "traces" ? 1 : 0] === "sessions";
-}
-
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
+/** Keeps the same from logging in and out, which needs no header of a session. */
+export function guardLogIns<Caller>(publicUrls: readonly string[]): Interceptor<Caller> {
+  return (next) => (request, context) => {
+    const refused = context.operation?.group === "sessions" ? refusalOf(request, publicUrls) : undefined;
+    return refused === undefined ? next(request, context) : Promise.resolve(refused);
+  };
 }
 
 function refusalOf(request: HttpRequest, publicUrls: readonly string[]): HttpResponse | undefined {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { routes } from "../../src/boot/routes.js";
 import { secret } from "../isolation/tenants.js";
+import { elsewhere, foreignHost, samePage, sessionOf } from "../sessions/browser.js";
 import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 import { reasonOf } from "./error-shapes.js";
@@ -140,6 +141,34 @@ describe("another's project", () => {
         expect([token, status]).toEqual([token, 403]);
         reasonOf("signedUrl", status, text);
       }
+    }
+  });
+});
+
+describe("a session", () => {
+  test.each(names)("reaches %s from pages of the service alone, under a name that is known", async (name) => {
+    const halves = await sessionOf(service, keys.admin ?? "");
+    const all = { cookie: halves.cookie, "x-heddle-session": halves.token };
+    for (const sample of samplesOf(name, tenants.own)) {
+      for (const [from, headers] of Object.entries(elsewhere))
+        expect([sample.name, from, (await send(sample, undefined, { ...headers, ...all })).status]).toEqual([
+          sample.name,
+          from,
+          403,
+        ]);
+      expect([sample.name, (await send(sample, undefined, { ...foreignHost, ...all })).status]).toEqual([
+        sample.name,
+        421,
+      ]);
+      if (typeof routes[name].access === "string") continue;
+      const eachAlone: Record<string, string>[] = [{ cookie: halves.cookie }, { "x-heddle-session": halves.token }];
+      for (const half of eachAlone) {
+        const { status, headers } = await send(sample, undefined, { ...samePage, ...half });
+        expect([sample.name, status, headers.get("www-authenticate")]).toEqual([sample.name, 401, "Bearer"]);
+      }
+      // Whoever has one is not somebody else by a key that the browser adds.
+      const { status } = await send(sample, keys.admin, { ...samePage, "x-heddle-session": halves.token });
+      expect([sample.name, status]).toEqual([sample.name, 401]);
     }
   });
 });

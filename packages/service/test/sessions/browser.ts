@@ -17,6 +17,16 @@ export const samePage = {
   "sec-fetch-mode": "cors",
 };
 
+/** What browsers send for pages of others, and for names that are pointed at the service. */
+export const elsewhere: Record<string, Record<string, string>> = {
+  "another port": { host, origin: "http://127.0.0.1:9999", "sec-fetch-site": "same-site" },
+  "another port, without metadata": { host, origin: "http://127.0.0.1:9999" },
+  "another site": { host, origin: "https://evil.example", "sec-fetch-site": "cross-site" },
+  "another site, without an origin": { host, "sec-fetch-site": "cross-site" },
+  "the origin null": { host, origin: "null" },
+};
+export const foreignHost = { host: "evil.example", origin: "http://evil.example", "sec-fetch-site": "same-origin" };
+
 /** Logs in as a page of the service does. */
 export async function logIn(
   service: Pick<TestService, "fetch">,

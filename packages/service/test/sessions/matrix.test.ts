@@ -5,7 +5,7 @@ import { shareOf } from "../search-depth.js";
 import { operations, toRequest } from "../spec-requests.js";
 import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
-import { host, samePage, sessionOf } from "./browser.js";
+import { elsewhere, foreignHost, samePage, sessionOf } from "./browser.js";
 import type { Halves } from "./browser.js";
 
 // operation × what of a session a request has × from where a browser says that it comes: what the spec gains is in here by
@@ -56,16 +56,6 @@ const invalid: Record<string, () => Headers> = {
     authorization: `Basic ${btoa(`api:${key}`)}`,
   }),
 };
-
-/** What browsers send for pages of others, and for names that are pointed at the service. */
-const elsewhere: Record<string, Headers> = {
-  "another port": { host, origin: "http://127.0.0.1:9999", "sec-fetch-site": "same-site" },
-  "another port, without metadata": { host, origin: "http://127.0.0.1:9999" },
-  "another site": { host, origin: "https://evil.example", "sec-fetch-site": "cross-site" },
-  "another site, without an origin": { host, "sec-fetch-site": "cross-site" },
-  "the origin null": { host, origin: "null" },
-};
-const foreignHost: Headers = { host: "evil.example", origin: "http://evil.example", "sec-fetch-site": "same-origin" };
 
 const all = shareOf(operations, 3);
 const isAboutSessions = (path: string): boolean => path.startsWith("/sessions");

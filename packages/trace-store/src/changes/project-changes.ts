@@ -3,10 +3,13 @@ import type { Change } from "./change.js";
 /** So many changes of a project are kept. */
 const maxKept = 10_000;
 /**
- * What changes in such a time is read at once. The time grows with what reads take, so that they take at most about a fifth of it: a
- * statement for a few changes costs nearly as much as one for many, and the engine is needed by those who write, too.
+ * What changes in such a time is read at once. The time grows with what reads take and with how many readers there are, so that
+ * they take at most about a fifth of it: a statement for a few changes, and a piece that is sent to a reader, cost nearly as much
+ * as those for many, and those who write need the engine and the processor, too.
  */
 const [leastCollectMs, mostCollectMs, partOfTime] = [50, 200, 5] as const;
+/** What it takes to compress and send something to a reader. */
+const sendMs = 1;
 
 /** The last changes of a project that has readers. */
 export class ProjectChanges {
@@ -17,7 +20,9 @@ export class ProjectChanges {
   #since: bigint;
   #boundary: bigint;
   #wokenAt = 0;
-  /** What reads took since readers were woken. */
+  /** How many readers were woken. */
+  #woken = 0;
+  /** What reads took since then. */
   #readMs = 0;
   #timer: NodeJS.Timeout | undefined;
   readonly #waiting = new Set<() => void>();
@@ -67,7 +72,8 @@ export class ProjectChanges {
   /** To be called when changes are settled. */
   notice(): void {
     if (this.#timer !== undefined || !this.#hasNews()) return;
-    const collectMs = Math.min(mostCollectMs, Math.max(leastCollectMs, partOfTime * this.#readMs));
+    const busyMs = this.#readMs + sendMs * this.#woken;
+    const collectMs = Math.min(mostCollectMs, Math.max(leastCollectMs, partOfTime * busyMs));
     const wait = Math.max(0, this.#wokenAt + collectMs - performance.now());
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
@@ -122,6 +128,7 @@ export class ProjectChanges {
     const settled = this.#settled();
     if (settled <= this.#boundary) return;
     this.#boundary = settled;
+    this.#woken = this.#waiting.size;
     for (const wake of this.#waiting) wake();
   }
 }

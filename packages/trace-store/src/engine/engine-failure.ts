@@ -50,7 +50,7 @@ export function engineFailure(error: unknown, signal?: AbortSignal): unknown {
   if (!/^\d+$/.test(code)) return new HeddleError("busy", "The trace engine does not respond", { cause: error });
   const number = Number(code);
   const full = fileErrors.has(number) && /No space left on device|Disk quota exceeded/.test(error.message);
-  const busy = isOfFormerWriter(number, error) ? formerWriter : busyMessages.get(full ? 243 : number);
+  const busy = isOfFormerWriter(error) ? formerWriter : busyMessages.get(full ? 243 : number);
   if (busy !== undefined) return new HeddleError("busy", busy, { cause: error });
   if (tooLargeErrors.has(number) || (number === badArguments && error.message.includes("tree is too big"))) {
     return new HeddleError("too_large", "The query has too many conditions, or they are nested too deeply", {
@@ -65,14 +65,14 @@ export function engineFailure(error: unknown, signal?: AbortSignal): unknown {
 
 /** Whether the engine has refused rows because another process has taken the database over since their writer did. */
 export function isFenced(error: unknown): boolean {
-  return error instanceof HeddleError && error.message === formerWriter;
+  return error instanceof HeddleError && error.cause instanceof Error && isOfFormerWriter(error.cause);
 }
 
 const formerWriter = "Another service writes the tracing database now: nothing of this was stored";
 
 /** A constraint that rows violate is theirs, unless it is the one about their writer. */
-function isOfFormerWriter(number: number, { message }: Error): boolean {
-  return number === 469 && message.startsWith("Constraint `writer` ");
+function isOfFormerWriter(error: Error): boolean {
+  return codeOf(error) === "469" && error.message.startsWith("Constraint `writer` ");
 }
 
 function codeOf(error: Error): string {

@@ -12,9 +12,9 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { createCpuSampler } from "../src/decode/cpu-sampler.js";
 import type { WeightsMode } from "../src/decode/prepared-weights.js";
-import type { ModelConfig } from "../src/model/config.js";
 import { modelParameters, parameterCount } from "../src/model/parameters.js";
 import { initialWeights } from "../src/weights/initial-weights.js";
+import { halfBillion } from "./half-billion.js";
 import { median } from "./median.js";
 import { option } from "./option.js";
 
@@ -23,22 +23,7 @@ const rounds = Number(option("rounds") ?? 3);
 const [promptTokens, sampledTokens] = [Number(option("prompt") ?? 16), Number(option("tokens") ?? 48)];
 const threads = Number(option("threads") ?? 2);
 
-const config: ModelConfig = {
-  family: "qwen2",
-  vocabularySize: 151_936,
-  hiddenSize: 896,
-  layers: Number(option("layers") ?? 24),
-  heads: 14,
-  keyValueHeads: 2,
-  headSize: 64,
-  feedForwardSize: 4864,
-  contextLength: 1024,
-  normEpsilon: 1e-6,
-  rotaryBase: 1e6,
-  tiedEmbeddings: true,
-  queryKeyNorm: false,
-  attentionBias: true,
-};
+const config = halfBillion(Number(option("layers") ?? 24));
 
 /** Tokens per second, and per second of the processor, which other load affects less. */
 interface Speed {

@@ -3,10 +3,11 @@ import { join } from "node:path";
 import type { LoraConfig } from "@heddle/training";
 import { loraTargets } from "@heddle/training";
 import { describe, expect, test } from "vitest";
+import type { ModelConfig } from "../model/config.js";
 import { editJson, fixtures, scratchDirectories } from "../../test/weight-files.js";
 import { writeAdapter } from "../weights/adapter.js";
-import { initialAdapter } from "../weights/initial-weights.js";
-import { loadModel, readModelConfig } from "../weights/model-directory.js";
+import { initialAdapter, initialWeights } from "../weights/initial-weights.js";
+import { loadModel, readModelConfig, writeModel } from "../weights/model-directory.js";
 import type { ModelExport } from "./export-model.js";
 import { exportModel } from "./export-model.js";
 
@@ -15,11 +16,18 @@ const tokenizerDirectory = new URL("../../models/starter/", import.meta.url);
 const qwenPattern =
   "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 
-/** A model of the fixtures with a tokenizer, and an adapter of it whose factors are not zero. */
-async function model(name: string, adapter: Partial<LoraConfig> = {}) {
+/**
+ * A model of the fixtures with a tokenizer, and an adapter of it whose factors are not zero. With `shape` it is one with random
+ * weights, otherwise of the same shape.
+ */
+async function model(name: string, adapter: Partial<LoraConfig> = {}, shape?: Partial<ModelConfig>) {
   const directory = await scratch();
   const base = join(directory, "base");
-  await cp(join(fixtures, "models", name), base, { recursive: true });
+  const fixture = join(fixtures, "models", name);
+  if (shape) {
+    const config = { ...(await readModelConfig(fixture)), ...shape };
+    await writeModel(base, { config, weights: initialWeights(config, 1) }, { dtype: "F32" });
+  } else await cp(fixture, base, { recursive: true });
   const tokenizer = JSON.parse(await readFile(new URL("tokenizer.json", tokenizerDirectory), "utf8")) as {
     pre_tokenizer: { pretokenizers: { pattern: { Regex: string } }[] };
   };
@@ -217,6 +225,62 @@ describe("a GGUF file", () => {
     expect(tensors.get("rope_freqs.weight")?.shape).toEqual([headSize / 2]);
     expect(numbers("rope_freqs.weight")[0]).toBe(1);
     expect(numbers("rope_freqs.weight").at(-1)).toBe(8);
+  });
+
+  test("of experts has those of a layer in one tensor each, with the adapter in its attention", async () => {
+    const trained = await model("qwen3-moe", { targets: ["q", "k", "v", "o"] });
+    const { metadata, numbers, tensors } = readGguf(await trained.export({ layout: "gguf", format: "F32" }));
+    const { config } = trained;
+    const { hiddenSize, feedForwardSize, layers } = config;
+    expect(Object.fromEntries(metadata)).toMatchObject({
+      "general.architecture": "qwen3moe",
+      "qwen3moe.expert_count": 5,
+      "qwen3moe.expert_used_count": 2,
+      "qwen3moe.expert_feed_forward_length": feedForwardSize,
+    });
+    expect(tensors.get("blk.1.ffn_gate_exps.weight")?.shape).toEqual([hiddenSize, feedForwardSize, 5]);
+    expect(tensors.get("blk.1.ffn_down_exps.weight")?.shape).toEqual([feedForwardSize, hiddenSize, 5]);
+    expect(tensors.get("blk.0.ffn_gate_inp.weight")?.shape).toEqual([hiddenSize, 5]);
+    const whole = layers * (3 + 1 + 2) + layers * (4 + 2) + 3;
+    expect(tensors.size).toBe(whole - (config.tiedEmbeddings ? 1 : 0));
+    const { weights } = await loadModel(trained.base);
+    // Of the last expert, the second row of the matrix for ups is the second column of its part of the parameter.
+    const gateUp = weights.views.get("layers.0.gate_up")!;
+    const expert = 4 * 2 * hiddenSize * feedForwardSize;
+    const ups = numbers("blk.0.ffn_up_exps.weight");
+    expect(ups[4 * hiddenSize * feedForwardSize + hiddenSize]).toBe(gateUp[expert + feedForwardSize + 1]);
+    const half = readGguf(await trained.export({ layout: "gguf", format: "BF16" }));
+    expect(half.tensors.get("blk.0.ffn_up_exps.weight")?.type).toBe(30);
+    expect(half.tensors.get("blk.0.ffn_gate_inp.weight")?.type).toBe(0);
+  });
+
+  test("has the factors of Granite, and the layers without positions that llama.cpp knows of SmolLM3", async () => {
+    const gguf = { layout: "gguf", format: "F32" } as const;
+    const granite = await model("granite", {}, { attentionBias: false, outputBias: undefined });
+    const { metadata } = readGguf(await granite.export(gguf));
+    for (const [name, value] of Object.entries({
+      embedding_scale: 3,
+      "attention.scale": 0.2,
+      residual_scale: 0.4,
+      logit_scale: 2.5,
+    })) {
+      expect(metadata.get(`granite.${name}`)).toBeCloseTo(value, 6);
+    }
+    await expect((await model("granite")).export(gguf)).rejects.toThrow("a model with outputBias cannot be written");
+    const kinds = (without: number) =>
+      Array.from({ length: 5 }, (_, at) => (at === without ? { rotary: "none" as const } : {}));
+    const smollm = await model("smollm3", {}, { layers: 5, layerKinds: kinds(3) });
+    expect(readGguf(await smollm.export(gguf)).metadata.get("general.architecture")).toBe("smollm3");
+    const other = await model("smollm3", {}, { layers: 5, layerKinds: kinds(2) });
+    await expect(other.export(gguf)).rejects.toThrow("a model with layerKinds cannot be written");
+    const everywhere = await model("smollm3", {}, { layers: 5, layerKinds: undefined });
+    await expect(everywhere.export(gguf)).rejects.toThrow("a model with positions in layer 4 cannot be written");
+    await expect((await model("olmo2")).export(gguf)).rejects.toThrow(
+      "models of the family olmo2 cannot be written as GGUF; those of llama, mistral, qwen2, qwen3, qwen3_moe, smollm3, granite can",
+    );
+    await expect((await model("qwen3-moe-raw-shares", { targets: ["q", "k", "v"] })).export(gguf)).rejects.toThrow(
+      "whose shares of experts do not sum to one",
+    );
   });
 
   test("is refused, with what it is, for what llama.cpp computes in another way", async () => {

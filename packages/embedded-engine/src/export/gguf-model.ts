@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import type { ModelConfig, RotaryScaling } from "../model/config.js";
+import type { ModelConfig, ModelFamily, RotaryScaling } from "../model/config.js";
 import type { TensorLocation } from "../weights/tensor-layout.js";
 import type { ExportFormat } from "./encode-numbers.js";
 import { encodeNumbers } from "./encode-numbers.js";
@@ -11,15 +11,33 @@ interface Architecture {
   name: string;
   /** Whether the rotation pairs neighbours instead of halves, so that rows of queries and keys change their places. */
   rotatesNeighbours: boolean;
+  /** Settings that it has besides those of all. */
+  expresses?: readonly (keyof ModelConfig)[];
+  /** Every so many layers one is without positions. */
+  withoutPositions?: number;
 }
 
 /** Names of llama.cpp for the families whose computation it has in the same form. */
-const architectures = new Map<string, Architecture>([
+const architectures = new Map<ModelFamily, Architecture>([
   ["llama", { name: "llama", rotatesNeighbours: true }],
   ["mistral", { name: "llama", rotatesNeighbours: true }],
   ["qwen2", { name: "qwen2", rotatesNeighbours: false }],
   ["qwen3", { name: "qwen3", rotatesNeighbours: false }],
+  ["qwen3_moe", { name: "qwen3moe", rotatesNeighbours: false, expresses: ["experts"] }],
+  ["smollm3", { name: "smollm3", rotatesNeighbours: true, withoutPositions: 4 }],
+  [
+    "granite",
+    {
+      name: "granite",
+      rotatesNeighbours: true,
+      expresses: ["embeddingScale", "attentionScale", "residualScale", "logitScale"],
+    },
+  ],
 ]);
+
+export function hasGguf(family: ModelFamily): boolean {
+  return architectures.has(family);
+}
 
 /** Settings that the metadata or the tensors express. */
 const expressed = new Set<string>(
@@ -39,14 +57,18 @@ export async function ggufModel(
   { format, name }: { format: ExportFormat; name: string },
 ): Promise<GgufContent> {
   const { locations } = tensors;
-  const config = withinWindows(tensors.config);
-  const architecture = architectures.get(config.family);
+  const { family } = tensors.config;
+  const architecture = architectures.get(family);
   if (architecture === undefined) {
     const known = [...architectures.keys()].join(", ");
-    throw unsupported(`models of the family ${config.family} cannot be written as GGUF; those of ${known} can`);
+    throw unsupported(`models of the family ${family} cannot be written as GGUF; those of ${known} can`);
   }
-  const other = Object.entries(config).find(([key, value]) => isSet(value) && !expressed.has(key));
+  const config = withinWindows(tensors.config, architecture);
+  const known = new Set<string>([...expressed, ...(architecture.expresses ?? [])]);
+  const other = Object.entries(config).find(([key, value]) => isSet(value) && !known.has(key));
   if (other) throw unsupported(`a model with ${other[0]} cannot be written as GGUF`);
+  if (config.experts?.sharesSumToOne === false)
+    throw unsupported("a model whose shares of experts do not sum to one cannot be written as GGUF");
   const metadata = new Map<string, GgufValue>([
     ["general.architecture", { type: "string", value: architecture.name }],
     ["general.name", { type: "string", value: name }],
@@ -54,25 +76,60 @@ export async function ggufModel(
     ...shapeOf(config, architecture),
     ...(await ggufTokenizer(tensors.directory, config.vocabularySize)),
   ]);
-  const stored = locations.map((location): GgufTensor => {
-    const type = location.shape.length === 1 ? "F32" : format;
+  const stored = withStackedExperts(locations).map(({ name: tensor, shape, from }): GgufTensor => {
+    const type = shape.length === 1 || tensor.includes("ffn_gate_inp") ? "F32" : format;
     return {
-      name: tensorName(location.tensor),
-      shape: location.shape,
+      name: tensor,
+      shape,
       format: type,
       async *parts() {
-        const values = await tensors.read(location);
-        yield* encodeNumbers(architecture.rotatesNeighbours ? rotated(values, location, config) : values, type);
+        for (const location of from) {
+          const values = await tensors.read(location);
+          yield* encodeNumbers(architecture.rotatesNeighbours ? rotated(values, location, config) : values, type);
+        }
       },
     };
   });
   return { metadata, tensors: [...rotaryTensors(config), ...stored] };
 }
 
-/** The model for texts within its windows, where these make no difference: llama.cpp has none for these families. */
-function withinWindows(config: ModelConfig): ModelConfig {
+/** A tensor of the file, and those that follow each other in it. */
+interface StackedTensor {
+  name: string;
+  shape: number[];
+  from: TensorLocation[];
+}
+
+const expertName = /^model\.layers\.(\d+)\.mlp\.experts\.\d+\.(gate|up|down)_proj\.weight$/u;
+
+/** The matrices of all experts of a layer are one tensor [experts, outputs, inputs]. */
+function withStackedExperts(locations: readonly TensorLocation[]): StackedTensor[] {
+  const stacked = new Map<string, StackedTensor>();
+  for (const location of locations) {
+    const { tensor, shape } = location;
+    const [, layer, which] = expertName.exec(tensor) ?? [];
+    const name = layer === undefined ? tensorName(tensor) : `blk.${layer}.ffn_${which}_exps.weight`;
+    const from = [...(stacked.get(name)?.from ?? []), location];
+    stacked.set(name, { name, shape: layer === undefined ? shape : [from.length, ...shape], from });
+  }
+  return [...stacked.values()];
+}
+
+/**
+ * The model for texts within its windows, where these make no difference: llama.cpp has none for these families. Layers without
+ * positions are those that it has.
+ */
+function withinWindows(config: ModelConfig, { withoutPositions }: Architecture): ModelConfig {
   const { layerKinds, ...rest } = config;
-  if (!layerKinds || layerKinds.some(({ rotary }) => rotary !== undefined)) return config;
+  const isKnown = (rotary: string | undefined, layer: number) => {
+    const hasNone = withoutPositions !== undefined && (layer + 1) % withoutPositions === 0;
+    return rotary === (hasNone ? "none" : undefined);
+  };
+  if (!layerKinds) {
+    if (withoutPositions === undefined || config.layers < withoutPositions) return config;
+    throw unsupported(`a model with positions in layer ${withoutPositions} cannot be written as GGUF`);
+  }
+  if (!layerKinds.every(({ rotary }, layer) => isKnown(rotary, layer))) return config;
   const widths = layerKinds.map(({ window }) => window ?? config.contextLength);
   return { ...rest, contextLength: Math.min(config.contextLength, ...widths) };
 }
@@ -98,6 +155,21 @@ function shapeOf(config: ModelConfig, { name }: Architecture): [string, GgufValu
     real("attention.layer_norm_rms_epsilon", config.normEpsilon),
     real("rope.freq_base", config.rotaryBase),
     ...scalingOf(config.rotaryScaling, name),
+    ...(config.experts
+      ? [
+          integer("expert_count", config.experts.count),
+          integer("expert_used_count", config.experts.perToken),
+          integer("expert_feed_forward_length", config.feedForwardSize),
+        ]
+      : []),
+    ...(config.family === "granite"
+      ? [
+          real("embedding_scale", config.embeddingScale ?? 1),
+          real("attention.scale", config.attentionScale ?? config.headSize ** -0.5),
+          real("residual_scale", config.residualScale ?? 1),
+          real("logit_scale", 1 / (config.logitScale ?? 1)),
+        ]
+      : []),
   ];
 }
 
@@ -149,6 +221,7 @@ const layerNames: Readonly<Record<string, string>> = {
   "self_attn.q_norm": "attn_q_norm",
   "self_attn.k_norm": "attn_k_norm",
   post_attention_layernorm: "ffn_norm",
+  "mlp.gate": "ffn_gate_inp",
   "mlp.gate_proj": "ffn_gate",
   "mlp.up_proj": "ffn_up",
   "mlp.down_proj": "ffn_down",

@@ -12,7 +12,8 @@ export type ModelFamily =
   | "gemma3_text"
   | "gpt_oss"
   | "qwen3_5_text"
-  | "qwen3_next";
+  | "qwen3_next"
+  | "qwen3_5_moe_text";
 
 /** A mixture of experts in place of the feed-forward block of every layer. */
 export interface Experts {

@@ -283,6 +283,39 @@ const qwen3Next = {
   tie_word_embeddings: false,
   vocab_size: 151936,
 };
+const qwen35Moe = {
+  architectures: ["Qwen3_5MoeForConditionalGeneration"],
+  model_type: "qwen3_5_moe",
+  text_config: {
+    attention_bias: false,
+    attn_output_gate: true,
+    full_attention_interval: 4,
+    head_dim: 256,
+    hidden_act: "silu",
+    hidden_size: 2048,
+    linear_conv_kernel_dim: 4,
+    linear_key_head_dim: 128,
+    linear_num_key_heads: 16,
+    linear_num_value_heads: 32,
+    linear_value_head_dim: 128,
+    max_position_embeddings: 262144,
+    mlp_only_layers: [],
+    model_type: "qwen3_5_moe_text",
+    moe_intermediate_size: 512,
+    mtp_num_hidden_layers: 1,
+    num_attention_heads: 16,
+    num_experts: 256,
+    num_experts_per_tok: 8,
+    num_hidden_layers: 8,
+    num_key_value_heads: 2,
+    rms_norm_eps: 1e-6,
+    rope_parameters: qwen35.rope_parameters,
+    router_aux_loss_coef: 0.001,
+    shared_expert_intermediate_size: 512,
+    vocab_size: 248320,
+  },
+  tie_word_embeddings: false,
+};
 const yarn = { type: "yarn", factor: 4.0, original_max_position_embeddings: 32768 };
 
 test("published configurations of the families are read", () => {
@@ -587,6 +620,19 @@ test("Qwen3-Next is linear attention in three of four layers, and a shared exper
   expect(parseModelConfig(rest)).toEqual(read);
 });
 
+test("Qwen3.5 MoE has the experts of Qwen3-Next, whose shares always sum to one", () => {
+  const { experts, linearAttention } = parseModelConfig(qwen3Next);
+  expect(parseModelConfig(qwen35Moe)).toMatchObject({
+    family: "qwen3_5_moe_text",
+    feedForwardSize: 512,
+    rotarySize: 64,
+    outputGate: true,
+    tiedEmbeddings: false,
+    experts: { ...experts, count: 256, perToken: 8 },
+    linearAttention,
+  });
+});
+
 test("LongRoPE has divisors up to the original context, and others beyond it", () => {
   expect(parseModelConfig(phi4)).toMatchObject({
     contextLength: 131072,
@@ -611,7 +657,7 @@ test("a written configuration is read unchanged", () => {
   const shapes = [
     ...presets.values(),
     ...[llama, qwen2, qwen3, mistral, ...biased].map((json) => parseModelConfig(json)),
-    ...[qwen3Moe, smollm3, granite, olmo2, phi4, gemma3, gptOss, qwen35, qwen3Next].map((json) =>
+    ...[qwen3Moe, smollm3, granite, olmo2, phi4, gemma3, gptOss, qwen35, qwen3Next, qwen35Moe].map((json) =>
       parseModelConfig(json),
     ),
     ...[

@@ -6,6 +6,7 @@ import { chatMl, headers, openChatModel } from "@heddle/chat-format/testing";
 import { openConstraints } from "@heddle/structured-outputs";
 import { expect, test } from "vitest";
 import { fixtures } from "../../test/weight-files.js";
+import { hasGguf } from "../export/gguf-model.js";
 import type { ModelFamily } from "../model/config.js";
 import { families } from "./families.js";
 import { readModelConfig } from "./model-directory.js";
@@ -15,6 +16,14 @@ const guide = fileURLToPath(new URL("../../../docs/guides/models.md", import.met
 const turns = (user: string, end: string, assistant: string, tools = "") =>
   `${tools}{%- for message in messages %}{{- (${JSON.stringify(user)} if message.role == "user" else ${JSON.stringify(assistant)}) + message.content + ${JSON.stringify(end)} }}{%- endfor %}{%- if add_generation_prompt %}{{- ${JSON.stringify(assistant)} }}{%- endif %}`;
 const bracketed = `{%- for message in messages %}{%- if message.role == "user" %}{{- "[INST] " + message.content + " [/INST]" }}{%- elif message.tool_calls %}{{- "[TOOL_CALLS]" + message.tool_calls | tojson }}{%- else %}{{- message.content + eos_token }}{%- endif %}{%- endfor %}`;
+
+/** ChatML with calls as Qwen3.5 has them. */
+const functionTags = turns(
+  "<|im_start|>user\n",
+  "<|im_end|>\n",
+  "<|im_start|>assistant\n",
+  `{%- if tools %}{{- "<tool_call>\n<function=name>\n<parameter=key>\nvalue\n</parameter>\n</function>\n</tool_call>" + tools | tojson }}{%- endif %}`,
+);
 
 /** Names of the families, and a template in the form of their published models. */
 const published: Record<ModelFamily, { name: string; template: string; form: string }> = {
@@ -50,8 +59,9 @@ const published: Record<ModelFamily, { name: string; template: string; form: str
     template: turns("<start_of_turn>user\n", "<end_of_turn>\n", "<start_of_turn>model\n"),
     form: "`<start_of_turn>`",
   },
-  qwen3_5_text: { name: "Qwen3.5 (text)", template: chatMl, form: "ChatML, reasoning" },
+  qwen3_5_text: { name: "Qwen3.5 (text)", template: functionTags, form: "ChatML, reasoning" },
   qwen3_next: { name: "Qwen3-Next", template: chatMl, form: "ChatML, reasoning" },
+  qwen3_5_moe_text: { name: "Qwen3.5 MoE (text)", template: functionTags, form: "ChatML, reasoning" },
   gpt_oss: {
     name: "gpt-oss",
     template: turns(
@@ -76,8 +86,8 @@ async function compared() {
   return { models, adapters };
 }
 
-async function row(family: ModelFamily, { models, adapters }: Awaited<ReturnType<typeof compared>>) {
-  const { name, template, form } = published[family];
+/** What a template does with a message, with tools and with a constraint. */
+async function tried(template: string) {
   const model = await openChatModel(template);
   const text = await model.renderText({ messages: [{ role: "user", content: "Which colour?" }] });
   const { toolCalls: calls } = model.outputFormat({});
@@ -85,6 +95,17 @@ async function row(family: ModelFamily, { models, adapters }: Awaited<ReturnType
   const session = await constraints.compile({ type: "choice", choices: ["red", "blue"] });
   session.close();
   await constraints.close();
+  return { rendersMessages: text.includes("Which colour?"), calls };
+}
+
+/** Families share templates. */
+const triedTemplates = new Map<string, ReturnType<typeof tried>>();
+
+async function row(family: ModelFamily, { models, adapters }: Awaited<ReturnType<typeof compared>>) {
+  const { name, template, form } = published[family];
+  const trying = triedTemplates.get(template) ?? tried(template);
+  triedTemplates.set(template, trying);
+  const { rendersMessages, calls } = await trying;
   const isCompared = models.has(family) ? "yes" : "no";
   const { experts, hasLinearAttention } = families[family];
   const all = hasLinearAttention ? "all but linear attention" : "all projections";
@@ -94,9 +115,10 @@ async function row(family: ModelFamily, { models, adapters }: Awaited<ReturnType
     (experts || hasLinearAttention) && isCompared === "yes" ? "adapter" : isCompared,
     isCompared,
     adapters.has(family) ? adapted : "no",
-    text.includes("Which colour?") ? form : "no",
+    rendersMessages ? form : "no",
     calls === undefined ? "`<tool_call>`" : `its own (${calls})`,
     "yes",
+    hasGguf(family) ? "yes" : "no",
   ];
 }
 

@@ -40,8 +40,9 @@ export interface FamilyRecord {
   /** Whether a part of each head may be rotated, and positions be those of LongRoPE. */
   rotatesParts?: true;
   /**
-   * Whether experts replace the feed-forward block of every layer. A file has the matrices of each expert (`separate`), or those of
-   * all as one tensor, with columns of gates and ups in turn and with biases (`together`).
+   * Whether experts replace the feed-forward block of every layer. A file has the matrices of each expert (`separate`; or of all of
+   * them as in `stacked-experts.ts`), or those of all as one tensor, with columns of gates and ups in turn and with biases
+   * (`together`).
    */
   experts?: "separate" | "together";
   /** Whether one more expert computes every token. */
@@ -184,6 +185,19 @@ export const families: Readonly<Record<ModelFamily, FamilyRecord>> = {
     experts: "separate",
     hasSharedExpert: true,
     others: /^mtp\./u,
+  },
+  qwen3_5_moe_text: {
+    architecture: "Qwen3_5MoeForCausalLM",
+    shape: { queryKeyNorm: true, outputGate: true },
+    defaults: { keyValueHeads: 2, headSize: 256, rotatedPart: 0.25, expertSharesSumToOne: true },
+    biases: ["attention_bias"],
+    rotatesParts: true,
+    normOffset: 1,
+    hasLinearAttention: true,
+    experts: "separate",
+    hasSharedExpert: true,
+    others: /^(?:model\.visual|mtp)\./u,
+    partOf: { architecture: "Qwen3_5MoeForConditionalGeneration", prefix: "model.language_model." },
   },
 };
 

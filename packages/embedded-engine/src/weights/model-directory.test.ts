@@ -130,8 +130,10 @@ test.each([
   await expect(loadModel(directory)).rejects.toThrow(message);
 });
 
-test("the part for texts of a model that reads images is the model for texts", async () => {
-  const name = "qwen3-5";
+test.each([
+  ["qwen3-5", "Qwen3_5ForConditionalGeneration"],
+  ["qwen3-5-moe", "Qwen3_5MoeForConditionalGeneration"],
+])("the part for texts of a model that reads images is the model for texts: %s", async (name, architecture) => {
   const expected = await loadModel(join(models, name));
   const directory = await copyOf(name);
   await rewrite(directory, (tensors) => {
@@ -144,11 +146,70 @@ test("the part for texts of a model that reads images is the model for texts", a
     tensors.set("model.visual.blocks.0.norm1.weight", other).set("mtp.norm.weight", other);
   });
   const text = JSON.parse(await readFile(join(directory, "config.json"), "utf8"));
-  const whole = { architectures: ["Qwen3_5ForConditionalGeneration"], model_type: "qwen3_5", vision_config: {} };
+  const whole = { architectures: [architecture], model_type: "qwen", vision_config: {} };
   await writeFile(join(directory, "config.json"), JSON.stringify({ ...whole, text_config: text }));
   const read = await loadModel(directory);
   expect(read.config).toEqual(expected.config);
   expect(sameBits(read.weights.flat, expected.weights.flat)).toBe(true);
+});
+
+/** Puts the experts of a model with five of width 24 into two tensors for each layer, as published files have them. */
+async function stackExperts(directory: string): Promise<void> {
+  await rewrite(directory, (tensors) => {
+    for (let layer = 0; layer < 3; layer++) {
+      const experts = `model.layers.${layer}.mlp.experts.`;
+      const stack = (kinds: string[]) =>
+        Array.from({ length: 5 }, (_, expert) => kinds.map((kind) => `${experts}${expert}.${kind}_proj.weight`)).flat();
+      const stacked = (keys: string[]) => Float32Array.from(keys.flatMap((key) => [...tensors.get(key)!.values]));
+      const [gateUp, down] = [stack(["gate", "up"]), stack(["down"])];
+      tensors.set(`${experts}gate_up_proj`, { shape: [5, 48, 32], values: stacked(gateUp) });
+      tensors.set(`${experts}down_proj`, { shape: [5, 32, 24], values: stacked(down) });
+      for (const key of [...gateUp, ...down]) tensors.delete(key);
+    }
+  });
+}
+
+test("experts in one tensor for each layer are those of separate ones", async () => {
+  const expected = await loadModel(join(models, "qwen3-5-moe"));
+  const directory = await copyOf("qwen3-5-moe");
+  await stackExperts(directory);
+  const read = await loadModel(directory);
+  expect(read.config).toEqual(expected.config);
+  expect(sameBits(read.weights.flat, expected.weights.flat)).toBe(true);
+  const key = "model.layers.1.mlp.experts.gate_up_proj";
+  const separate = "model.layers.1.mlp.experts.0.up_proj.weight";
+  const error = async (change: Record<string, unknown>) => {
+    const changed = await copyOf("qwen3-5-moe");
+    await stackExperts(changed);
+    await editJson(join(changed, "config.json"), change);
+    return await loadModel(changed).catch(({ message }: Error) => message);
+  };
+  expect(await error({ moe_intermediate_size: 25 })).toMatch(
+    /"model.layers.0.mlp.experts.gate_up_proj" has the shape \[5,48,32\]; .* requires \[5,50,32\]/,
+  );
+  await rewrite(directory, (tensors) => {
+    const { values, shape } = tensors.get(key)!;
+    tensors.set(key, { shape: [4, 48, 32], values: values.slice(0, 4 * 48 * 32) });
+    expect(shape).toEqual([5, 48, 32]);
+  });
+  await expect(loadModel(directory)).rejects.toThrow(
+    `"${key}" has the shape [4,48,32]; the configuration requires [5,`,
+  );
+  await rewrite(directory, (tensors) => {
+    const { values } = tensors.get(key)!;
+    tensors.set(key, { shape: [6, 48, 32], values: new Float32Array(6 * 48 * 32).fill(values[0]!) });
+  });
+  await expect(loadModel(directory)).rejects.toThrow(`"${key}" is not part of this model`);
+  await rewrite(directory, (tensors) => {
+    tensors.set(key, { shape: [5, 48, 32], values: new Float32Array(5 * 48 * 32) });
+    tensors.set(separate, { shape: [24, 32], values: new Float32Array(24 * 32) });
+  });
+  await expect(loadModel(directory)).rejects.toThrow("is in the file a second time");
+  await rewrite(directory, (tensors) => {
+    tensors.delete(separate);
+    tensors.delete("model.layers.2.mlp.experts.down_proj");
+  });
+  await expect(loadModel(directory)).rejects.toThrow('"model.layers.2.mlp.experts.0.down_proj.weight" is missing');
 });
 
 test("what predicts several tokens at once is left out", async () => {
@@ -165,6 +226,7 @@ test.each([
   ["qwen3-next", "model.layers.1.mlp.experts.3.down_proj.weight"],
   ["qwen3-next", "model.layers.0.mlp.shared_expert.up_proj.weight"],
   ["qwen3-next", "model.layers.2.mlp.shared_expert_gate.weight"],
+  ["qwen3-5-moe", "model.layers.0.mlp.experts.4.gate_proj.weight"],
 ])("of %s, an expert that is missing is named: %s", async (name, key) => {
   const directory = await copyOf(name);
   await rewrite(directory, (tensors) => tensors.delete(key));

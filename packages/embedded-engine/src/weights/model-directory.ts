@@ -12,6 +12,7 @@ import { allFinite } from "./finite.js";
 import { withExpandedMxfp4 } from "./mxfp4.js";
 import { writeSafetensors } from "./safetensors.js";
 import type { Tensors } from "./sharded-tensors.js";
+import { withSeparateExperts } from "./stacked-experts.js";
 import { openTensors } from "./sharded-tensors.js";
 import { textPart } from "./text-part.js";
 import { storeTensor, tensorLocations, tensorValues } from "./tensor-layout.js";
@@ -95,8 +96,9 @@ export async function openModelTensors(directory: string, config: ModelConfig): 
 async function openWeights(directory: string, { family }: ModelConfig): Promise<Tensors> {
   const { experts, others } = families[family];
   const tensors = await openTensors(directory, "model");
-  if (others) return textPart(tensors, families[family]);
-  return experts === "together" ? withExpandedMxfp4(tensors) : tensors;
+  const text = others ? textPart(tensors, families[family]) : tensors;
+  if (experts === "separate") return withSeparateExperts(text);
+  return experts === "together" ? withExpandedMxfp4(text) : text;
 }
 
 /**

@@ -3,13 +3,16 @@
  * the peers as PyPI has them. The reads alternate, each time of another trace; medians of the milliseconds, and the bytes of a
  * response. Rows that a service has no read for stay empty.
  *
- *   pnpm build && node --import tsx -C @heddle/source packages/service/bench/peer-reads.ts [--spans 26000] [--rounds 25] [--services Heddle,Phoenix,MLflow] [--before <built checkout>] [--venvs <directory>]
+ * `--data` keeps what was sent in a directory, and a run sends only what is missing there; with `--only-send` it reads nothing.
+ *
+ *   pnpm build && node --import tsx -C @heddle/source packages/service/bench/peer-reads.ts [--spans 26000] [--rounds 25] [--services Heddle,Phoenix,MLflow] [--before <built checkout>] [--venvs <directory>] [--data <directory>] [--only-send]
  */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describeMachine, median, option, quantile, short, text } from "./results.js";
-import { exportedTraces, spansPerTrace } from "./peers/exported-traces.js";
-import type { RecordedTrace } from "./peers/exported-traces.js";
+import { exportedTraces, spansPerTrace, tracedAt } from "./peers/exported-traces.js";
 import { startHeddle } from "./peers/heddle.js";
 import { startMlflow } from "./peers/mlflow.js";
 import { readNames } from "./peers/peer.js";
@@ -19,19 +22,38 @@ import { startPhoenix } from "./peers/phoenix.js";
 const traceCount = Math.round(option("spans", 26_000) / spansPerTrace);
 const rounds = option("rounds", 25);
 const spans = traceCount * spansPerTrace;
-/** Each trace is kept with this chance, to be read. */
-const sampled: RecordedTrace[] = [];
+const data = text("data", "");
 const kept = new Agent({ keepAlive: true });
 
+class Refused extends Error {
+  readonly status: number;
+
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** How many traces each service was sent. */
+const sent = readSent();
+/** The last one ends now, as if it had just been recorded. */
+const firstMs = Date.now() - traceCount * 1000;
+
 console.log(describeMachine());
-const starts = { Heddle: () => startHeddle(), Phoenix: startPhoenix, MLflow: startMlflow };
+const directoryOf = (name: string) => (data === "" ? undefined : join(data, name));
+const starts = { Heddle: startHeddle, Phoenix: startPhoenix, MLflow: startMlflow };
 const before = text("before", "");
-const peers: Peer[] = before === "" ? [] : [await startHeddle(before)];
+const peers: Peer[] = before === "" ? [] : [await startHeddle(directoryOf("before"), before)];
 for (const [name, start] of Object.entries(starts)) {
-  const peer = text("services", "Heddle,Phoenix,MLflow").includes(name) ? await start() : undefined;
+  if (!text("services", "Heddle,Phoenix,MLflow").includes(name)) continue;
+  const peer = await start(directoryOf(name));
   if (peer !== undefined) peers.push(peer);
 }
 await fill();
+if (process.argv.includes("--only-send")) {
+  await end();
+  process.exit(0);
+}
 const table: Record<string, Record<string, string>> = {};
 for (const name of readNames) table[name] = await compare(name);
 console.log(
@@ -40,33 +62,45 @@ console.log(
 console.log(peers.map(({ name, version }) => `${name} ${version}`).join(", "));
 console.table(table);
 console.log(describeMachine());
-kept.destroy();
-await Promise.all(peers.map((peer) => peer.stop()));
+await end();
+
+async function end(): Promise<void> {
+  kept.destroy();
+  await Promise.all(peers.map((peer) => peer.stop()));
+}
+
+function readSent(): Record<string, number> {
+  if (data !== "") mkdirSync(data, { recursive: true });
+  const file = join(data, "sent.json");
+  return data !== "" && existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Record<string, number>) : {};
+}
 
 async function fill(): Promise<void> {
-  let sent = 0;
-  for (const { bytes, traces } of exportedTraces(traceCount)) {
-    for (const peer of peers) {
+  for (const peer of peers) {
+    const began = performance.now();
+    const from = sent[peer.name] ?? 0;
+    for (const bytes of exportedTraces(from, traceCount, firstMs)) {
       // Others take seconds, after which a server may just have closed a connection that was kept.
       const fresh = { agent: undefined, method: "POST", contentType: "application/x-protobuf", bytes };
       await sendWithRetries(peer, { ...peer.exports, ...fresh });
     }
-    sent += traces.length;
-    if (sampled.length < 200) sampled.push(...traces.slice(0, 2));
-    else for (const trace of traces) if (Math.random() < 200 / sent) sampled[Math.floor(Math.random() * 200)] = trace;
+    await stored(peer);
+    sent[peer.name] = traceCount;
+    if (data !== "") writeFileSync(join(data, "sent.json"), JSON.stringify(sent));
+    const seconds = (performance.now() - began) / 1000;
+    console.log(`${peer.name}: ${(traceCount - from) * spansPerTrace} spans sent in ${seconds.toFixed(0)} s`);
   }
-  for (const peer of peers) await stored(peer);
   // Of what they do after writes.
   await delay(10_000);
 }
 
 /** Some respond before they have stored what was sent. */
 async function stored(peer: Peer): Promise<void> {
-  const wanted = sampled.at(-1);
+  const wanted = tracedAt(traceCount - 1);
   for (let tries = 0; ; tries++) {
     try {
-      for (const name of ["count", "one trace"] as const) {
-        const read = wanted && peer.reads[name]?.(wanted, spans);
+      for (const name of ["count", "a new trace"] as const) {
+        const read = peer.reads[name]?.(wanted, spans);
         if (read !== undefined) await measure(peer, read);
       }
       return;
@@ -81,11 +115,13 @@ async function compare(name: ReadName): Promise<Record<string, string>> {
   const times = new Map<Peer, number[]>();
   const sizes = new Map<Peer, number>();
   for (let round = -3; round < rounds; round++) {
-    const wanted = sampled[Math.floor(Math.random() * sampled.length)];
+    // The first tenth, or the last one.
+    const part = Math.floor((Math.random() * traceCount) / 10);
+    const wanted = tracedAt(name.startsWith("an old") ? part : traceCount - 1 - part);
     // Whoever comes after another finds the caches of the machine as that one left them.
     const order = peers.map((_, index) => peers[(index + Math.abs(round)) % peers.length]);
     for (const peer of order) {
-      const read = wanted && peer?.reads[name]?.(wanted, spans);
+      const read = peer?.reads[name]?.(wanted, spans);
       if (peer === undefined || read === undefined) continue;
       const { ms, bytes } = await measure(peer, read);
       sizes.set(peer, bytes);
@@ -132,15 +168,6 @@ async function sendWithRetries(peer: Peer, sent: Sent): Promise<void> {
       if (!(error instanceof Refused) || ![429, 503].includes(error.status) || tries === 600) throw error;
       await delay(500);
     }
-  }
-}
-
-class Refused extends Error {
-  readonly status: number;
-
-  constructor(message: string, status: number) {
-    super(message);
-    this.status = status;
   }
 }
 

@@ -30,22 +30,24 @@ export interface ServiceOptions {
   /** Arguments of node, as `--cpu-prof`. */
   nodeArguments?: string[];
   /** Of which built checkout; default this one. */
-  checkout?: string;
+  checkout?: string | undefined;
+  /** The data directory; default an empty one, which `stop` removes. */
+  directory?: string | undefined;
 }
 
 const thisCheckout = fileURLToPath(new URL("../../..", import.meta.url));
 
 /**
- * Starts the built service as `pnpm start` does, with an empty data directory on a free port; `stop` removes the
- * directory.
+ * Starts the built service as `pnpm start` does, on a free port.
  */
 export async function startServiceProcess({
   env,
   nodeArguments = [],
   checkout = thisCheckout,
+  directory: kept,
 }: ServiceOptions = {}): Promise<ServiceProcess> {
   const main = join(checkout, "packages/service/dist/main.js");
-  const directory = mkdtempSync(join(tmpdir(), "heddle-bench-"));
+  const directory = kept ?? mkdtempSync(join(tmpdir(), "heddle-bench-"));
   const child = spawn(process.execPath, ["--max-semi-space-size=64", ...nodeArguments, main, "serve"], {
     env: {
       PATH: process.env["PATH"],
@@ -85,7 +87,7 @@ export async function startServiceProcess({
       agent.destroy();
       child.kill(signal);
       await ended;
-      rmSync(directory, { recursive: true, force: true });
+      if (kept === undefined) rmSync(directory, { recursive: true, force: true });
     },
   };
 }

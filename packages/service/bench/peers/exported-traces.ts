@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { SpanStatusCode, context, trace } from "@opentelemetry/api";
 import { ProtobufTraceSerializer } from "@opentelemetry/otlp-transformer";
 import { resourceFromAttributes } from "@opentelemetry/resources";
@@ -21,76 +20,90 @@ export interface RecordedTrace {
   spanId: string;
 }
 
-export interface TraceExport {
-  /** OTLP protobuf. */
-  bytes: Buffer;
-  traces: RecordedTrace[];
-}
-
-/** So many traces, the oldest first, a second apart and ending now, in exports as an SDK makes them. */
-export function* exportedTraces(count: number): Generator<TraceExport> {
-  const firstMs = Date.now() - count * 1000;
-  for (let from = 0; from < count; from += tracesPerExport) {
+/** The traces from one number to another, each always the same and a second after the one before, in exports as an SDK makes them. */
+export function* exportedTraces(from: number, to: number, firstMs: number): Generator<Buffer> {
+  for (let start = from; start < to; start += tracesPerExport) {
     const exporter = new InMemorySpanExporter();
-    const provider = new BasicTracerProvider({
-      resource: resourceFromAttributes({ "service.name": "shop" }),
-      spanProcessors: [new SimpleSpanProcessor(exporter)],
-      idGenerator: {
-        generateTraceId: () => randomBytes(16).toString("hex"),
-        generateSpanId: () => randomBytes(8).toString("hex"),
-      },
-    });
-    const traces: RecordedTrace[] = [];
-    for (let index = from; index < Math.min(count, from + tracesPerExport); index++) {
-      traces.push(recordTrace(provider, firstMs + index * 1000, index % failedEach === 0));
-    }
-    const bytes = Buffer.from(ProtobufTraceSerializer.serializeRequest(exporter.getFinishedSpans()) ?? []);
-    yield { bytes, traces };
+    for (let index = start; index < Math.min(to, start + tracesPerExport); index++)
+      exportTrace(exporter, index, firstMs);
+    yield Buffer.from(ProtobufTraceSerializer.serializeRequest(exporter.getFinishedSpans()) ?? []);
   }
 }
 
-function recordTrace(provider: BasicTracerProvider, startMs: number, fails: boolean): RecordedTrace {
+/** A trace that is or was exported. */
+export function tracedAt(index: number): RecordedTrace {
+  return exportTrace(new InMemorySpanExporter(), index, 0);
+}
+
+function exportTrace(exporter: InMemorySpanExporter, index: number, firstMs: number): RecordedTrace {
+  const random = randomNumbers(index);
+  const provider = new BasicTracerProvider({
+    resource: resourceFromAttributes({ "service.name": "shop" }),
+    spanProcessors: [new SimpleSpanProcessor(exporter)],
+    idGenerator: { generateTraceId: () => hex(random, 32), generateSpanId: () => hex(random, 16) },
+  });
+  return recordTrace(provider, random, firstMs + index * 1000, index % failedEach === 0);
+}
+
+function recordTrace(provider: BasicTracerProvider, random: Random, startMs: number, fails: boolean): RecordedTrace {
   const tracer = provider.getTracer("bench");
-  const root = tracer.startSpan("agent", { startTime: startMs, attributes: kindOf("AGENT", sentence(40)) });
+  const root = tracer.startSpan("agent", { startTime: startMs, attributes: kindOf("AGENT", sentence(random, 40)) });
   const below = trace.setSpan(context.active(), root);
   let spanId = "";
   for (let index = 1; index < spansPerTrace; index++) {
-    const [name, attributes] = children[index % 3]?.() ?? ["", {}];
+    const [name, attributes] = children[index % 3]?.(random) ?? ["", {}];
     const span = tracer.startSpan(name, { startTime: startMs + index * 60, attributes }, below);
     if (name === "chat") spanId = span.spanContext().spanId;
     if (fails && index === 1) span.setStatus({ code: SpanStatusCode.ERROR, message: "rate limited" });
     span.end(startMs + index * 60 + 50);
   }
   if (fails) root.setStatus({ code: SpanStatusCode.ERROR, message: "rate limited" });
-  root.setAttribute("output.value", sentence(60));
+  root.setAttribute("output.value", sentence(random, 60));
   root.end(startMs + 900);
   return { traceId: root.spanContext().traceId, spanId };
 }
 
-type Child = () => [name: string, attributes: Record<string, string | number>];
+type Child = (random: Random) => [name: string, attributes: Record<string, string | number>];
 
 /** In the conventions of OpenInference, which all of the compared services read. */
 const children: readonly Child[] = [
-  () => [
+  (random) => [
     "chat",
     {
-      ...kindOf("LLM", sentence(60)),
+      ...kindOf("LLM", sentence(random, 60)),
       "llm.model_name": "gpt-4o",
       "llm.input_messages.0.message.role": "user",
-      "llm.input_messages.0.message.content": sentence(60),
+      "llm.input_messages.0.message.content": sentence(random, 60),
       "llm.output_messages.0.message.role": "assistant",
-      "llm.output_messages.0.message.content": sentence(60),
+      "llm.output_messages.0.message.content": sentence(random, 60),
       "llm.token_count.prompt": 812,
       "llm.token_count.completion": 95,
       "llm.token_count.total": 907,
-      "output.value": sentence(60),
+      "output.value": sentence(random, 60),
     },
   ],
-  () => ["search", { ...kindOf("RETRIEVER", sentence(12)), "output.value": sentence(120) }],
-  () => ["tool", { ...kindOf("TOOL", sentence(30)), "output.value": sentence(30) }],
+  (random) => ["search", { ...kindOf("RETRIEVER", sentence(random, 12)), "output.value": sentence(random, 120) }],
+  (random) => ["tool", { ...kindOf("TOOL", sentence(random, 30)), "output.value": sentence(random, 30) }],
 ];
 
 const kindOf = (kind: string, input: string) => ({ "openinference.span.kind": kind, "input.value": input });
 
-const sentence = (length: number): string =>
-  Array.from({ length }, () => words[Math.floor(Math.random() * words.length)]).join(" ");
+const sentence = (random: Random, length: number): string =>
+  Array.from({ length }, () => words[Math.floor(random() * words.length)]).join(" ");
+
+const hex = (random: Random, length: number): string =>
+  Array.from({ length }, () => Math.floor(random() * 16).toString(16)).join("");
+
+/** From 0 to 1. */
+type Random = () => number;
+
+/** Always the same for a seed. */
+function randomNumbers(seed: number): Random {
+  let state = Math.imul(seed + 1, 0x9e3779b1);
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

@@ -1,6 +1,7 @@
 import { startServiceProcess } from "../service-process.js";
 import { spansPerTrace } from "./exported-traces.js";
-import type { Peer } from "./peer.js";
+import type { RecordedTrace } from "./exported-traces.js";
+import type { Peer, Read } from "./peer.js";
 
 const project = "local/peers";
 const newest = [{ field: "started_at", direction: "desc" }];
@@ -17,9 +18,18 @@ const calls = (body: object, expected: number) => ({
   expected,
 });
 
+const spanById = ({ spanId }: RecordedTrace): Read => ({
+  path: "/call/read",
+  body: { project_id: project, id: spanId },
+  count: (response: { call: { id: string } | null }) => (response.call?.id === spanId ? 1 : 0),
+  expected: 1,
+});
+
+const wholeTrace = ({ traceId }: RecordedTrace): Read => calls({ filter: { trace_ids: [traceId] } }, spansPerTrace);
+
 /** The service of a built checkout; without one that of this one. */
-export async function startHeddle(checkout?: string): Promise<Peer> {
-  const service = await startServiceProcess(checkout === undefined ? {} : { checkout });
+export async function startHeddle(directory: string | undefined, checkout?: string): Promise<Peer> {
+  const service = await startServiceProcess({ directory, checkout });
   return {
     name: checkout === undefined ? "Heddle" : "Heddle before",
     version: checkout ?? "this",
@@ -27,13 +37,10 @@ export async function startHeddle(checkout?: string): Promise<Peer> {
     headers: { authorization: `Bearer ${service.key}` },
     exports: { path: "/otel/v1/traces", headers: { project_id: project } },
     reads: {
-      "one span by id": ({ spanId }) => ({
-        path: "/call/read",
-        body: { project_id: project, id: spanId },
-        count: (response: { call: { id: string } | null }) => (response.call?.id === spanId ? 1 : 0),
-        expected: 1,
-      }),
-      "one trace": ({ traceId }) => calls({ filter: { trace_ids: [traceId] } }, spansPerTrace),
+      "a new span by id": spanById,
+      "an old span by id": spanById,
+      "a new trace": wholeTrace,
+      "an old trace": wholeTrace,
       "newest 50 spans": () => calls({ limit: 50 }, 50),
       "newest 50 traces": () => calls({ limit: 50, filter: { trace_roots_only: true } }, 50),
       "newest 50 with errors": () =>

@@ -1,5 +1,6 @@
 import { spansPerTrace } from "./exported-traces.js";
-import type { Peer } from "./peer.js";
+import type { RecordedTrace } from "./exported-traces.js";
+import type { Peer, Read } from "./peer.js";
 import { startPythonServer } from "./python-server.js";
 
 const port = 16_008;
@@ -22,12 +23,20 @@ const search = (filter: string | undefined, expected: number) => ({
   expected,
 });
 
+const wholeTrace = ({ traceId }: RecordedTrace): Read => ({
+  path: `/api/3.0/mlflow/traces/get?trace_id=tr-${traceId}`,
+  method: "GET",
+  count: (response: { trace: { spans: unknown[] } }) => response.trace.spans.length,
+  expected: spansPerTrace,
+});
+
 /** MLflow on SQLite. It lists traces with previews of their inputs and outputs, and has no list of spans. */
-export async function startMlflow(): Promise<Peer | undefined> {
+export async function startMlflow(directory: string | undefined): Promise<Peer | undefined> {
   const server = await startPythonServer({
     package: "mlflow",
-    command: (directory) =>
-      `mlflow server --host 127.0.0.1 --port ${port} --workers 1 --backend-store-uri sqlite:///${directory}/mlflow.db --artifacts-destination ${directory}`.split(
+    directory,
+    command: (home) =>
+      `mlflow server --host 127.0.0.1 --port ${port} --workers 1 --backend-store-uri sqlite:///${home}/mlflow.db --artifacts-destination ${home}`.split(
         " ",
       ),
     env: () => ({ MLFLOW_DISABLE_TELEMETRY: "true" }),
@@ -41,12 +50,8 @@ export async function startMlflow(): Promise<Peer | undefined> {
     headers: {},
     exports: { path: "/v1/traces", headers: { "x-mlflow-experiment-id": experiment } },
     reads: {
-      "one trace": ({ traceId }) => ({
-        path: `/api/3.0/mlflow/traces/get?trace_id=tr-${traceId}`,
-        method: "GET",
-        count: (response: { trace: { spans: unknown[] } }) => response.trace.spans.length,
-        expected: spansPerTrace,
-      }),
+      "a new trace": wholeTrace,
+      "an old trace": wholeTrace,
       "newest 50 traces": () => search(undefined, 50),
       "newest 50 with errors": () => search("trace.status = 'ERROR'", 50),
     },

@@ -1,9 +1,11 @@
 import type { RecordedTrace } from "./exported-traces.js";
 
-/** What is read: the same of all, as far as they have it. */
+/** What is read: the same of all, as far as they have it. New are the last traces that were sent, old the first. */
 export const readNames = [
-  "one span by id",
-  "one trace",
+  "a new span by id",
+  "an old span by id",
+  "a new trace",
+  "an old trace",
   "newest 50 spans",
   "newest 50 traces",
   "newest 50 with errors",

@@ -1,5 +1,6 @@
 import { spansPerTrace } from "./exported-traces.js";
-import type { Peer } from "./peer.js";
+import type { RecordedTrace } from "./exported-traces.js";
+import type { Peer, Read } from "./peer.js";
 import { startPythonServer } from "./python-server.js";
 
 const port = 16_006;
@@ -19,16 +20,20 @@ const spansOf = (query: string, expected: number) => ({
   expected,
 });
 
+const spanById = ({ spanId }: RecordedTrace): Read => spansOf(`span_id=${spanId}`, 1);
+const wholeTrace = ({ traceId }: RecordedTrace): Read => spansOf(`trace_id=${traceId}&limit=1000`, spansPerTrace);
+
 /** Arize Phoenix on SQLite, as `phoenix serve` runs it. */
-export async function startPhoenix(): Promise<Peer | undefined> {
+export async function startPhoenix(directory: string | undefined): Promise<Peer | undefined> {
   const server = await startPythonServer({
     package: "arize-phoenix",
+    directory,
     command: () => ["phoenix", "serve"],
-    env: (directory) => ({
+    env: (home) => ({
       PHOENIX_PORT: String(port),
       PHOENIX_HOST: "127.0.0.1",
       PHOENIX_GRPC_PORT: String(port + 1),
-      PHOENIX_WORKING_DIR: directory,
+      PHOENIX_WORKING_DIR: home,
       PHOENIX_TELEMETRY_ENABLED: "false",
     }),
     readyAt: `${url}/healthz`,
@@ -41,8 +46,10 @@ export async function startPhoenix(): Promise<Peer | undefined> {
     headers: {},
     exports: { path: "/v1/traces" },
     reads: {
-      "one span by id": ({ spanId }) => spansOf(`span_id=${spanId}`, 1),
-      "one trace": ({ traceId }) => spansOf(`trace_id=${traceId}&limit=1000`, spansPerTrace),
+      "a new span by id": spanById,
+      "an old span by id": spanById,
+      "a new trace": wholeTrace,
+      "an old trace": wholeTrace,
       "newest 50 spans": () => spansOf("limit=50", 50),
       "newest 50 traces": () => spansOf("limit=50&parent_id=null", 50),
       "newest 50 with errors": () => spansOf("limit=50&status_code=ERROR", 50),

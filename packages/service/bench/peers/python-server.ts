@@ -1,6 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -18,6 +18,8 @@ export interface PythonServer {
 export interface PythonServerOptions {
   /** As PyPI has it: the newest that can be installed. */
   package: string;
+  /** For what it stores; default one that is removed at the end. */
+  directory: string | undefined;
   /** Of the program that the package installs, with a directory for what it stores. */
   command: (directory: string) => string[];
   env: (directory: string) => Record<string, string>;
@@ -27,8 +29,11 @@ export interface PythonServerOptions {
 
 /** Installs a package in a virtualenv of its own and starts its server; undefined, after a line that says why, where that cannot be done. */
 export async function startPythonServer(options: PythonServerOptions): Promise<PythonServer | undefined> {
-  const directory = mkdtempSync(join(tmpdir(), "heddle-peer-"));
-  const remove = () => rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+  const directory = options.directory ?? mkdtempSync(join(tmpdir(), "heddle-peer-"));
+  mkdirSync(directory, { recursive: true });
+  const remove = () => {
+    if (options.directory === undefined) rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+  };
   const venv = join(text("venvs", directory), options.package);
   const python = join(venv, "bin", "python");
   try {
@@ -79,7 +84,8 @@ export async function startPythonServer(options: PythonServerOptions): Promise<P
     version,
     pid: child.pid ?? 0,
     async stop() {
-      kill();
+      if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, "SIGTERM");
+      if ((await Promise.race([ended, delay(10_000)])) === undefined) kill();
       await ended;
       remove();
     },

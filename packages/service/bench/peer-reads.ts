@@ -3,7 +3,8 @@
  * the peers as PyPI has them. The reads alternate, each time of another trace; medians of the milliseconds, and the bytes of a
  * response. Rows that a service has no read for stay empty.
  *
- * `--data` keeps what was sent in a directory, and a run sends only what is missing there; with `--only-send` it reads nothing.
+ * `--data` keeps what was sent in a directory, and a run sends only what is missing there; with `--only-send` it reads nothing. Of many
+ * spans, `peers/multiply.py` makes most of those that would take the peers hours.
  *
  *   pnpm build && node --import tsx -C @heddle/source packages/service/bench/peer-reads.ts [--spans 26000] [--rounds 25] [--services Heddle,Phoenix,MLflow] [--before <built checkout>] [--venvs <directory>] [--data <directory>] [--only-send]
  */
@@ -11,6 +12,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { forEachConcurrently } from "@heddle/concurrency";
 import { describeMachine, median, option, quantile, short, text } from "./results.js";
 import { exportedTraces, spansPerTrace, tracedAt } from "./peers/exported-traces.js";
 import { startHeddle } from "./peers/heddle.js";
@@ -79,11 +81,11 @@ async function fill(): Promise<void> {
   for (const peer of peers) {
     const began = performance.now();
     const from = sent[peer.name] ?? 0;
-    for (const bytes of exportedTraces(from, traceCount, firstMs)) {
+    await forEachConcurrently(exportedTraces(from, traceCount, firstMs), peer.exportsAtOnce, async (bytes) => {
       // Others take seconds, after which a server may just have closed a connection that was kept.
       const fresh = { agent: undefined, method: "POST", contentType: "application/x-protobuf", bytes };
       await sendWithRetries(peer, { ...peer.exports, ...fresh });
-    }
+    });
     await stored(peer);
     sent[peer.name] = traceCount;
     if (data !== "") writeFileSync(join(data, "sent.json"), JSON.stringify(sent));
@@ -115,8 +117,8 @@ async function compare(name: ReadName): Promise<Record<string, string>> {
   const times = new Map<Peer, number[]>();
   const sizes = new Map<Peer, number>();
   for (let round = -3; round < rounds; round++) {
-    // The first tenth, or the last one.
-    const part = Math.floor((Math.random() * traceCount) / 10);
+    // Of the first tenth or of the last one, as far as `peers/multiply.py` leaves them.
+    const part = Math.floor(Math.random() * Math.min(300, traceCount / 10));
     const wanted = tracedAt(name.startsWith("an old") ? part : traceCount - 1 - part);
     // Whoever comes after another finds the caches of the machine as that one left them.
     const order = peers.map((_, index) => peers[(index + Math.abs(round)) % peers.length]);

@@ -36,6 +36,7 @@ export async function startHeddle(directory: string | undefined, checkout?: stri
     url: service.url,
     headers: { authorization: `Bearer ${service.key}` },
     exports: { path: "/otel/v1/traces", headers: { project_id: project } },
+    exportsAtOnce: 4,
     reads: {
       "a new span by id": spanById,
       "an old span by id": spanById,

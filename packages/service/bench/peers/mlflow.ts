@@ -49,6 +49,7 @@ export async function startMlflow(directory: string | undefined): Promise<Peer |
     url,
     headers: {},
     exports: { path: "/v1/traces", headers: { "x-mlflow-experiment-id": experiment } },
+    exportsAtOnce: 1,
     reads: {
       "a new trace": wholeTrace,
       "an old trace": wholeTrace,

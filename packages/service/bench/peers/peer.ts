@@ -30,6 +30,8 @@ export interface Peer {
   /** Of each request. */
   headers: Record<string, string>;
   exports: { path: string; headers?: Record<string, string> };
+  /** Those on SQLite take one after the other. */
+  exportsAtOnce: number;
   reads: Partial<Record<ReadName, (wanted: RecordedTrace, spans: number) => Read>>;
   stop: () => Promise<void>;
 }

@@ -45,6 +45,7 @@ export async function startPhoenix(directory: string | undefined): Promise<Peer 
     url,
     headers: {},
     exports: { path: "/v1/traces" },
+    exportsAtOnce: 1,
     reads: {
       "a new span by id": spanById,
       "an old span by id": spanById,

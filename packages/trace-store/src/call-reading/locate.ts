@@ -24,8 +24,9 @@ export function callConditions(scope: CallScope, id: string): Condition[] {
   const known = rememberedCalls(scope, [id]);
   const byId = waysOf(scope)
     .filter(({ canFind }) => canFind([id]).length > 0)
+    .flatMap((way) => (way === anywhere ? searches(scope) : [way.find]))
     .map(
-      ({ find }): Condition =>
+      (find): Condition =>
         (p) =>
           find(p, [id]),
     );
@@ -59,6 +60,17 @@ const anywhere: Way = {
   canFind: (ids) => ids,
   find: (p, ids) => ({ where: [p.in("id", "String", ids)], lookUp: true }),
 };
+
+/** One call anywhere. What came since `call_ids` was filled is asked for last: most calls are older, and memory has most that are not. */
+function searches({ inFlight }: CallScope): Array<Way["find"]> {
+  const indexed = inFlight.indexedUpTo();
+  if (indexed === undefined) return [anywhere.find];
+  const parts = ["ids", "newer"] as const;
+  return parts.map((part): Way["find"] => (p, ids) => ({
+    where: [p.in("id", "String", ids)],
+    lookUp: { part, indexed },
+  }));
+}
 
 /**
  * How to find calls by id, in the order to try. Without `call_ids` the last one reads all ids of a project when they are many.

@@ -27,7 +27,7 @@ const ofEnds = new Set(["ended_at", "wb_run_step_end", "deleted_at", "latency_ms
 export function keptCall({ scope, select }: Pick<CallSource, "scope" | "select">, id: string): CallRow | undefined {
   const current = scope();
   const call = current.inFlight.kept({ project_id: current.project_id, id });
-  if (call === undefined || !isRetained(current)(call.started_at)) return undefined;
+  if (call === undefined || isRetained(current)?.(call.started_at) !== true) return undefined;
   return pickColumns(keptRow(call, readKept(call)), select);
 }
 
@@ -56,8 +56,8 @@ function inMemory({ plan, scope: now, select }: PlannedCalls, most: number): Pag
   const scope = now();
   const newest = scope.inFlight.newest(scope.project_id);
   const test = memoryTest(plan, scope);
-  if (newest === undefined || test === undefined) return undefined;
   const isKept = isRetained(scope);
+  if (newest === undefined || test === undefined || isKept === undefined) return undefined;
   const isAfter = afterPosition(plan);
   const isFiltered = restricts(plan.filter, scope.project_id);
   const found: KeptCall[] = [];

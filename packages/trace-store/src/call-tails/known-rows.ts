@@ -42,9 +42,10 @@ export function knownRows(
   const passes = filterOf(plan.filter, project_id);
   const hidden = inFlight.hidden(project_id);
   const properties = [...select.properties].map((name) => columns[name]);
-  if (passes === undefined || hidden === undefined || !properties.every((each) => each !== undefined)) return undefined;
-  if (!changes.every(isKnown)) return undefined;
   const isKept = isRetained(scope);
+  if (passes === undefined || hidden === undefined || isKept === undefined) return undefined;
+  if (!properties.every((each) => each !== undefined)) return undefined;
+  if (!changes.every(isKnown)) return undefined;
   const rows = new Map<string, CallPageRow>();
   for (const change of changes) {
     const { id, version, started_at: started, known } = change;

@@ -22,6 +22,7 @@ import type { CallRow, StoredCall } from "../stored-calls/stored-call.js";
 import { callsUsage, traceUsage } from "../usage/usage.js";
 import type { CallsUsageRequest, TraceUsageRequest, UsageByCall } from "../usage/usage.js";
 import { readWithRunning } from "../visibility/read-with-running.js";
+import { readRetention } from "../visibility/retention.js";
 import { runningSize } from "../visibility/running-calls.js";
 import type { CallsSize } from "../visibility/running-calls.js";
 import { visibleCalls } from "../visibility/visible-calls.js";
@@ -139,7 +140,7 @@ async function* finish(
   rows: AsyncIterable<CallRow> | Iterable<CallRow>,
 ): AsyncGenerator<StoredCall, void, undefined> {
   const { project_id } = request;
-  const retentionUs = context.inFlight.retentionUs(project_id);
+  const retentionUs = await readRetention(context.engine, context.inFlight, project_id);
   const finished = finishCalls(toCalls(project_id, rows, retentionUs), {
     ...source,
     engine: context.lookups,

@@ -17,7 +17,8 @@ import type { StoredPart } from "../engine/stored-parts.js";
 import { deleteProject } from "./upkeep/delete-project.js";
 import { leaveConsistent, recover } from "./upkeep/recover.js";
 import { nameRowColumns, nameRow } from "../stored-calls/rows.js";
-import { retentionUsOf, storeRetention } from "./commit/retention.js";
+import { storeRetention } from "./commit/retention.js";
+import { readRetention, retentionUsOf } from "../visibility/retention.js";
 import { IngestState, defaultLimits } from "./memory/state.js";
 import type { IngestLimits, IngestMemory } from "./memory/state.js";
 import { insertTrusted } from "./commit/write-calls.js";
@@ -267,7 +268,7 @@ export async function openIngest(
     },
     delete: async (projectId, ids, user) => await betweenCommits(() => deleteCalls(context, projectId, ids, user)),
     async setRetention(projectId, days, user) {
-      const old = state.retention.get(projectId);
+      const old = await readRetention(context.engine, state, projectId);
       const wanted = retentionUsOf(days);
       if (old !== undefined && (wanted === undefined || wanted > old)) await maintenance.purge(projectId);
       await betweenCommits(() => storeRetention(context, projectId, days, user));

@@ -1,7 +1,6 @@
-import { Parameters } from "../engine/parameters.js";
 import type { StoreContext } from "../context.js";
 import type { Ingest } from "../ingest/ingest.js";
-import { newestRows } from "../schema/read-table.js";
+import { storedDays } from "../visibility/retention.js";
 
 /** For how many days a project keeps its calls, counted from their start; null keeps them indefinitely. */
 export interface Retention {
@@ -16,10 +15,7 @@ export interface Retention {
 export function openRetention({ engine }: StoreContext, ingest: Pick<Ingest, "setRetention">): Retention {
   return {
     async read(projectId) {
-      const p = new Parameters();
-      const sql = `SELECT days FROM ${newestRows("retention")} WHERE project_id = ${p.bind("String", projectId)}`;
-      const [row] = await engine.rows<{ days: number }>({ sql, params: p });
-      return row?.days || null;
+      return await storedDays(engine, projectId);
     },
     update: ingest.setRetention,
   };

@@ -10,6 +10,12 @@ export interface WhichCalls {
   traceIds?: readonly string[];
 }
 
+/**
+ * Microseconds for which a project keeps its calls, counted from their start; undefined keeps them indefinitely. `stored` where
+ * only the table of settings tells.
+ */
+export type RetentionUs = bigint | "stored" | undefined;
+
 export interface EndWatch {
   /** Ends the watch. True when calls may have ended since it began. */
   stop(): boolean;
@@ -55,6 +61,6 @@ export interface InFlight {
   hasNames(projectId: string): boolean;
   /** Up to which version `call_ids` says where every complete call is; undefined before it is filled. */
   indexedUpTo(): bigint | undefined;
-  /** Microseconds for which the project keeps its calls, counted from their start; undefined keeps them indefinitely. */
-  retentionUs(projectId: string): bigint | undefined;
+  /** For how long the project keeps its calls. */
+  retentionUs(projectId: string): RetentionUs;
 }

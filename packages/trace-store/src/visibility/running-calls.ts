@@ -21,8 +21,8 @@ export function visibleRunning(scope: CallScope, ids?: readonly string[]): Runni
   const { project_id, inFlight } = scope;
   const starts = inFlight.runningStarts(project_id);
   const hidden = inFlight.hidden(project_id);
-  if (starts === undefined || starts.size > maxCalls || hidden === undefined) return undefined;
   const isKept = isRetained(scope);
+  if (starts === undefined || starts.size > maxCalls || hidden === undefined || isKept === undefined) return undefined;
   const wanted = ids && new Set(ids);
   return [...starts]
     .map(([id, { side, version }]) => ({ id, side, version, started_at: side.started_at }))

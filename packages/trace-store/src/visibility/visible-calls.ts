@@ -3,7 +3,8 @@ import { namesJoin } from "./display-names.js";
 import { columnNames } from "../stored-calls/stored-call.js";
 import type { Parameters } from "../engine/parameters.js";
 import { newestRows } from "../schema/read-table.js";
-import { keysOf, located } from "./located.js";
+import { keysOf, located, locatedIn } from "./located.js";
+import { retained } from "./retention.js";
 import { during, fewSpans } from "../stored-calls/time-spans.js";
 
 /** Whose calls, seen when. */
@@ -40,9 +41,15 @@ export interface CallSelection extends WhichCalls {
    */
   aggregation?: "rows" | "sums" | undefined;
   /** Finds the complete calls with `ids` wherever they are, by what `call_ids` has of them, or else by their filters. */
-  lookUp?: boolean;
+  lookUp?: boolean | LookUp;
   /** Leaves the hidden calls in, for a reader that drops them itself. */
   withHidden?: boolean;
+}
+
+/** Of one call, in two statements: by what `call_ids` has, and then among those rows that it does not have up to a version. */
+export interface LookUp {
+  part: "ids" | "newer";
+  indexed: bigint;
 }
 
 /**
@@ -60,8 +67,7 @@ type CallJoin = string | ((ids: string | undefined) => string);
  */
 export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSelection): string {
   const project = p.bind("String", scope.project_id);
-  const retention = scope.inFlight.retentionUs(scope.project_id);
-  const kept = retention === undefined ? [] : [`started_at > ${p.time(scope.now - retention)}`];
+  const kept = retained(scope, p, project);
   const limit = selection.limit === undefined ? undefined : p.bind("UInt64", selection.limit);
   const unhidden = selection.withHidden === true ? [] : notHidden(scope, p, project, selection.ids);
   const written = beingWritten(scope, p, project);
@@ -93,7 +99,9 @@ export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSel
 
 function looked({ project_id, inFlight }: CallScope, p: Parameters, { lookUp, ids }: CallSelection): string[] {
   const indexed = inFlight.indexedUpTo();
-  if (lookUp !== true || ids === undefined || indexed === undefined) return [];
+  if (!lookUp || ids === undefined || indexed === undefined) return [];
+  const [id = ""] = ids;
+  if (lookUp !== true) return [locatedIn(p, lookUp.part, { project_id, id }, lookUp.indexed)];
   return [
     located(
       keysOf(

@@ -13,6 +13,7 @@ const limits = {
   deletedCallBytes: 0,
   hiddenCallBytes: 0,
   namedProjectBytes: 0,
+  retentionBytes: 0,
   usageBytes: 0,
 };
 
@@ -65,7 +66,9 @@ describe.each([
     }
     const { memory } = store.load();
     if ("limits" in options)
-      expect([memory.deleted_calls, memory.hidden_calls, memory.named_projects]).toEqual([0, 0, 0]);
+      expect([memory.deleted_calls, memory.hidden_calls, memory.named_projects, memory.retention]).toEqual([
+        0, 0, 0, 0,
+      ]);
     else expect(memory.deleted_calls).toBeGreaterThan(0);
   }, 120_000);
 

@@ -8,9 +8,10 @@ import type { HiddenCall } from "../../stored-calls/hidden-call.js";
 import type { KeptCall, NewestOfProject } from "../../stored-calls/kept-call.js";
 import type { StartSide } from "../../stored-calls/call-sides.js";
 import type { OpenSide } from "../../stored-calls/call-sides.js";
-import type { EndWatch, InFlight, WhichCalls } from "../../stored-calls/in-flight.js";
+import type { EndWatch, InFlight, RetentionUs, WhichCalls } from "../../stored-calls/in-flight.js";
 import { DeletedCalls } from "./deleted-calls.js";
 import { KnownCalls } from "./known-calls.js";
+import { KnownRetention } from "./known-retention.js";
 import { NamedProjects } from "./named-projects.js";
 import { NewestCalls } from "./newest-calls.js";
 import { allIds, noWatermarks } from "./watermarks.js";
@@ -34,6 +35,8 @@ export interface IngestLimits {
   hiddenCallBytes: number;
   /** Bytes of the projects that have names. Beyond, readers look for names in every project. */
   namedProjectBytes: number;
+  /** Bytes of the projects that keep their calls for a limited time. Beyond, readers ask the table. */
+  retentionBytes: number;
   /** Bytes of the calls remembered to tell apart what they and the calls below them used, about 400 each. Others are read. */
   usageBytes: number;
   /** How far back `known` reaches at start. */
@@ -54,6 +57,7 @@ export const defaultLimits: IngestLimits = {
   deletedCallBytes: 32 * megabyte,
   hiddenCallBytes: 16 * megabyte,
   namedProjectBytes: 4 * megabyte,
+  retentionBytes: 4 * megabyte,
   usageBytes: 40 * megabyte,
   horizonUs: 600_000_000n,
   pendingNames: limits.CallUpdateReq.pending_names,
@@ -69,6 +73,7 @@ export type IngestMemory = Record<
   | "deleted_calls"
   | "hidden_calls"
   | "named_projects"
+  | "retention"
   | "call_usage",
   number
 >;
@@ -92,8 +97,7 @@ export class IngestState implements InFlight {
   repairedUpTo = 0n;
   /** The watermark is as high as that version allows. */
   raisedUpTo = 0n;
-  /** Microseconds for which a project keeps its calls; projects without a limit are absent. */
-  retention = new Map<string, bigint>();
+  readonly retention: KnownRetention;
   readonly #closing = new Map<string, Set<string>>();
   readonly #watches = new Set<{ projectId: string; ended: boolean }>();
 
@@ -104,6 +108,7 @@ export class IngestState implements InFlight {
     this.deleted = new DeletedCalls(limits.deletedCallBytes);
     this.hiddenCalls = new HiddenCalls(limits.hiddenCallBytes);
     this.named = new NamedProjects(limits.namedProjectBytes);
+    this.retention = new KnownRetention(limits.retentionBytes);
     this.cache = new OpenSideCache(limits.openSideCacheBytes);
     this.usage = new UsageTrees(limits.usageBytes, 0n);
   }
@@ -202,12 +207,13 @@ export class IngestState implements InFlight {
       deleted_calls: this.deleted.bytes,
       hidden_calls: this.hiddenCalls.bytes,
       named_projects: this.named.bytes,
+      retention: this.retention.bytes,
       call_usage: this.usage.bytes,
     };
   }
 
-  retentionUs(projectId: string): bigint | undefined {
-    return this.retention.get(projectId);
+  retentionUs(projectId: string): RetentionUs {
+    return this.retention.of(projectId);
   }
 }
 

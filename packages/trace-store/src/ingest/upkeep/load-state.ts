@@ -8,7 +8,6 @@ import { NewestCalls } from "../memory/newest-calls.js";
 import { UsageTrees } from "../memory/usage-trees.js";
 import { clockErrorUs, endOfTime } from "../memory/times.js";
 import type { IngestContext } from "../context.js";
-import { loadRetention } from "../commit/retention.js";
 import { allRows, newestRows } from "../../schema/read-table.js";
 
 /** What a crash can leave among the open sides. */
@@ -29,12 +28,11 @@ interface OpenSide extends CallKey {
 export async function loadState(context: IngestContext): Promise<Leftovers> {
   const { engine, state, now } = context;
   const { compacted } = state.watermarks;
-  const [retention] = await Promise.all([
-    loadRetention(engine),
+  await Promise.all([
+    state.retention.load(engine),
     state.hiddenCalls.load(engine, compacted),
     state.named.load(engine),
   ]);
-  state.retention = retention;
   const horizon = now() - state.limits.horizonUs;
   state.reset(horizon);
   const [leftovers] = await Promise.all([loadOpenSides(), loadKnown()]);

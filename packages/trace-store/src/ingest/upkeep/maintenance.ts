@@ -4,6 +4,7 @@ import type { Engine, StatementOptions } from "../../engine/engine.js";
 import type { WriteRequest } from "../commit/commit-parts.js";
 import { compactHidden } from "./compact.js";
 import { findExpired, purgeExpired } from "./purge-expired.js";
+import { readRetention, retentionSettings } from "../../visibility/retention.js";
 import type { RetentionLimits } from "./purge-expired.js";
 import { findInconsistencies } from "./find-inconsistencies.js";
 import type { CommitQueue } from "../commit/group-commits.js";
@@ -63,7 +64,7 @@ export function scheduleMaintenance(
 
   async function run(force: boolean): Promise<void> {
     await repairRecent();
-    await purge(await findExpired(context, state.retention, force ? 0n : purgeDelayUs));
+    await purgeAll(force ? 0n : purgeDelayUs);
     // It costs about 0.3 s of the processor; hidden rows cost every read of their project.
     if (force || state.hiddenCalls.any) {
       await compactHidden(context, await committedUpTo());
@@ -104,6 +105,11 @@ export function scheduleMaintenance(
     }
   }
 
+  async function purgeAll(delayUs: bigint): Promise<void> {
+    if (!state.retention.any) return;
+    for await (const some of retentionSettings(context.engine)) await purge(await findExpired(context, some, delayUs));
+  }
+
   async function purge(limits: RetentionLimits): Promise<void> {
     await purgeExpired(context, limits, betweenCommits);
   }
@@ -132,7 +138,7 @@ export function scheduleMaintenance(
   return {
     run: async (force = false) => await next(() => run(force)),
     async purge(projectId) {
-      const limit = state.retention.get(projectId);
+      const limit = await readRetention(context.engine, state, projectId);
       if (limit === undefined) return;
       await next(async () => purge(await findExpired(context, new Map([[projectId, limit]]), 0n)));
     },

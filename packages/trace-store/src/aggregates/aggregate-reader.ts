@@ -9,7 +9,7 @@ import { Parameters } from "../engine/parameters.js";
 import type { Buckets } from "../stats/buckets.js";
 import { tokenSums, UsageCosts } from "../stats/usage-costs.js";
 import type { TokenSums } from "../stats/usage-costs.js";
-import type { CallScope } from "../visibility/visible-calls.js";
+import type { CallScope } from "../visibility/call-scope.js";
 import { callRows, groupingOf, startUs } from "./call-rows.js";
 import type { AggregatedCalls, Top } from "./call-rows.js";
 import type { Deadline } from "./deadline.js";

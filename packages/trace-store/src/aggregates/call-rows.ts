@@ -5,7 +5,7 @@ import type { CallPlan, CallsById } from "../query/call-query.js";
 import type { Buckets } from "../stats/buckets.js";
 import { usageCounts } from "../stored-calls/call-sides.js";
 import { visibleCalls } from "../visibility/visible-calls.js";
-import type { CallScope } from "../visibility/visible-calls.js";
+import type { CallScope } from "../visibility/call-scope.js";
 import { keyHash, keyText } from "./group-keys.js";
 import type { GroupKeys } from "./group-keys.js";
 import type { Metric } from "./metrics.js";

@@ -6,7 +6,8 @@ import { at, findsByIdAlone } from "../query/call-query.js";
 import type { CallPlan, CallsById, LocatedCalls } from "../query/call-query.js";
 import type { Page } from "../query/page.js";
 import { visibleCalls } from "../visibility/visible-calls.js";
-import type { CallScope, CallSelection } from "../visibility/visible-calls.js";
+import type { CallScope } from "../visibility/call-scope.js";
+import type { CallSelection } from "../visibility/visible-calls.js";
 import { during, fewSpans } from "../stored-calls/time-spans.js";
 import type { TimeSpan } from "../stored-calls/time-spans.js";
 

@@ -10,7 +10,7 @@ import { compareStarts } from "../stored-calls/compare-starts.js";
 import type { Positioned } from "../stored-calls/compare-starts.js";
 import { statedColumns } from "../stored-calls/stated-columns.js";
 import type { StatedColumn } from "../stored-calls/stated-columns.js";
-import type { CallScope } from "../visibility/visible-calls.js";
+import type { CallScope } from "../visibility/call-scope.js";
 import { columnCondition } from "./column-condition.js";
 import type { Value } from "./column-condition.js";
 

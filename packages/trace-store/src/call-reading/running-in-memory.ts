@@ -12,7 +12,7 @@ import { pickColumns } from "../stored-calls/stored-call.js";
 import type { CallRow } from "../stored-calls/stored-call.js";
 import { sizeOf, visibleRunning } from "../visibility/running-calls.js";
 import type { RunningCall } from "../visibility/running-calls.js";
-import type { CallScope } from "../visibility/visible-calls.js";
+import type { CallScope } from "../visibility/call-scope.js";
 import type { Value } from "./column-condition.js";
 import { afterPosition, kindOf, memoryTest, startValue } from "./memory-test.js";
 import type { PageRow, RowSource } from "./row-source.js";

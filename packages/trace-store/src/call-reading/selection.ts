@@ -4,7 +4,7 @@ import type { Parameters } from "../engine/parameters.js";
 import { compileCalls, planCalls } from "../query/call-query.js";
 import type { CallConditions, CallPlan, CallSelector, CallsById } from "../query/call-query.js";
 import type { InFlight } from "../stored-calls/in-flight.js";
-import type { CallScope } from "../visibility/visible-calls.js";
+import type { CallScope } from "../visibility/call-scope.js";
 import { locateCalls } from "./locate.js";
 import type { LocateOptions } from "./locate.js";
 

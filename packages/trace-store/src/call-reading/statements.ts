@@ -13,7 +13,8 @@ import type { HiddenCall } from "../stored-calls/hidden-call.js";
 import { columnNames } from "../stored-calls/stored-call.js";
 import type { CallRow } from "../stored-calls/stored-call.js";
 import { readsRunning, visibleCalls } from "../visibility/visible-calls.js";
-import type { CallScope, CallSelection } from "../visibility/visible-calls.js";
+import type { CallScope } from "../visibility/call-scope.js";
+import type { CallSelection } from "../visibility/visible-calls.js";
 import type { PageRow, RowSource } from "./row-source.js";
 
 /** From where calls are read, and what of them. */

@@ -5,7 +5,7 @@ import type { Change } from "../changes/change.js";
 import { filterOf } from "../query/filter.js";
 import type { KnownCall } from "../stored-calls/known-call.js";
 import { isRetained } from "../visibility/retention.js";
-import type { CallScope } from "../visibility/visible-calls.js";
+import type { CallScope } from "../visibility/call-scope.js";
 import type { TailSelection } from "./tail-selection.js";
 
 type Known = Change & { known: KnownCall; started_at: bigint };

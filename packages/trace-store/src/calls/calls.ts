@@ -26,7 +26,7 @@ import { readRetention } from "../visibility/retention.js";
 import { runningSize } from "../visibility/running-calls.js";
 import type { CallsSize } from "../visibility/running-calls.js";
 import { visibleCalls } from "../visibility/visible-calls.js";
-import type { CallScope } from "../visibility/visible-calls.js";
+import type { CallScope } from "../visibility/call-scope.js";
 
 export interface CallReadsContext extends SelectionContext {
   /**

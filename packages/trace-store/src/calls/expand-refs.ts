@@ -3,7 +3,7 @@ import { parseRef, projectIdOf } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/exact-json";
 import type { CallField } from "@heddle/trace-model";
 import type { Reserve } from "../context.js";
-import type { CallScope } from "../visibility/visible-calls.js";
+import type { CallScope } from "../visibility/call-scope.js";
 import type { Refs } from "../refs/refs.js";
 import { expandTrees, Expansion, refsIn, refsOfCall } from "./expansion.js";
 import type { FoundRef } from "./expansion.js";

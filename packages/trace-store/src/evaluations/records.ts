@@ -7,7 +7,7 @@ import type { InFlight } from "../stored-calls/in-flight.js";
 import { checkPage, pageClause } from "../query/page.js";
 import type { Page } from "../query/page.js";
 import { visibleCalls } from "../visibility/visible-calls.js";
-import type { CallScope } from "../visibility/visible-calls.js";
+import type { CallScope } from "../visibility/call-scope.js";
 import { amongIds, selectPredictions, selectTrialCalls, selectTrials, trialFacts } from "./trial-sql.js";
 
 export type EvaluationRecordKind = "run" | "prediction" | "score";

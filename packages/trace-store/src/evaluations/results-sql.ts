@@ -4,7 +4,7 @@ import { leafOrNull } from "../query/json-path.js";
 import { rowFields } from "../query/row-query.js";
 import { numeric } from "../query/sort.js";
 import { StatementSql } from "../query/statement-sql.js";
-import type { CallScope } from "../visibility/visible-calls.js";
+import type { CallScope } from "../visibility/call-scope.js";
 import { allRows } from "../schema/read-table.js";
 import type { ResultsPlan, ResultsSort, TrialColumn } from "./results-plan.js";
 import { mayBeAdded, selectPredictions, selectTrialCalls, selectTrials } from "./trial-sql.js";

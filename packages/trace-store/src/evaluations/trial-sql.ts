@@ -1,7 +1,8 @@
 import type { Parameters } from "../engine/parameters.js";
 import { opNamePart } from "../query/call-columns.js";
 import { visibleCalls } from "../visibility/visible-calls.js";
-import type { CallScope, CallSelection } from "../visibility/visible-calls.js";
+import type { CallScope } from "../visibility/call-scope.js";
+import type { CallSelection } from "../visibility/visible-calls.js";
 
 /*
  * SQL of what evaluations consist of. A trial is a call with the op `<evaluation>.predict_and_score`: its parent is the

@@ -3,7 +3,7 @@ import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
 import { allRows } from "../schema/read-table.js";
 import { visibleCalls } from "../visibility/visible-calls.js";
-import type { CallScope } from "../visibility/visible-calls.js";
+import type { CallScope } from "../visibility/call-scope.js";
 
 /** An evaluation run that has ended. */
 interface FinishedRun {

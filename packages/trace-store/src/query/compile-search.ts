@@ -1,6 +1,6 @@
 import { newestRows } from "../schema/read-table.js";
 import { displayName } from "../visibility/display-names.js";
-import type { CallScope } from "../visibility/visible-calls.js";
+import type { CallScope } from "../visibility/call-scope.js";
 import type { CallSql } from "./call-sql.js";
 import { wordsInside } from "./parse-search.js";
 import type { Search } from "./parse-search.js";

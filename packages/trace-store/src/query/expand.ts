@@ -2,7 +2,7 @@ import { HeddleError, Mistakes, withLoc } from "@heddle/errors";
 import { parseCallField } from "@heddle/trace-model";
 import type { CallField } from "@heddle/trace-model";
 import { visibleCalls } from "../visibility/visible-calls.js";
-import type { CallScope } from "../visibility/visible-calls.js";
+import type { CallScope } from "../visibility/call-scope.js";
 import type { CallSql } from "./call-sql.js";
 import type { JsonSource } from "./call-fields.js";
 import { leafText } from "./json-path.js";

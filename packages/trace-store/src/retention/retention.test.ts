@@ -142,8 +142,8 @@ describe.each([
   test("a project without a setting shows calls of any age", async () => {
     const projectId = newProject();
     const beginning = -2_208_988_800_000_000n;
-    const parts = [beginning, beginning + 1n, 0n].map((started_at) =>
-      completePart({ project_id: projectId, id: newId(), started_at }),
+    const parts = [beginning, beginning + 1n, 0n].map((startedAt) =>
+      completePart({ project_id: projectId, id: newId(), started_at: startedAt }),
     );
     expect(await store.ingest(parts)).toEqual([]);
     expect(await visibleIds(projectId)).toHaveLength(3);

@@ -8,7 +8,7 @@ import { Parameters } from "../engine/parameters.js";
 import { fieldValue } from "../query/call-columns.js";
 import { usageCounts } from "../stored-calls/call-sides.js";
 import { visibleCalls } from "../visibility/visible-calls.js";
-import type { CallScope } from "../visibility/visible-calls.js";
+import type { CallScope } from "../visibility/call-scope.js";
 
 /** Of one trace, from where and for whom. */
 export interface TraceSource extends ReadOptions {

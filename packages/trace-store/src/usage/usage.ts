@@ -14,7 +14,8 @@ import { Parameters } from "../engine/parameters.js";
 import { at, compileCalls, planCalls } from "../query/call-query.js";
 import type { CallSelector } from "../query/call-query.js";
 import { visibleCalls } from "../visibility/visible-calls.js";
-import type { CallScope, CallSelection } from "../visibility/visible-calls.js";
+import type { CallScope } from "../visibility/call-scope.js";
+import type { CallSelection } from "../visibility/visible-calls.js";
 import { usageRows, usageSql } from "./stored-usage.js";
 import type { StoredUsage } from "./stored-usage.js";
 

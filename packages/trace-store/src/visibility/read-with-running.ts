@@ -1,4 +1,4 @@
-import type { CallScope } from "./visible-calls.js";
+import type { CallScope } from "./call-scope.js";
 
 /**
  * Aggregates calls, with the running ones out of memory: `read` reads the complete ones alone, or both when memory does

@@ -2,7 +2,7 @@ import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
 import { newestRows } from "../schema/read-table.js";
 import type { InFlight } from "../stored-calls/in-flight.js";
-import type { CallScope } from "./visible-calls.js";
+import type { CallScope } from "./call-scope.js";
 
 const dayUs = 86_400_000_000n;
 /** The calls of 1900 are the oldest. */

@@ -1,6 +1,6 @@
 import type { StartSide } from "../stored-calls/call-sides.js";
 import { isRetained } from "./retention.js";
-import type { CallScope } from "./visible-calls.js";
+import type { CallScope } from "./call-scope.js";
 
 /** Memory is searched call by call, on the thread that serves all: with more calls than these the table is. */
 const maxCalls = 1000;

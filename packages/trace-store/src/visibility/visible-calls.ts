@@ -1,4 +1,5 @@
-import type { InFlight, WhichCalls } from "../stored-calls/in-flight.js";
+import type { WhichCalls } from "../stored-calls/in-flight.js";
+import type { CallScope } from "./call-scope.js";
 import { namesJoin } from "./display-names.js";
 import { columnNames } from "../stored-calls/stored-call.js";
 import type { Parameters } from "../engine/parameters.js";
@@ -6,14 +7,6 @@ import { newestRows } from "../schema/read-table.js";
 import { keysOf, located, locatedIn } from "./located.js";
 import { retained } from "./retention.js";
 import { during, fewSpans } from "../stored-calls/time-spans.js";
-
-/** Whose calls, seen when. */
-export interface CallScope {
-  project_id: string;
-  /** Microseconds since 1970; calls that expired before are not visible. */
-  now: bigint;
-  inFlight: InFlight;
-}
 
 /**
  * What to read. All texts are SQL over the columns of `calls`: running calls have them all, and `names` adds those of
@@ -47,7 +40,7 @@ export interface CallSelection extends WhichCalls {
 }
 
 /** Of one call, in two statements: by what `call_ids` has, and then among those rows that it does not have up to a version. */
-export interface LookUp {
+interface LookUp {
   part: "ids" | "newer";
   indexed: bigint;
 }

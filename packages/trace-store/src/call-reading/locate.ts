@@ -7,7 +7,7 @@ import type { CallPlan, CallsById, LocatedCalls } from "../query/call-query.js";
 import type { Page } from "../query/page.js";
 import { visibleCalls } from "../visibility/visible-calls.js";
 import type { CallScope } from "../visibility/call-scope.js";
-import type { CallSelection } from "../visibility/visible-calls.js";
+import type { CallSelection, LookUp } from "../visibility/visible-calls.js";
 import { during, fewSpans } from "../stored-calls/time-spans.js";
 import type { TimeSpan } from "../stored-calls/time-spans.js";
 
@@ -66,7 +66,7 @@ const anywhere: Way = {
 function searches({ inFlight }: CallScope): Array<Way["find"]> {
   const indexed = inFlight.indexedUpTo();
   if (indexed === undefined) return [anywhere.find];
-  const parts = ["ids", "newer"] as const;
+  const parts: ReadonlyArray<LookUp["part"]> = ["ids", "newer"];
   return parts.map((part): Way["find"] => (p, ids) => ({
     where: [p.in("id", "String", ids)],
     lookUp: { part, indexed },

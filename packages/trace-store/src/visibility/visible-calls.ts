@@ -40,7 +40,7 @@ export interface CallSelection extends WhichCalls {
 }
 
 /** Of one call, in two statements: by what `call_ids` has, and then among those rows that it does not have up to a version. */
-interface LookUp {
+export interface LookUp {
   part: "ids" | "newer";
   indexed: bigint;
 }

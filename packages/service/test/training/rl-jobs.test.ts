@@ -218,7 +218,8 @@ test("a KL penalty refers to an earlier step, and fails for one that is not ther
   await train({ learning_rate: 0.01 });
   const events = await train({ kl_penalty_coef: 0.1, kl_penalty_reference_step: 0 });
   expect(events[1]?.data).toHaveProperty("kl_policy_ref");
-  await train({ kl_penalty_coef: 0.1, kl_penalty_step_lag: 1 });
+  for (const reference of [{ kl_penalty_step_lag: 1 }, { kl_penalty_reference_step: 1 }])
+    expect((await train({ kl_penalty_coef: 0.1, ...reference })).at(-1)?.type).toBe("training_ended");
   const [, failure] = await train({ kl_penalty_coef: 0.1, kl_penalty_reference_step: 9 }).then((all) => [
     0,
     all.at(-1),

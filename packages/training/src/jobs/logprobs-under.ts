@@ -26,7 +26,8 @@ export async function logprobsUnder(
   if (computed.length === sequences.length) return computed;
   // A new adapter does not change the model, but its trainer needs less memory than one for all weights.
   const adapter = weights.checkpoint === undefined ? job.adapter : undefined;
-  const trainer = await job.engine.openTrainer({ weights, adapter, seed: job.seed }, job.signal);
+  // Nothing is trained: of an earlier checkpoint, the state of the optimizer is not kept.
+  const trainer = await job.engine.openTrainer({ weights, adapter, seed: job.seed, resetOptimizer: true }, job.signal);
   try {
     job.onReady?.();
     for (const part of sequenceParts(sequences.slice(computed.length))) {

@@ -17,7 +17,9 @@ import { countBins } from "./distributions.js";
 import type { Distribution, ParsedDistribution } from "./distributions.js";
 import { cellOf, FigureTable } from "./figures.js";
 import type { CallAggregates, FigureRow, Figures } from "./figures.js";
+import { keyCharacters, pathOf } from "./group-keys.js";
 import type { Metric } from "./metrics.js";
+import { sentValues } from "./sent-values.js";
 
 /** Groups × buckets × metrics of one response. */
 export const maxNumbers = 500_000;
@@ -48,14 +50,14 @@ export class AggregateReader {
     const rows = await this.#rows(calls, top);
     const costs = await this.#costs(calls, top);
     const table = new FigureTable(rows, costs, this.aggregation.metrics, buckets);
-    const groups: Array<{ calls: number; group: Figures & { key: Array<string | null> } }> = [];
+    const groups: Array<{ row: FigureRow; group: Figures & { key: Array<string | null> } }> = [];
     for (const index of (top ?? []).keys()) {
       const row = table.row(index + 1);
-      if (row !== undefined)
-        groups.push({ calls: Number(row.calls), group: { key: row.key ?? [], ...table.of(index + 1) } });
+      if (row !== undefined) groups.push({ row, group: { key: row.key ?? [], ...table.of(index + 1) } });
       await mainThread.giveWay();
     }
-    const sorted = groups.toSorted((a, b) => b.calls - a.calls).map(({ group }) => group);
+    await this.#nameGroups(calls, groups);
+    const sorted = groups.toSorted((a, b) => Number(b.row.calls) - Number(a.row.calls)).map(({ group }) => group);
     return {
       total: table.of(undefined),
       groups: sorted,
@@ -78,18 +80,39 @@ export class AggregateReader {
   async #rows(calls: AggregatedCalls, top: readonly Top[] | undefined): Promise<FigureRow[]> {
     const { metrics, buckets } = this.aggregation;
     return await this.#select<FigureRow>(calls, (scope, p) => {
-      const select = buckets === undefined ? [] : [startUs];
+      const hasPaths = calls.groups.keys.some((key) => pathOf(key) !== undefined);
+      const select = [...(buckets === undefined ? [] : [startUs]), ...(hasPaths ? ["started_at"] : [])];
       const rows = callRows(calls, scope, p, { select, metrics, fields: true });
       const sets = groupingSets(top !== undefined, buckets !== undefined);
       const outputs = [
         "countIf(is_first) AS calls",
         ...metrics.map(({ sql = "0" }, index) => `${sql} AS m${index}`),
         ...(top === undefined ? [] : ["g", "toUInt8(grouping(g)) AS all_groups", keysOf(calls)]),
+        ...(top !== undefined && hasPaths ? ["any((toUnixTimestamp64Micro(started_at), id)) AS example"] : []),
         ...(buckets === undefined ? [] : ["bucket", "toUInt8(grouping(bucket)) AS all_buckets"]),
       ];
       const from = `SELECT ${["*", ...groupingOf(p, top, buckets)].join(", ")} FROM (${rows})`;
       return `SELECT ${outputs.join(", ")} FROM (${from})${sets}`;
     });
+  }
+
+  /** Keys that are values of calls become what was sent. */
+  async #nameGroups(
+    { plan, groups: { keys } }: AggregatedCalls,
+    groups: ReadonlyArray<{ row: FigureRow; group: { key: Array<string | null> } }>,
+  ): Promise<void> {
+    const parts = groups.flatMap(({ row: { example }, group: { key } }) =>
+      keys.flatMap((of, index) => {
+        const [text, path] = [key[index], pathOf(of)];
+        if (typeof text !== "string" || path === undefined || example === undefined) return [];
+        const [us, id] = example;
+        return { printed: { text, us, id, column: path.column, path: path.path }, key, index };
+      }),
+    );
+    const printed = parts.map((part) => part.printed);
+    const { signal } = this.options;
+    const sent = await sentValues(this.context, plan.project_id, printed, { characters: keyCharacters, signal });
+    for (const [at, { key, index }] of parts.entries()) key[index] = sent[at] ?? null;
   }
 
   /** Costs by group and bucket, and of all. */

@@ -305,3 +305,39 @@ test("an aggregation that its reader has given up stops", async () => {
   reader.abort(new Error("gone"));
   await expect(answering).rejects.toThrow("gone");
 });
+
+test("groups are named by values as they were sent, to the digit", async () => {
+  const project = newProject();
+  const sent = ["1.0", "1", "0.70", "107505301260286111", '"1.50"', "[1.0]"];
+  await store.ingest(
+    sent.map((value, n) =>
+      completePart({
+        project_id: project,
+        id: `n${n}`,
+        started_at: t0 + BigInt(n),
+        inputs: `{"t":${value},"kind":"${n < 1 ? "a" : "b"}"}`,
+      }),
+    ),
+  );
+  const keys = async (groupBy: string[]) => {
+    const { groups } = await store.aggregates.aggregate({
+      project_id: project,
+      group_by: groupBy,
+      metrics: ["count"],
+      top: 10,
+    });
+    return groups.map(({ key, values }) => [...key, values["count"]]);
+  };
+  const found = await keys(["inputs.t"]);
+  expect(found).toEqual(
+    expect.arrayContaining([
+      ["0.70", 1],
+      ["1.50", 1],
+      ["107505301260286111", 1],
+      ["[1.0]", 1],
+    ]),
+  );
+  // One value, sent in two ways.
+  expect(found.filter(([key]) => Number(key) === 1)).toEqual([[expect.stringMatching(/^1(\.0)?$/), 2]]);
+  expect(await keys(["inputs.kind", "inputs.t"])).toContainEqual(["a", "1.0", 1]);
+});

@@ -141,3 +141,21 @@ test.each([
 ] as const)("%o is refused with its place", async (request, loc) => {
   await expect(find(request)).rejects.toMatchObject({ code: "unprocessable", loc: [...loc] });
 });
+
+test("values are shown as they were sent, to the digit", async () => {
+  const project = newProject();
+  const inputs =
+    '{"t":1.0,"big":107505301260286111,"wide":123456789012345678901234567890,"list":[1.50, 2],"text":"1.0"}';
+  await store.ingest([completePart({ project_id: project, id: "a", started_at: t0, inputs })]);
+  const top = (found: { fields: Array<{ path: string; top: Array<{ value: string }> }> }) =>
+    Object.fromEntries(found.fields.map(({ path, top: [first] }) => [path, first?.value]));
+  expect(top(await find({ project_id: project, under: "inputs" }))).toEqual({
+    "inputs.t": "1.0",
+    "inputs.big": "107505301260286111",
+    "inputs.wide": "123456789012345678901234567890",
+    "inputs.list": "[1.50, 2]",
+    "inputs.text": "1.0",
+  });
+  expect(top(await find({ project_id: project, path: "inputs.t" }))).toEqual({ "inputs.t": "1.0" });
+  expect(top(await find({ project_id: project, path: "inputs.list.0" }))).toEqual({ "inputs.list.0": "1.50" });
+});

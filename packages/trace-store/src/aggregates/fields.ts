@@ -1,6 +1,5 @@
 import { HeddleError, withLoc } from "@heddle/errors";
 import { parseCallField } from "@heddle/trace-model";
-import type { CallField } from "@heddle/trace-model";
 import { locateSelected, scopeOf } from "../call-reading/selection.js";
 import type { SelectionContext } from "../call-reading/selection.js";
 import type { ReadOptions } from "../context.js";
@@ -9,6 +8,8 @@ import { compileFields, fieldsPrice, planCalls } from "../query/call-query.js";
 import type { CallPlan, CallSelector, CallsById } from "../query/call-query.js";
 import { visibleCalls } from "../visibility/visible-calls.js";
 import { Deadline, isTooMuch } from "./deadline.js";
+import { everyCall, Findings, mostFields, mostValues, valueCharacters } from "./found-fields.js";
+import type { FoundField, FoundRow, Root } from "./found-fields.js";
 
 export interface FieldsRequest extends Pick<CallSelector, "project_id" | "filter" | "query" | "search"> {
   /** List the members of this object; of inputs, output, attributes and summary if absent. */
@@ -19,17 +20,6 @@ export interface FieldsRequest extends Pick<CallSelector, "project_id" | "filter
   prefix?: string | undefined;
   /** Calls to look at, at most, the newest ones. */
   sample: number;
-}
-
-type FieldType = "string" | "number" | "boolean" | "object" | "list" | "null";
-
-interface FoundField {
-  path: string;
-  types: FieldType[];
-  /** How many calls have it. */
-  present: number;
-  /** Values that most calls have there, as text. */
-  top: Array<{ value: string; count: number }>;
 }
 
 export interface FoundFields {
@@ -49,11 +39,6 @@ const firstBatch = 200;
 const growth = 9;
 /** The share of the time that a first statement may be expected to take. */
 const firstShare = 0.5;
-const mostFields = 500;
-const topValues = 10;
-const topValuesOfPath = 100;
-/** The most characters of a value. */
-const valueCharacters = 200;
 
 /**
  * Finds out what calls hold, by the newest ones that match. It never takes long: what is not looked at in time is left out.
@@ -88,7 +73,7 @@ export async function findFields(
     const wasCut = deadline.isOver;
     complete = !wasCut && (read < limit || found.sampled >= request.sample);
   }
-  return { fields: found.fields(), sampled: found.sampled, complete };
+  return { fields: await found.fields(context, options), sampled: found.sampled, complete };
 }
 
 export interface FieldsContext extends SelectionContext {
@@ -114,13 +99,6 @@ export class ReadTimes {
 
 const mostProjects = 1000;
 
-/** Where members, or a value, are looked for. */
-interface Root {
-  field: CallField;
-  /** The members below it; else the field itself. */
-  isParent: boolean;
-}
-
 function rootsOf({ under, path }: FieldsRequest): Root[] {
   if (path !== undefined) return [{ field: withLoc(["path"], () => parseCallField(path)), isParent: false }];
   if (under === undefined) return documents.map((name) => ({ field: parseCallField(name), isParent: true }));
@@ -137,19 +115,6 @@ interface Place {
   id: string;
 }
 
-interface Row {
-  /** Place of the root, or {@link everyCall} for a row about all calls. */
-  d: number;
-  name: string;
-  types: string[];
-  present: string;
-  top: Array<[value: string, count: string]>;
-  us: string;
-  last_id: string;
-}
-
-const everyCall = -1;
-
 interface Batch {
   plan: CallPlan;
   byId: CallsById | undefined;
@@ -164,7 +129,7 @@ async function readBatch(
   context: SelectionContext,
   { plan, byId, roots, request, before, limit }: Batch,
   { deadline, signal }: ReadOptions & { deadline: Deadline },
-): Promise<Row[] | undefined> {
+): Promise<FoundRow[] | undefined> {
   const scopeNow = scopeOf(context, plan.project_id);
   const statement = () => {
     const p = new Parameters();
@@ -185,21 +150,22 @@ async function readBatch(
       request.prefix === undefined
         ? "1"
         : `startsWith(${request.path === undefined ? "name" : "value"}, ${p.bind("String", request.prefix)})`;
-    const most = request.path === undefined ? topValues : topValuesOfPath;
+    const most = mostValues(request.path);
     const members = `SELECT started_at, id, arrayJoin(${membersOf(roots)}) AS member, member.1 AS d, member.2 AS name,
       JSONType(member.3) AS type, leftUTF8(if(type = 'String', JSONExtractString(member.3), member.3), ${valueCharacters}) AS value
       FROM (${sample})`;
     const counted = `SELECT d, name, toString(type) AS type, value, count() AS n, min((started_at, id)) AS last
       FROM (${members}) WHERE d = ${everyCall} OR ${begins} GROUP BY d, name, type, value`;
     const sql = `SELECT d, name, groupUniqArray(type) AS types, sum(n) AS present,
-        arrayMap(pair -> (pair.1, toString(pair.2)), arraySlice(arraySort(pair -> -toInt64(pair.2), groupArray((value, n))), 1, ${most})) AS top,
+        arrayMap(pair -> (pair.1, toString(pair.2), toString(toUnixTimestamp64Micro(pair.3.1)), pair.3.2),
+          arraySlice(arraySort(pair -> -toInt64(pair.2), groupArray((value, n, last))), 1, ${most})) AS top,
         toUnixTimestamp64Micro(min(last).1) AS us, min(last).2 AS last_id
       FROM (${counted}) GROUP BY d, name ORDER BY d = ${everyCall} DESC, present DESC, name LIMIT ${mostFields + 1}`;
     return { sql, params: p };
   };
   const settings = { ...deadline.settings, timeout_overflow_mode: "break" as const };
   try {
-    return await context.engine.rows<Row>(statement, { signal, settings });
+    return await context.engine.rows<FoundRow>(statement, { signal, settings });
   } catch (error) {
     if (isTooMuch(error)) return undefined;
     throw error;
@@ -216,59 +182,4 @@ function membersOf(roots: readonly Root[]): string {
     return `if(ifNull(${json}, '') IN ('', 'null'), [], [${item("''", `assumeNotNull(${json})`)}])`;
   });
   return `arrayConcat([tuple(toInt8(${everyCall}), '', '')], ${lists.join(", ")})`;
-}
-
-const types: Readonly<Record<string, FieldType>> = {
-  String: "string",
-  Int64: "number",
-  UInt64: "number",
-  Double: "number",
-  Bool: "boolean",
-  Object: "object",
-  Array: "list",
-};
-
-/** What several statements found. */
-class Findings {
-  sampled = 0;
-  readonly #found = new Map<string, { types: Set<FieldType>; present: number; values: Map<string, number> }>();
-
-  constructor(readonly request: FieldsRequest) {}
-
-  add(rows: readonly Row[], roots: readonly Root[]): void {
-    for (const row of rows) {
-      if (row.d === everyCall) {
-        this.sampled += Number(row.present);
-        continue;
-      }
-      const { field, isParent } = roots[row.d] ?? {};
-      if (field === undefined) continue;
-      const path = isParent === true ? `${field.text}.${row.name.replaceAll(".", String.raw`\.`)}` : field.text;
-      const known = this.#found.get(path) ?? {
-        types: new Set<FieldType>(),
-        present: 0,
-        values: new Map<string, number>(),
-      };
-      this.#found.set(path, known);
-      known.present += Number(row.present);
-      for (const type of row.types) known.types.add(types[type] ?? "null");
-      for (const [value, count] of row.top) known.values.set(value, (known.values.get(value) ?? 0) + Number(count));
-    }
-  }
-
-  fields(): FoundField[] {
-    const most = this.request.path === undefined ? topValues : topValuesOfPath;
-    return [...this.#found]
-      .map(([path, found]) => ({
-        path,
-        types: [...found.types].toSorted(),
-        present: found.present,
-        top: [...found.values]
-          .map(([value, count]) => ({ value, count }))
-          .toSorted((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
-          .slice(0, most),
-      }))
-      .toSorted((a, b) => b.present - a.present || (a.path < b.path ? -1 : 1))
-      .slice(0, mostFields);
-  }
 }

@@ -35,6 +35,8 @@ export interface FigureRow extends Record<`m${number}`, string | number | null> 
   all_groups?: number;
   all_buckets?: number;
   key?: Array<string | null>;
+  /** One of its calls. */
+  example?: [us: string, id: string];
 }
 
 /** A group, 0 for those that are in none of their own; undefined for all calls. */

@@ -12,6 +12,10 @@ export interface GroupKeys {
 
 type GroupKey = { column: string } | { field: CallField } | "model";
 
+/** The path of a key into free JSON. */
+export const pathOf = (key: GroupKey) =>
+  typeof key === "object" && "field" in key && key.field.kind === "json" ? key.field : undefined;
+
 /** Keys that are columns, or follow from some. */
 const named: Readonly<Record<string, GroupKey>> = {
   op: { column: "nullIf(toString(op_key), '')" },
@@ -31,7 +35,7 @@ export function parseGroupKeys(texts: readonly string[]): GroupKeys {
 }
 
 /** The most characters of a key: longer texts that begin alike are one group. */
-const keyCharacters = 500;
+export const keyCharacters = 500;
 
 /** SQL of a key as a text of bounded length. */
 export function keyText(value: string): string {

@@ -227,6 +227,8 @@ describe("a model that begins with other weights", () => {
     const vocabulary = Buffer.concat([length, Buffer.from(header), Buffer.alloc(4)]);
     const cases: [Request["init_from"], string, string | RegExp, Partial<Request>?][] = [
       [{}, "init_from", "needs either model_id or artifact, and not both"],
+      [{ model_id: source.id, steps: 2 } as object, "steps", /not|unknown|extra/iu],
+      [{ model_id: source.id }, "r", /not|unknown|extra/iu, { lora: { r: 4 } as object }],
       [{ model_id: source.id, artifact: "a" }, "init_from", "needs either model_id or artifact"],
       [{ model_id: source.id, step: 1 }, "step", "the model agent has no checkpoint of step 1"],
       [{ model_id: source.id, step: 9 }, "step", "no checkpoint of step 9"],

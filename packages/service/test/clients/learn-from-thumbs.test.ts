@@ -11,7 +11,7 @@ import type { TestService } from "../test-service.js";
 
 const run = promisify(execFile);
 const program = fileURLToPath(new URL("../../../docs/examples/learn-from-thumbs.ts", import.meta.url));
-const rounds = takesPictures ? 10 : 5;
+const rounds = takesPictures ? 10 : 8;
 
 let service: TestService;
 let directory: string;

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { expect, onTestFailed, onTestFinished, test } from "vitest";
+import { expect, onTestFailed, onTestFinished, test, vi } from "vitest";
 import { writeArtifacts } from "./artifact-writer.js";
 import { check } from "./check.js";
 import { writeEvaluations } from "./evaluation-writer.js";
@@ -40,7 +40,7 @@ function troublesOf(set: ReplicaSet): Troubles {
     },
     async SIGSTOP(name) {
       const replica = set.replicas[name];
-      const wasWriter = set.writer() === name;
+      const wasWriter = (await currentWriter(set)) === name;
       process.kill(replica.pid(), "SIGSTOP");
       await delay(isLong ? 20_000 : 6000);
       process.kill(replica.pid(), "SIGCONT");
@@ -80,6 +80,11 @@ function troublesOf(set: ReplicaSet): Troubles {
       });
     },
   };
+}
+
+/** The replica that works on the traces, once there is one again. */
+async function currentWriter(set: ReplicaSet): Promise<ReplicaName> {
+  return await vi.waitFor(() => set.writer(), { timeout: 60_000, interval: 200 });
 }
 
 /** As whoever runs it would, when it ends because the control plane did not respond for a moment. */
@@ -126,7 +131,7 @@ test.each(controlPlanes)(
     for (let round = 0; round < names.length || performance.now() - began < lastsMs; round++) {
       // Each kind once, and then any; the replica that works, and then any.
       const trouble = names[round < names.length ? round : Math.floor(next() * names.length)]!;
-      const name = round % 2 === 0 ? set.writer() : replicaNames[Math.floor(next() * 3)]!;
+      const name = round % 2 === 0 ? await currentWriter(set) : replicaNames[Math.floor(next() * 3)]!;
       await delay(500 + next() * 500);
       done.push(`${trouble} of ${name}`);
       up.delete(name);
@@ -146,6 +151,8 @@ test.each(controlPlanes)(
       for (const [projectId, ledger] of ledgers) {
         const { missing, doubled, wrong, ...counts } = await check(wire(set.urlOf(name)), projectId, ledger);
         console.log(`${done.join(", ")}; ${projectId} at ${name}: ${counts.acked} acked, ${counts.checked} checked`);
+        // The error itself does not name all.
+        if (missing.length > 0) console.log(missing.join("\n"));
         expect({ missing, doubled, wrong }, name).toEqual({ missing: [], doubled: [], wrong: [] });
       }
     }

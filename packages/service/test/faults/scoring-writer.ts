@@ -5,7 +5,7 @@ import type { Wire } from "./wire.js";
 import type { Writing } from "./writing.js";
 
 /** Of jobs that began before everything was ended again and again. */
-const jobsMs = 60_000;
+const jobsMs = 120_000;
 
 /**
  * Lets the service score calls that have used a model, in a project of their own, and enters what was used and that each call

@@ -4,25 +4,11 @@ import type { TestService } from "../../test-service.js";
 import { newProject } from "../../test-service.js";
 import { writeRun } from "../evaluations/write-run.js";
 import { writeCalls } from "../write-calls.js";
-
-/** What runs a script or turns text around where it is not shown as text. Without a slash, so that refs may have it. */
-const hostile = `<img src=x onerror="window.planted=true"><svg onload="window.planted=true">\u202Etxet\u001B[31m`;
-
-/** A screen, where it is, and what of it is seen when it is there. */
-export interface Screen {
-  path: string;
-  /** A selector. */
-  ready: string;
-  /** Buttons that change something. */
-  changes?: string[];
-  /** Whether it has words for who may not. */
-  saysWhy?: true;
-}
+import { hostile } from "./screens.js";
+import type { Screens } from "./screens.js";
 
 /** A project with a hostile text wherever the screens to judge and to train show one, and these screens. */
-export async function fillJudgeAndTrain(
-  service: TestService,
-): Promise<{ screens: Record<string, Screen>; share: string }> {
+export async function fillJudgeAndTrain(service: TestService): Promise<Screens> {
   const projectId = newProject("local");
   const [entity = "", project = ""] = projectId.split("/");
   const tracing = service.tracing();

@@ -4,7 +4,8 @@ import { chromiumPath } from "../browser.js";
 import type { Visit } from "../browser.js";
 import { openConsole } from "../open-console.js";
 import { fillJudgeAndTrain } from "./judge-and-train.js";
-import type { Screen } from "./judge-and-train.js";
+import type { Screen } from "./screens.js";
+import { fillSeeAndFind } from "./see-and-find.js";
 
 /** What became of the hostile texts on a page. */
 async function planted(page: Page): Promise<unknown> {
@@ -16,13 +17,16 @@ async function planted(page: Page): Promise<unknown> {
 }
 const nothingPlanted = { ran: undefined, elements: 0, turns: false };
 
-describe.skipIf(chromiumPath === undefined)("the screens to judge and to train", { timeout: 240_000 }, () => {
+const groups = { "to see and to find": fillSeeAndFind, "to judge and to train": fillJudgeAndTrain };
+const all = Object.entries(groups);
+
+describe.skipIf(chromiumPath === undefined).each(all)("the screens %s", { timeout: 240_000 }, (_, fill) => {
   const console_ = openConsole();
   let screens: Record<string, Screen>;
-  let share = "";
+  let share: string | undefined;
 
   beforeAll(async () => {
-    ({ screens, share } = await fillJudgeAndTrain(console_.service));
+    ({ screens, share } = await fill(console_.service));
   }, 240_000);
 
   const goTo = async ({ page }: Visit, { path, ready }: Screen) => {
@@ -37,10 +41,45 @@ describe.skipIf(chromiumPath === undefined)("the screens to judge and to train",
       await goTo(visited, screen);
       expect([name, await planted(visited.page)]).toEqual([name, nothingPlanted]);
     }
+    expect(visited.problems).toEqual([]);
+    if (share === undefined) return;
     const shared = await console_.look(`${console_.url}/${share}`);
     await shared.page.locator(".tree-body .tree-row").nth(1).waitFor();
     expect(await planted(shared.page)).toEqual(nothingPlanted);
-    expect([...visited.problems, ...shared.problems]).toEqual([]);
+    expect(shared.problems).toEqual([]);
+  });
+
+  test("are no wider than a narrow window or one of twice the zoom, in forced colours, and are there when one goes back", async () => {
+    const visited = await console_.open("");
+    const { page, problems } = visited;
+    await page.locator(".projects").waitFor();
+    await page.emulateMedia({ forcedColors: "active", reducedMotion: "reduce" });
+    const wider: string[] = [];
+    for (const [name, screen] of Object.entries(screens)) {
+      await goTo(visited, screen);
+      // 1280 × 720 at 200 %, and a telephone.
+      for (const [width, height] of [
+        [640, 360],
+        [390, 800],
+      ] as const) {
+        await page.setViewportSize({ width, height });
+        const excess = await page.evaluate(
+          "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+        );
+        if (Number(excess) > 0) wider.push(`${name} at ${width}: by ${String(excess)} pixels`);
+      }
+    }
+    expect(wider).toEqual([]);
+    const before = Object.values(screens).toReversed();
+    for (const { ready } of before.slice(1)) {
+      await page.goBack();
+      await page.locator(ready).first().waitFor();
+    }
+    for (const { ready } of before.toReversed().slice(1)) {
+      await page.goForward();
+      await page.locator(ready).first().waitFor();
+    }
+    expect(problems).toEqual([]);
   });
 
   test("say that the service is away, and are there once it is back", async () => {

@@ -4,6 +4,7 @@ import { copyText } from "../../stored-calls/call-sides.js";
 import { everyVersion } from "../../stored-calls/hidden-call.js";
 import type { HiddenCall } from "../../stored-calls/hidden-call.js";
 import type { CallKey } from "../../stored-calls/call-key.js";
+import { ByteLimit } from "./byte-limit.js";
 
 /** More calls of a project than these are not listed: a statement would become long. */
 const maxListed = 200;
@@ -18,29 +19,27 @@ const entryBytes = 300;
 export class HiddenCalls {
   /** Undefined for a project that has too many. */
   #projects = new Map<string, Map<string, HiddenCall> | undefined>();
-  #bytes = 0;
-  /** Projects that are not here may have some. */
-  #isPartial = false;
-  readonly #limit: number;
+  /** Partial: projects that are not here may have some. */
+  #held: ByteLimit;
 
   constructor(limitBytes: number) {
-    this.#limit = limitBytes;
+    this.#held = new ByteLimit(limitBytes, entryBytes);
   }
 
   /** True while any project has some. */
   get any(): boolean {
-    return this.#isPartial || this.#projects.size > 0;
+    return this.#held.isPartial || this.#projects.size > 0;
   }
 
   /** About the bytes that it holds. */
   get bytes(): number {
-    return this.#bytes;
+    return this.#held.bytes;
   }
 
   /** The calls of a project by id; undefined when these are too many to be listed. */
   of(projectId: string): ReadonlyMap<string, HiddenCall> | undefined {
     if (this.#projects.has(projectId)) return this.#projects.get(projectId);
-    return this.#isPartial ? undefined : none;
+    return this.#held.isPartial ? undefined : none;
   }
 
   /** Hides the versions of a call up to `upTo`: one row more, which starts at `startedAt`. */
@@ -50,7 +49,7 @@ export class HiddenCalls {
 
   /** Takes what was hidden after the version `compacted` in place of what was known. No commit may be under way. */
   async load(engine: Engine, compacted: bigint): Promise<void> {
-    const loaded = new HiddenCalls(this.#limit);
+    const loaded = new HiddenCalls(this.#held.limit);
     const sql = `SELECT project_id, id, if(min(version) = 0, ${everyVersion}, max(version)) AS up_to,
         toUnixTimestamp64Micro(min(started_at)) AS from, toUnixTimestamp64Micro(max(started_at)) AS to,
         uniqExact(version) AS versions
@@ -60,35 +59,23 @@ export class HiddenCalls {
       loaded.#add(call, { upTo: BigInt(up_to), started, rows: Number(versions) });
     }
     this.#projects = loaded.#projects;
-    this.#bytes = loaded.#bytes;
-    this.#isPartial = loaded.#isPartial;
+    this.#held = loaded.#held;
   }
 
   #add({ project_id, id }: CallKey, more: HiddenCall): void {
     if (!this.#projects.has(project_id)) {
-      if (this.#isFull(project_id)) return;
+      if (!this.#held.add(project_id)) return;
       this.#projects.set(copyText(project_id), new Map());
     }
     const calls = this.#projects.get(project_id);
     if (calls === undefined) return;
     const before = calls.get(id);
-    if (before === undefined && (calls.size === maxListed || this.#isFull(id))) {
-      for (const known of calls.keys()) this.#bytes -= entryBytes + known.length;
+    if (before === undefined && (calls.size === maxListed || !this.#held.add(id))) {
+      for (const known of calls.keys()) this.#held.remove(known);
       this.#projects.set(project_id, undefined);
       return;
     }
     calls.set(before === undefined ? copyText(id) : id, before === undefined ? more : both(before, more));
-  }
-
-  /** Counts what is about to be added, unless there is no space for it. */
-  #isFull(text: string): boolean {
-    const bytes = entryBytes + text.length;
-    if (this.#bytes + bytes > this.#limit) {
-      this.#isPartial = true;
-      return true;
-    }
-    this.#bytes += bytes;
-    return false;
   }
 }
 

@@ -2,6 +2,7 @@ import type { Engine } from "../../engine/engine.js";
 import { Parameters } from "../../engine/parameters.js";
 import { allRows } from "../../schema/read-table.js";
 import { copyText } from "../../stored-calls/call-sides.js";
+import { ByteLimit } from "./byte-limit.js";
 
 /** About the memory of an entry without its text. */
 const entryBytes = 100;
@@ -14,36 +15,27 @@ const rowsAtOnce = 100_000;
  */
 export class NamedProjects {
   #projects = new Set<string>();
-  #bytes = 0;
-  #isPartial = false;
-  readonly #limit: number;
+  #held: ByteLimit;
 
   constructor(limitBytes: number) {
-    this.#limit = limitBytes;
+    this.#held = new ByteLimit(limitBytes, entryBytes);
   }
 
   get any(): boolean {
-    return this.#isPartial || this.#projects.size > 0;
+    return this.#held.isPartial || this.#projects.size > 0;
   }
 
   /** About the bytes that it holds. */
   get bytes(): number {
-    return this.#bytes;
+    return this.#held.bytes;
   }
 
   has(projectId: string): boolean {
-    return this.#isPartial || this.#projects.has(projectId);
+    return this.#held.isPartial || this.#projects.has(projectId);
   }
 
   add(projectId: string): void {
-    if (this.has(projectId)) return;
-    const bytes = entryBytes + projectId.length;
-    if (this.#bytes + bytes > this.#limit) {
-      this.#isPartial = true;
-      return;
-    }
-    this.#projects.add(copyText(projectId));
-    this.#bytes += bytes;
+    if (!this.has(projectId) && this.#held.add(projectId)) this.#projects.add(copyText(projectId));
   }
 
   /**
@@ -51,9 +43,9 @@ export class NamedProjects {
    * part: the table is ordered by project.
    */
   async load(engine: Engine): Promise<void> {
-    const loaded = new NamedProjects(this.#limit);
+    const loaded = new NamedProjects(this.#held.limit);
     let last = "";
-    for (let rows = rowsAtOnce; rows === rowsAtOnce && !loaded.#isPartial;) {
+    for (let rows = rowsAtOnce; rows === rowsAtOnce && !loaded.#held.isPartial;) {
       const params = new Parameters();
       const next = `SELECT project_id FROM ${allRows("call_names")}
         WHERE project_id > ${params.bind("String", last)} ORDER BY project_id LIMIT ${rowsAtOnce}`;
@@ -64,7 +56,6 @@ export class NamedProjects {
       last = found.at(-1)?.project_id ?? last;
     }
     this.#projects = loaded.#projects;
-    this.#bytes = loaded.#bytes;
-    this.#isPartial = loaded.#isPartial;
+    this.#held = loaded.#held;
   }
 }

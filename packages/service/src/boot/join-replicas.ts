@@ -26,6 +26,7 @@ import type { Installation, InstallationOptions } from "./open-installation.js";
 import { openBlobs, openTraces } from "./open-traces.js";
 import { openSockets } from "./open-sockets.js";
 import type { Sockets } from "./open-sockets.js";
+import { isPassing } from "./start-error.js";
 import { followWriterLease, holderOf } from "./writer-lease.js";
 import type { WriterLease } from "./writer-lease.js";
 
@@ -136,6 +137,7 @@ export async function joinReplicas(
       const lease = await follow(onHolder);
       if (lease === undefined) return undefined;
       leased.add(() => lease.release());
+      // A replica that ended because a store does not respond now would leave its clients without any.
       const opening = await open(lease).catch((error: unknown) => (isPassing(error) ? error : Promise.reject(error)));
       if (!(opening instanceof HeddleError)) {
         isAtWork(opening.server);
@@ -205,9 +207,6 @@ async function openShared(
   );
   return { work, blobs };
 }
-
-/** A store does not respond now; a replica that ended for that would leave its clients without any. */
-const isPassing = (error: unknown): error is HeddleError => error instanceof HeddleError && error.code === "busy";
 
 /** Workers of one machine share the port of requests: each has another one by which the others reach it. */
 async function listenToReplicas(server: HttpServer, { bodyMemoryBytes, limits }: Config): Promise<Listening> {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { EngineHost } from "@heddle/embedded-clickhouse";
-import { HeddleError } from "@heddle/errors";
+import { isPassing } from "./start-error.js";
 
 const mostTries = 3;
 const pauseMs = 500;
@@ -16,8 +16,7 @@ export async function openOnEngine<T>(engine: Pick<EngineHost, "state">, open: (
     try {
       return await open();
     } catch (error) {
-      const isBusy = error instanceof HeddleError && error.code === "busy";
-      if (!isBusy || tries === mostTries) throw error;
+      if (!isPassing(error) || tries === mostTries) throw error;
       // The connection is lost before the end of the process is known.
       for (let waited = 0; waited === 0 || (isRestarting(engine) && waited < backMs); waited += pauseMs)
         await delay(pauseMs);

@@ -1,9 +1,13 @@
-import type { HeddleError } from "@heddle/errors";
+import { HeddleError } from "@heddle/errors";
 import { ConfigError } from "../config/config-error.js";
 import { UnavailableError } from "../config/unavailable-error.js";
 import { operatorLine } from "../operations/outages.js";
 
+/** A store does not respond now: it may in a moment. */
+export const isPassing = (error: unknown): error is HeddleError =>
+  error instanceof HeddleError && error.code === "busy";
+
 /** Why a service cannot start, in one line. */
 export function startError(error: HeddleError): ConfigError {
-  return error.code === "busy" ? new UnavailableError(operatorLine(error)) : new ConfigError(operatorLine(error));
+  return isPassing(error) ? new UnavailableError(operatorLine(error)) : new ConfigError(operatorLine(error));
 }

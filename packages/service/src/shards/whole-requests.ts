@@ -1,5 +1,6 @@
 import type { HttpRequest } from "@heddle/server-stub";
 import { tracingOperations } from "@heddle/server-stub/tracing";
+import { pathPattern } from "../http/path-pattern.js";
 import type { Elsewhere } from "../replicas/follower.js";
 import type { ProjectHomes } from "./project-homes.js";
 import type { ShardStore } from "./shard-store.js";
@@ -28,20 +29,17 @@ const pathsOf = (operationId: string): string[] =>
   tracingOperations().flatMap(({ id, paths }) => (id === operationId ? paths : []));
 const exportPaths = new Set(pathsOf("exportTrace"));
 const [completePath = ""] = pathsOf("callsComplete");
-const complete = new RegExp(`^${completePath.replace(/\{[^{}]+\}/g, "([^/]+)")}$`);
+const complete = pathPattern(completePath);
 
 function projectOf(request: HttpRequest): string | undefined {
   if (request.method !== "POST") return undefined;
   const [path = ""] = request.target.split("?", 1);
   if (exportPaths.has(path)) return request.header("project_id");
-  const [, entity, project] = complete.exec(path) ?? [];
-  return entity === undefined || project === undefined ? undefined : decoded(`${entity}/${project}`);
-}
-
-function decoded(text: string): string | undefined {
   try {
-    return decodeURIComponent(text);
+    const { entity, project } = complete(path) ?? {};
+    return entity === undefined || project === undefined ? undefined : `${entity}/${project}`;
   } catch {
+    // A path that cannot be decoded is refused where it is worked on.
     return undefined;
   }
 }

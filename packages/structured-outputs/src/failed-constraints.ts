@@ -1,4 +1,5 @@
 import { HeddleError } from "@heddle/errors";
+import { LRUCache } from "lru-cache";
 
 const maxRemembered = 1_024;
 /** Longer messages quote the constraint. */
@@ -8,7 +9,7 @@ const tooLargeMs = 600_000;
 
 /** The errors of constraints that cannot be used, by their digests: they are reported again without any work. */
 export class FailedConstraints {
-  readonly #errors = new Map<string, { error: HeddleError; until: number }>();
+  readonly #errors = new LRUCache<string, { error: HeddleError; until: number }>({ max: maxRemembered });
 
   /** Throws the error of a constraint that failed. */
   check(digest: string): void {
@@ -24,8 +25,6 @@ export class FailedConstraints {
     if (!(error instanceof HeddleError) || (error.code !== "invalid" && error.code !== "too_large")) return;
     const size = error.message.length + JSON.stringify([error.loc, error.details]).length;
     if (size > maxMessageLength || this.#errors.has(digest)) return;
-    const [oldest] = this.#errors.keys();
-    if (this.#errors.size >= maxRemembered && oldest !== undefined) this.#errors.delete(oldest);
     const until = error.code === "invalid" ? Number.POSITIVE_INFINITY : performance.now() + tooLargeMs;
     this.#errors.set(digest, { error, until });
   }

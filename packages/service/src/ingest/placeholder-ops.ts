@@ -1,18 +1,19 @@
 import { forEachConcurrently } from "@heddle/concurrency";
+import { LRUCache } from "lru-cache";
 import { ProjectWriter } from "../objects/project-writer.js";
 import type { ObjectStores } from "../objects/object-stores.js";
 
 /** Most ops published at once. */
 const publishedAtOnce = 500;
-/** Most op refs remembered; beyond that the oldest is asked for again, which is cheap. */
+/** Most op refs remembered; beyond that the least recently used is asked for again, which is cheap. */
 const maxKnown = 10_000;
 
 /** Op objects of calls whose source is not known: the first call of a name in a project publishes one, later ones use its ref. */
 export class PlaceholderOps {
   readonly #services: ObjectStores;
   readonly #source: string;
-  readonly #known = new Map<string, Promise<string>>();
-  readonly #sources = new Map<string, Promise<string>>();
+  readonly #known = new LRUCache<string, Promise<string>>({ max: maxKnown });
+  readonly #sources = new LRUCache<string, Promise<string>>({ max: maxKnown });
 
   /** `comment` is the source of the ops. */
   constructor(services: ObjectStores, comment: string) {
@@ -60,10 +61,7 @@ export class PlaceholderOps {
 }
 
 /** What fails is forgotten, so that the next call tries it again. */
-function remember<T>(known: Map<string, Promise<T>>, key: string, value: Promise<T>): void {
+function remember(known: LRUCache<string, Promise<string>>, key: string, value: Promise<string>): void {
   known.set(key, value);
   value.catch(() => known.delete(key));
-  if (known.size <= maxKnown) return;
-  const [oldest] = known.keys();
-  if (oldest !== undefined) known.delete(oldest);
 }

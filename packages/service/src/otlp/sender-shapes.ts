@@ -1,4 +1,5 @@
 import { AttributeShapes } from "@heddle/trace-model";
+import { LRUCache } from "lru-cache";
 
 /** Keys whose shapes are kept. */
 const maxSenders = 16;
@@ -11,14 +12,11 @@ export const senderShapesBytes = maxSenders * 2e6;
  * does not make the exports of others slower.
  */
 export class SenderShapes {
-  readonly #byKey = new Map<string, AttributeShapes>();
+  readonly #byKey = new LRUCache<string, AttributeShapes>({ max: maxSenders });
 
   of(keyId: string): AttributeShapes {
     const shapes = this.#byKey.get(keyId) ?? new AttributeShapes();
-    this.#byKey.delete(keyId);
     this.#byKey.set(keyId, shapes);
-    const [oldest] = this.#byKey.keys();
-    if (this.#byKey.size > maxSenders && oldest !== undefined) this.#byKey.delete(oldest);
     return shapes;
   }
 }

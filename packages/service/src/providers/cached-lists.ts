@@ -1,3 +1,5 @@
+import { LRUCache } from "lru-cache";
+
 /** Milliseconds. */
 export interface CacheTimes {
   /** For how long a list is not read again. */
@@ -20,7 +22,7 @@ interface Entry<Item> {
 /** Lists by key that take long to read. */
 export class CachedLists<Item> {
   readonly #times: CacheTimes;
-  readonly #entries = new Map<string, Entry<Item>>();
+  readonly #entries = new LRUCache<string, Entry<Item>>({ max: maxEntries });
 
   constructor(times: CacheTimes = usualTimes) {
     this.#times = times;
@@ -51,8 +53,6 @@ export class CachedLists<Item> {
     if (entry === undefined) {
       entry = {};
       this.#entries.set(key, entry);
-      const [oldest] = this.#entries.keys();
-      if (this.#entries.size > maxEntries && oldest !== undefined) this.#entries.delete(oldest);
     }
     return entry;
   }

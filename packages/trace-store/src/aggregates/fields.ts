@@ -1,5 +1,6 @@
 import { HeddleError, withLoc } from "@heddle/errors";
 import { parseCallField } from "@heddle/trace-model";
+import { LRUCache } from "lru-cache";
 import { locateSelected, scopeOf } from "../call-reading/selection.js";
 import type { SelectionContext } from "../call-reading/selection.js";
 import type { ReadOptions } from "../context.js";
@@ -83,17 +84,14 @@ export interface FieldsContext extends SelectionContext {
 /** How long the calls of projects took, so that the next answer needs one statement where there is time for all. */
 export class ReadTimes {
   /** Milliseconds for each call, of the projects that were asked about last. */
-  readonly #times = new Map<string, number>();
+  readonly #times = new LRUCache<string, number>({ max: mostProjects });
 
   of(projectId: string): number | undefined {
     return this.#times.get(projectId);
   }
 
   note(projectId: string, msPerCall: number): void {
-    this.#times.delete(projectId);
     this.#times.set(projectId, msPerCall);
-    const [oldest] = this.#times.keys();
-    if (this.#times.size > mostProjects && oldest !== undefined) this.#times.delete(oldest);
   }
 }
 

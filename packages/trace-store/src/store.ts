@@ -22,6 +22,7 @@ import type { EngineShares, SlotPool } from "./engine/engine-shares.js";
 import { connectEngine } from "./engine/engine.js";
 import { checkOneNode } from "./engine/one-node.js";
 import type { Engine, EngineConnection } from "./engine/engine.js";
+import { withOlderParts } from "./engine/older-parts.js";
 import { observeStatements } from "./engine/observed-engine.js";
 import type { ObservedStatement } from "./engine/observed-engine.js";
 import { noticeFenced } from "./engine/fenced-inserts.js";
@@ -251,7 +252,12 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
   const observed =
     observer === undefined ? connected : observeStatements(connected, (statement) => observer.onStatement(statement));
   const wrapped = options.wrapEngine?.(observed) ?? replicated(observed);
-  const engine = guardWrites(wrapped, mayWrite);
+  const engine = await withOlderParts(guardWrites(wrapped, mayWrite), { table: "calls", column: "brief" }).catch(
+    async (error: unknown) => {
+      await connected.close();
+      throw error;
+    },
+  );
   const now = options.now ?? (() => BigInt(Date.now()) * 1000n);
   const clock = versionClock(now);
   const shared = shareEngine(engine, options.shares);

@@ -1,8 +1,8 @@
 import type { Parameters } from "../engine/parameters.js";
 import { callConditions } from "./locate.js";
 import { keptCall } from "./newest-in-memory.js";
-import { pageOfCalls, pageRows } from "./page.js";
-import { fetchWhere, listSettings, streamStatement } from "./statements.js";
+import { located, pageOfCalls, pageRows } from "./page.js";
+import { fetchBytes, fetchCalls, fetchWhere, listSettings, streamStatement } from "./statements.js";
 import type { CallList, CallSource } from "./statements.js";
 import { briefly, briefReader } from "../stored-calls/brief.js";
 import type { BriefRow } from "../stored-calls/brief.js";
@@ -15,20 +15,55 @@ export function readCallRows(list: CallList): AsyncIterable<CallRow> {
   return mostRows <= pageRows ? pageOfCalls(list, mostRows) : streamOfCalls(list);
 }
 
-/** One statement with back-pressure: nothing is held here, however long the list. */
+/**
+ * One statement with back-pressure: nothing is held here, however long the list. Of traces it leaves out what `brief` has of nearly
+ * all calls and costs more than everything else to read; from a call on of which it has not all, a few megabytes are held until
+ * another statement has read that.
+ */
 async function* streamOfCalls(list: CallList): AsyncGenerator<CallRow, void, undefined> {
   // A reader may take its time: the engine's limit for statements would cut a long result short. All matches are wanted, so
   // that all indexes are read first, not part by part until there are enough rows.
   const settings = { ...listSettings, max_execution_time: 0, use_skip_indexes_on_data_read: 0 as const };
   const read = briefReader(list.select);
+  let held: BriefRow[] = [];
+  let bytes = 0;
   for await (const row of list.engine.stream<BriefRow>(() => streamStatement(list), {
     signal: list.signal,
     settings,
   })) {
-    const call = read(row);
-    if (call !== undefined) yield call;
+    const call = held.length === 0 ? read(row) : undefined;
+    if (call !== undefined) {
+      yield call;
+      continue;
+    }
+    held.push(row);
+    bytes += textLength(row);
+    if (bytes < fetchBytes) continue;
+    yield* wholeCalls(list, held, bytes);
+    [held, bytes] = [[], 0];
+  }
+  yield* wholeCalls(list, held, bytes);
+}
+
+async function* wholeCalls(list: CallList, rows: BriefRow[], bytes: number): AsyncGenerator<CallRow, void, undefined> {
+  if (rows.length === 0) return;
+  const read = briefReader(list.select);
+  const release = await list.reserve?.(bytes);
+  try {
+    const calls = rows.map((row) => ({ ...row, call: read(row) }));
+    const partial = calls.filter(({ call }) => call === undefined);
+    const whole = await fetchCalls(
+      { ...list, engine: list.lookups },
+      located(partial.map(({ id, started_us: us }) => ({ id, started_at: BigInt(us) }))),
+    );
+    for (const { id, call = whole.get(id) } of calls) if (call !== undefined) yield call;
+  } finally {
+    release?.();
   }
 }
+
+const textLength = ({ brief, attributes, inputs, output, summary }: BriefRow): number =>
+  [brief, attributes, inputs, output, summary].reduce((sum, text) => sum + (text?.length ?? 0), 0);
 
 /** Reads one call: out of memory, or first where memory says or near the time that its id carries. */
 export async function fetchCall(source: CallSource, id: string): Promise<CallRow | undefined> {

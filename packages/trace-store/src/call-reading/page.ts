@@ -85,7 +85,7 @@ async function firstCalls(sources: readonly RowSource[], most: number, plan: Cal
 export const isInTableOrder = ({ sort }: CallPlan): boolean =>
   sort.length === 1 && sort[0]?.field.kind === "column" && sort[0].field.name === "started_at";
 
-export const located = (rows: readonly PageRow[]) => ({
+export const located = (rows: ReadonlyArray<Pick<PageRow, "id" | "started_at">>) => ({
   ids: rows.map(({ id }) => id),
   started_at: [...new Set(rows.map(({ started_at }) => started_at))],
 });

@@ -42,6 +42,8 @@ export interface CallList extends PlannedCalls {
   find: (found: LocatedCalls) => Promise<CallsById | undefined>;
   limit: number | undefined;
   offset: number;
+  /** For statements in the middle of another one. */
+  lookups: Engine;
 }
 
 /** Payloads that are fetched, and held in memory, at a time. */
@@ -167,14 +169,15 @@ function pageStatement(list: PlannedCalls, smallBytes: number, which: WhichRows)
   return { sql, params: p };
 }
 
-/** All rows of a list, briefly but whole, from its offset to its limit. */
+/** All rows of a list, briefly and those of no trace whole, from its offset to its limit. */
 export function streamStatement(list: CallList): Statement {
   const p = new Parameters();
   const { limit, offset } = list;
   const { project_id, inFlight } = list.scope();
   const duplicates = spareRows + inFlight.closing(project_id).size;
   const most = limit === undefined ? undefined : limit + offset + duplicates;
-  const select = briefly(list.select, "whole");
+  const isOfTraces = list.plan.filter.trace_ids?.length;
+  const select = briefly(list.select, isOfTraces ? undefined : "whole");
   const { calls, isUnion, order } = compileList(list, p, select, { limit: most });
   if (!isUnion && most === undefined && offset === 0) {
     return { sql: `${calls}, version DESC LIMIT 1 BY id`, params: p };

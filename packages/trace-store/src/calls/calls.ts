@@ -105,7 +105,12 @@ async function* query(
   const find = async (found: LocatedCalls) => await locateSelected(context, plan, { ...options, found });
   if (limit === 0 || byId?.ids.length === 0) return;
   const expand = request.return_expanded_column_values === false ? [] : plan.expand;
-  yield* finish(context, request, { ...source, expand }, readCallRows({ ...source, plan, byId, find, limit, offset }));
+  yield* finish(
+    context,
+    request,
+    { ...source, expand },
+    readCallRows({ ...source, plan, byId, find, limit, offset, lookups: context.lookups }),
+  );
 }
 
 async function read(
@@ -185,7 +190,8 @@ async function count(context: CallReadsContext, request: CallCount, options: Rea
     });
     return { sql: probe ? `SELECT sum(n) AS n, sum(bytes) AS bytes FROM (${union})` : union, params: p };
   };
-  const settings = { max_query_size: "16777216" };
+  // Of all calls the engine counts whole granules, and reads few: another thread takes longer to start than to help.
+  const settings = { max_query_size: "16777216", ...(isAll && { max_threads: 1 }) };
   const read = async (only?: "complete") => {
     type Row = { n: string; bytes: string };
     const rows = await context.engine.rows<Row>(() => statement(only), { ...options, settings });

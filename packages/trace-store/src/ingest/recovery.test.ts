@@ -26,9 +26,9 @@ afterAll(async () => {
 const day = 86_400_000_000n;
 
 /** Old calls of many projects, which the engine makes. */
-async function fill(calls: number): Promise<void> {
-  const first = nowUs() - 30n * day;
-  const step = (28n * day) / BigInt(calls);
+async function fill(calls: number, days = 28n): Promise<void> {
+  const first = nowUs() - (days + 2n) * day;
+  const step = (days * day) / BigInt(calls);
   await db.engine.command({
     sql: `INSERT INTO calls (project_id, id, trace_id, op_name, started_at, ended_at, attributes, inputs, output, summary, version)
       SELECT concat('old/', toString(number % 5)), lower(hex(cityHash64(number))) AS id, id, 'op', fromUnixTimestamp64Micro(toInt64(${first} + number * ${step})) AS started_at,
@@ -297,6 +297,58 @@ test("a store without ids of calls is filled in slices, tells so, and finds its 
   expect(await store.calls.read(request)).toMatchObject({ id: old?.id });
   expect(await db.engine.rows({ sql: "SELECT count() AS n FROM call_ids FINAL" })).toEqual([{ n: "1000" }]);
 });
+
+test.each([{ afterIt: false }, { afterIt: true }])(
+  "a filling that is killed twice goes on where it was (after a slice was stored: $afterIt)",
+  async ({ afterIt }) => {
+    await (await db.open()).close();
+    await fill(900, 90n);
+    await db.engine.command({ sql: "TRUNCATE TABLE call_ids" });
+    await db.engine.command({ sql: "TRUNCATE TABLE watermarks" });
+    const slices: string[] = [];
+    /** Ends with a slice, before or after it is stored and before that is noted. */
+    const life = async (at: number) => {
+      let sent = 0;
+      const store = await db.open({
+        wrapEngine: (engine) => ({
+          ...engine,
+          command: async (statement, options) => {
+            const isSlice = /INSERT INTO call_ids.*started_at >/s.test(statement.sql);
+            if (isSlice) sent++;
+            if (sent > at || (sent === at && !afterIt)) throw new HeddleError("busy", "the process has ended");
+            await engine.command(statement, options);
+            if (isSlice)
+              slices.push(
+                JSON.stringify(Object.values(statement.params?.values ?? {}), (_, value: unknown) =>
+                  typeof value === "bigint" ? String(value) : value,
+                ),
+              );
+            if (sent === at && isSlice) throw new HeddleError("busy", "the process has ended");
+          },
+          insert: async (table, columns, rows) => {
+            if (sent >= at) throw new HeddleError("busy", "the process has ended");
+            await engine.insert(table, columns, rows);
+          },
+        }),
+      });
+      await store.maintain().catch(() => {});
+      return store;
+    };
+    const [old] = await db.engine.rows<{ id: string }>({
+      sql: "SELECT id FROM calls WHERE project_id = 'old/3' ORDER BY started_at LIMIT 1",
+    });
+    const request = { project_id: "old/3", id: old?.id ?? "" };
+    for (const at of [1, 2, Number.POSITIVE_INFINITY]) {
+      const store = await life(at);
+      expect(await store.calls.read(request)).toMatchObject({ id: old?.id });
+      expect(await store.calls.count({ project_id: "old/3" })).toMatchObject({ count: 180 });
+    }
+    expect((await watermarks())["idsFrom"]).toBe(String(-(2n ** 62n)));
+    expect(await db.engine.rows({ sql: "SELECT count() AS n FROM call_ids FINAL" })).toEqual([{ n: "900" }]);
+    // Only what was stored and not noted is copied again.
+    expect(slices.length - new Set(slices).size).toBeLessThanOrEqual(afterIt ? 2 : 0);
+  },
+);
 
 test("an insert that this or the former writer has sent is ended before anything is written, and no other", async () => {
   const store = await db.open();

@@ -45,6 +45,21 @@ async function calls(from: TraceStore, columns?: string[]) {
   const stream = await listCalls(from, request);
   expect(await listCalls(from, { ...request, limit: 100 })).toEqual(stream);
   expect(await listCalls(from, { ...request, filter: { call_ids: stream.map(({ id }) => id) } })).toEqual(stream);
+  const filters = [
+    { trace_ids: stream.map((call) => call.trace_id) },
+    { parent_ids: [named.parent_id] },
+    { op_names: [named.op_name] },
+    { thread_ids: [named.thread_id] },
+    { turn_ids: [named.turn_id] },
+    { wb_user_ids: [named.wb_user_id] },
+    { wb_run_ids: [named.wb_run_id] },
+  ];
+  for (const [index, filter] of filters.entries()) {
+    const found = index === 0 ? stream : stream.filter(({ id }) => id === "named" || id === "runs");
+    for (const limit of [{}, { limit: 100 }]) {
+      expect([filter, await listCalls(from, { ...request, filter, ...limit })]).toEqual([filter, found]);
+    }
+  }
   if (columns !== undefined) return stream;
   for (const call of stream) expect(await from.calls.read({ project_id: projectId, id: call.id })).toEqual(call);
   return stream;
@@ -75,6 +90,29 @@ async function expectAll() {
 
 test("a call has everything that was sent, however it is read", async () => {
   await expectAll();
+});
+
+test("a trace whose calls have originals of many megabytes is read in order, whole, within what its reader may hold", async () => {
+  const traced = { project_id: newProject(), trace_id: "long" };
+  const inputs = (n: number) => `{"n":${n}${n % 3 === 0 ? ',"large":1e999' : ""},"text":"${"x".repeat(200_000)}"}`;
+  const all = Array.from({ length: 60 }, (_, n) => ({
+    ...traced,
+    id: `c${n}`,
+    started_at: t0 + BigInt(n),
+    inputs: inputs(n),
+  }));
+  await store.ingest(all.map((call) => completePart(call)));
+  let [held, most] = [0, 0];
+  const reserve = async (bytes: number) => {
+    most = Math.max(most, (held += bytes));
+    return () => void (held -= bytes);
+  };
+  const request = { project_id: traced.project_id, filter: { trace_ids: [traced.trace_id] } };
+  const read = [];
+  for await (const { id, inputs: text } of store.calls.query(request, { reserve }))
+    read.push([id, text === inputs(read.length)]);
+  expect(read).toEqual(all.map(({ id }) => [id, true]));
+  expect([held, most > 0 && most < 5_000_000]).toEqual([0, true]);
 });
 
 test("so has a call of a store that is older than the column that lists read", async () => {

@@ -42,6 +42,12 @@ export function readHead({ row }: KeptCall): KeptHead {
   return textsOf(headColumns, row.toString("utf8", 0, end));
 }
 
+/** The id of a row that begins there. */
+export function idOfRow(rows: Buffer, from: number): string {
+  const start = rows.indexOf(tab, from) + 1;
+  return fieldText(rows.toString("utf8", start, rows.indexOf(tab, start))) ?? "";
+}
+
 /** All columns. */
 export function readKept({ row }: KeptCall): ColumnTexts {
   return textsOf(callRowColumns, row.toString("utf8", 0, row.length - 1));

@@ -185,11 +185,11 @@ function publish({ changes }: IngestContext, { project_id, id, writes }: Planned
 }
 
 /** What is kept of a call; undefined where no complete row of it was written. */
-function writtenCall({ project_id, id, writes }: PlannedCall, version: bigint): WrittenCall | undefined {
+function writtenCall({ project_id, writes }: PlannedCall, version: bigint): WrittenCall | undefined {
   const { complete, sides } = writes;
   const { start, end } = sides;
   if (complete === undefined || start === undefined || end === undefined) return undefined;
-  return { project_id, id, version, started_at: start.started_at, status: end.status, row: complete };
+  return { project_id, version, started_at: start.started_at, status: end.status, row: complete };
 }
 
 function remember(state: IngestState, call: PlannedCall, version: bigint): void {

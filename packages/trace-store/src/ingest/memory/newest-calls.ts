@@ -1,17 +1,18 @@
 import type { CallKey } from "../../stored-calls/call-key.js";
 import { copyText } from "../../stored-calls/call-sides.js";
 import { compareStarts } from "../../stored-calls/compare-starts.js";
+import { idOfRow } from "../../stored-calls/kept-call.js";
 import type { KeptCall, NewestOfProject } from "../../stored-calls/kept-call.js";
 
-/** About the memory of a call without its row and its id. */
-const callBytes = 250;
+/** About the memory of a call without its row. */
+const callBytes = 200;
 /** This part of the memory is forgotten at once. */
 const groupShare = 1 / 32;
 /** Projects with a horizon of their own. Beyond, that of most becomes the one of all. */
 const maxHorizons = 10_000;
 
 /** A call that was just written. Its row may be part of a larger piece of memory. */
-export type WrittenCall = CallKey & Omit<KeptCall, "row"> & { row: Uint8Array };
+export type WrittenCall = Pick<CallKey, "project_id"> & Omit<KeptCall, "row" | "id"> & { row: Uint8Array };
 
 /** Calls that are forgotten together. */
 interface Group {
@@ -19,10 +20,35 @@ interface Group {
   bytes: number;
 }
 
-interface Member extends KeptCall {
-  group: Group;
+/** Most are never read: a view of the row and the text of the id are made when somebody does, for each of them costs as much as the rest. */
+class Member implements KeptCall {
   /** It was replaced or deleted. */
-  isGone: boolean;
+  isGone = false;
+  readonly version: bigint;
+  readonly started_at: bigint;
+  readonly status: KeptCall["status"];
+  readonly group: Group;
+  readonly #rows: Buffer;
+  readonly #from: number;
+  readonly #end: number;
+
+  constructor({ version, started_at, status }: WrittenCall, group: Group, rows: Buffer, from: number, end: number) {
+    this.version = version;
+    this.started_at = started_at;
+    this.status = status;
+    this.group = group;
+    this.#rows = rows;
+    this.#from = from;
+    this.#end = end;
+  }
+
+  get row(): Buffer {
+    return this.#rows.subarray(this.#from, this.#end);
+  }
+
+  get id(): string {
+    return idOfRow(this.#rows, this.#from);
+  }
 }
 
 interface Project {
@@ -85,11 +111,10 @@ export class NewestCalls {
     const copy = Buffer.allocUnsafeSlow(size);
     const group = this.#group();
     let at = 0;
-    for (const { project_id, id: given, version, started_at, status, row } of calls) {
+    for (const call of calls) {
+      const { project_id, row } = call;
       copy.set(row, at);
-      const id = copyText(given);
-      const own = copy.subarray(at, at + row.length);
-      const member = { id, version, started_at, status, row: own, group, isGone: false };
+      const member = new Member(call, group, copy, at, at + row.length);
       at += row.length;
       let project = this.#projects.get(project_id);
       if (project === undefined) this.#projects.set(copyText(project_id), (project = { ordered: [], added: [] }));
@@ -97,7 +122,7 @@ export class NewestCalls {
       const mine = group.calls.get(project_id);
       if (mine === undefined) group.calls.set(copyText(project_id), [member]);
       else mine.push(member);
-      const bytes = callBytes + id.length + row.length;
+      const bytes = callBytes + row.length;
       group.bytes += bytes;
       this.#bytes += bytes;
     }

@@ -2,6 +2,7 @@ import type { Checkpoint } from "@heddle/client/training";
 import { Link, useNavigate, useParams, useSearch } from "../router/routing.js";
 import { useState } from "react";
 import { useCommands } from "../commands/use-commands.js";
+import { isNotFound } from "../data/is-not-found.js";
 import { useReadOnlyReason } from "../data/use-read-only.js";
 import { Failure } from "../ui/failure.js";
 import { counted } from "../ui/format.js";
@@ -29,8 +30,10 @@ export function ModelScreen() {
   const model = useModel(modelId);
   const jobs = useModelJobs(`${entity}/${project}`, modelId);
   const list = jobs.data?.items;
-  const job = list?.find(({ id }) => id === jobId) ?? list?.[0];
   const checkpoints = useCheckpoints(modelId, list?.some(isActive) ?? false);
+  // Its jobs and checkpoints go with it: what this page still has is of nothing any more.
+  const wasDeleted = model.data !== undefined && [model.error, jobs.error, checkpoints.error].some(isNotFound);
+  const job = wasDeleted ? undefined : (list?.find(({ id }) => id === jobId) ?? list?.[0]);
   const readOnly = useReadOnlyReason();
   const [isCancelling, setCancelling] = useState(false);
   const canCancel = job !== undefined && isActive(job) && readOnly === undefined;
@@ -80,7 +83,13 @@ export function ModelScreen() {
           </button>
         )}
       </header>
-      {error !== null && (
+      {wasDeleted && (
+        <div className="training-part prose" role="alert">
+          <h2>The model was deleted</h2>
+          <p>Somebody has deleted it meanwhile, with its jobs, checkpoints and rollouts. Its calls are still there.</p>
+        </div>
+      )}
+      {error !== null && !wasDeleted && (
         <div className="training-part">
           <Failure
             what={
@@ -94,7 +103,7 @@ export function ModelScreen() {
         </div>
       )}
       {jobs.data === undefined && error === null && <Waiting what="Loading the jobs" />}
-      {list?.length === 0 && model.data !== undefined && (
+      {list?.length === 0 && model.data !== undefined && !wasDeleted && (
         <p className="training-part">The model has not been trained yet.</p>
       )}
       {job !== undefined && (
@@ -102,7 +111,7 @@ export function ModelScreen() {
           <JobFacts projectId={`${entity}/${project}`} job={job} />
         </section>
       )}
-      {checkpoints.error !== null && model.data !== undefined && (
+      {checkpoints.error !== null && model.data !== undefined && !wasDeleted && (
         <div className="training-part">
           <Failure
             what="The checkpoints cannot be read."
@@ -141,7 +150,7 @@ export function ModelScreen() {
           onAt={(id) => void navigate({ search: (given) => ({ ...given, rollout: id }), replace: true })}
         />
       )}
-      {checkpoints.data !== undefined && (
+      {checkpoints.data !== undefined && !wasDeleted && (
         <section className="training-part" aria-labelledby="checkpoints">
           <h2 id="checkpoints">{counted(checkpoints.data.items.length, "checkpoint")}</h2>
           <CheckpointsTable

@@ -1,9 +1,15 @@
+import type { Page, Request } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { newProject } from "../../test-service.js";
 import { createRl, eventsOf, newModel } from "../../training/jobs.js";
 import { choice, group, trajectory } from "../../training/trajectories.js";
 import { chromiumPath, pressTogether } from "../browser.js";
 import { axeInBothSchemes, openConsole } from "../open-console.js";
+
+/** As the browser says when another tab is chosen. */
+const see = async (page: Page, state: "hidden" | "visible") =>
+  await page.evaluate(`Object.defineProperty(document, "visibilityState", { configurable: true, value: "${state}" });
+    document.dispatchEvent(new Event("visibilitychange"))`);
 
 describe.skipIf(chromiumPath === undefined)("training in the console", () => {
   const console_ = openConsole();
@@ -56,8 +62,16 @@ describe.skipIf(chromiumPath === undefined)("training in the console", () => {
     expect(await axeInBothSchemes(visited)).toEqual([]);
     await page.keyboard.press("Escape");
     await grid.waitFor();
+    // It is deleted while it is read, and gone when it is asked for again.
+    await page.getByRole("grid").focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "support-agent", level: 1 }).waitFor();
+    await page.getByText("✗ It failed").waitFor();
     await client.deleteModel({ model_id: model.id });
-    await page.goto(`${console_.url}/console/${projectId}/training/${model.id}`);
+    await page.getByRole("heading", { name: "The model was deleted" }).waitFor();
+    expect(await page.getByRole("region", { name: "Curves" }).count()).toBe(0);
+    expect(await axeInBothSchemes(visited)).toEqual([]);
+    await page.reload();
     await page.getByText("it may have been deleted").waitFor();
     expect(problems).toEqual([]);
   });
@@ -109,7 +123,17 @@ describe.skipIf(chromiumPath === undefined)("training in the console", () => {
       trajectory_groups: [{ trajectories: answers }],
       experimental_config: { packed_sequence_length: 64 },
     });
-    const { page, problems } = await console_.open(`${projectId}/training/${model.id}`);
+    const { page, problems } = await console_.open(`${projectId}/training/${model.id}?x=gradient`);
+    const asked: (string | undefined)[] = [];
+    const isTail = (request: Request) => request.url().endsWith(`/${job.id}/events/stream`);
+    page.on("request", (request) => void (isTail(request) && asked.push(request.headers()["last-event-id"])));
+    await page.getByText(/gradient step of the job \d+, \d+ point/).waitFor();
+    // A page that is not seen follows nothing, and goes on where it was.
+    const [cut] = await Promise.all([page.waitForEvent("requestfailed", isTail), see(page, "hidden")]);
+    expect(cut.failure()?.errorText).toContain("ABORTED");
+    const before = asked.length;
+    await see(page, "visible");
+    await expect.poll(() => asked.slice(before)).toEqual([expect.any(String)]);
     await page.getByRole("button", { name: "Cancel the job" }).waitFor();
     await page.keyboard.press("Delete");
     const dialog = page.getByRole("dialog", { name: "Cancel the job" });

@@ -8,7 +8,7 @@ import { chromium } from "playwright-core";
 import { fillQueue } from "./fill-queue.js";
 import { fillRuns } from "./fill-runs.js";
 import { fill, fillWide, ingest } from "./fill.js";
-import { held, keyTimes, open, scroll, watch } from "./measures.js";
+import { emptyFrames, held, keyTimes, open, scroll, watch } from "./measures.js";
 import type { Opening } from "./measures.js";
 
 const service = (process.argv[2] ?? "http://127.0.0.1:4680").replace(/\/$/, "");
@@ -57,10 +57,11 @@ async function opened(what: string, path: string, selector: string): Promise<voi
 }
 
 async function scrolled(of: typeof grid, rows: number, what = ""): Promise<void> {
+  const empty = await emptyFrames(page, rows * of.rowHeight);
   await page.evaluate(`document.querySelector("${of.selector}").scrollTop = 0`);
   const { p50, p95, blank, held: waited } = await scroll(page, { ...of, rows });
   console.log(
-    `  ${rows} rows a frame${what}: p50 ${ms(p50)}, p95 ${ms(p95)}, blank rows ${share(blank)}, waited ${share(waited)}`,
+    `  ${rows} rows a frame${what}: p50 ${ms(p50)}, p95 ${ms(p95)}, blank rows ${share(blank)}, waited ${share(waited)}; an empty page: p50 ${ms(empty.p50)}, p95 ${ms(empty.p95)}`,
   );
 }
 

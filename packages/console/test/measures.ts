@@ -79,6 +79,27 @@ export const scroll = async (page: Page, { frames = 120, ...given }: Scroll): Pr
     return { p50: deltas[frames >> 1], p95: deltas[Math.floor(frames * 0.95)], blank: blank / seen, held: held / frames };
   })(${JSON.stringify({ ...given, frames })})`);
 
+/** The frames of an element of the same size without anything in it, scrolled as far: what the browser and the machine take by themselves. */
+export const emptyFrames = async (page: Page, pixels: number): Promise<Pick<Frames, "p50" | "p95">> =>
+  await page.evaluate<Frames>(`(async () => {
+    const [element, inside] = [document.createElement("div"), document.createElement("div")];
+    Object.assign(element.style, { position: "fixed", inset: "0", overflow: "auto", background: "white", zIndex: "99" });
+    inside.style.height = "10000000px";
+    element.append(inside);
+    document.body.append(element);
+    const deltas = [];
+    let before = performance.now();
+    for (let frame = 0; frame < 120; frame++) {
+      element.scrollTop += ${pixels};
+      const now = await new Promise(requestAnimationFrame);
+      deltas.push(now - before);
+      before = now;
+    }
+    element.remove();
+    deltas.sort((a, b) => a - b);
+    return { p50: deltas[60], p95: deltas[114] };
+  })()`);
+
 /** Presses a key again and again, each when the page has answered the one before; milliseconds to the paint that follows, at most. */
 export async function keyTimes(page: Page, key: string, count: number): Promise<{ p50: number; p95: number }> {
   await page.evaluate("window.keys.length = 0");

@@ -157,6 +157,8 @@ export async function openTestService(
     services,
     /** Straight from the tracing database, to look behind the store. */
     tracingRows: async (sql: string): Promise<Record<string, string>[]> => await database.engine.rows({ sql }),
+    /** To fill the tracing database with more than requests would in the time of a test. */
+    tracingCommand: async (sql: string): Promise<void> => await database.engine.command({ sql }),
     fetch,
     owner_key: ownerKey,
     /** Errors that became a response 500: a test that expects none looks here. */

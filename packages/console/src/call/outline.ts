@@ -6,11 +6,20 @@ export type OutlineRow =
   /** A call that others name as their parent and that is not there. */
   | { kind: "missing"; id: string; index: number; depth: number; children: number; isOpen: boolean }
   /** Neighbours of one name, as one row. */
-  | { kind: "fold"; index: number; depth: number; count: number; isOpen: boolean };
+  | { kind: "fold"; index: number; depth: number; count: number; isOpen: boolean }
+  /** Further calls may be below a call, a missing parent or, with an empty id, at the top, and are not read. */
+  | { kind: "more"; id: string; index: number; depth: number; isOpen: boolean };
+
+/** What a trace that is not read whole lacks: calls that started from here on, microseconds since 1970. */
+interface Cut {
+  from: number;
+  /** Below these, all were read. */
+  whole: ReadonlySet<string>;
+}
 
 /** A row that is not a call, by what remains the same while the trace grows; a call has its id. */
 export function keyOfRow(outline: Outline, row: OutlineRow): string {
-  return row.kind === "missing" ? `missing ${row.id}` : `${row.kind} ${outline.id(row.index)}`;
+  return "id" in row ? `${row.kind} ${row.id}` : `${row.kind} ${outline.id(row.index)}`;
 }
 
 const mostFound = 10_000;
@@ -56,9 +65,11 @@ export class Outline {
   /** The same below each call, in their order. */
   readonly #runsBelow = new Map<number, Run[]>();
   readonly #times = new Map<number, RunTimes>();
+  readonly #cut: Cut | undefined;
 
-  constructor(data: TraceOutlineRes) {
+  constructor(data: TraceOutlineRes, cut?: Cut) {
     this.data = data;
+    this.#cut = data.ids.length < data.total ? cut : undefined;
     const { ids, parent, missing_parents } = data;
     this.#places = new Map(ids.map((id, index) => [id, index]));
     this.depth = new Int32Array(ids.length);
@@ -100,6 +111,28 @@ export class Outline {
     return this.data.parent[index] ?? -1;
   }
 
+  /** When the last of the calls started. */
+  lastStart(): number {
+    return this.data.start_us.reduce((last, start) => Math.max(last, start), -Infinity);
+  }
+
+  /** When the last call started that is directly below a call, a missing parent or, without an id, at the top; undefined without any. */
+  lastBelow(id: string): number | undefined {
+    let last: number | undefined;
+    const [above, missing] = [this.indexOf(id), [...this.#missing].find(([, parent]) => parent.id === id)];
+    const [from, end] = missing === undefined ? [0, this.length] : [missing[0], missing[1].end];
+    for (let index = from; index < end; index++)
+      if (this.parent(index) === above) last = Math.max(last ?? -Infinity, this.data.start_us[index] ?? 0);
+    return last;
+  }
+
+  /** Whether calls may be below a call that are not read: those that start while it runs. */
+  mayHaveMore(index: number): boolean {
+    if (this.#cut === undefined || this.#cut.whole.has(this.id(index))) return false;
+    const { to, isRunning } = this.timesOfCall(index);
+    return isRunning || to >= this.#cut.from;
+  }
+
   timesOfCall(index: number): RunTimes {
     const start = this.data.start_us[index] ?? 0;
     const end = this.data.end_us[index] ?? undefined;
@@ -128,7 +161,13 @@ export class Outline {
     const rows: OutlineRow[] = [];
     /** Ends of runs that are shown one by one, which are one level deeper. */
     const openEnds: number[] = [];
+    /** Rows for what is not read, with the index that they come before. */
+    const more: { end: number; row: OutlineRow }[] = [];
+    const endMore = (index: number) => {
+      while (index >= (more.at(-1)?.end ?? Infinity)) rows.push(...more.splice(-1).map(({ row }) => row));
+    };
     for (let index = 0; index < this.length;) {
+      endMore(index);
       while (index >= (openEnds.at(-1) ?? Infinity)) openEnds.pop();
       const missing = this.#missing.get(index);
       if (missing !== undefined) {
@@ -139,6 +178,8 @@ export class Outline {
           index = end;
           continue;
         }
+        if (this.#cut?.whole.has(id) === false)
+          more.push({ end, row: { kind: "more", id, index, depth: 1, isOpen: false } });
       }
       const run = this.#runs.get(index);
       if (run !== undefined) {
@@ -150,11 +191,19 @@ export class Outline {
         }
         openEnds.push(run.end);
       }
-      const isParent = (this.data.children[index] ?? 0) > 0;
-      const isOpen = isParent && !closed.has(this.id(index));
-      rows.push({ kind: "call", index, depth: (this.depth[index] ?? 0) + openEnds.length, isParent, isOpen });
-      index = isOpen ? index + 1 : (this.end[index] ?? index + 1);
+      const hasChildren = (this.end[index] ?? 0) > index + 1;
+      const mayHaveMore = this.mayHaveMore(index);
+      const isParent = hasChildren || mayHaveMore;
+      const isOpen = hasChildren && !closed.has(this.id(index));
+      const depth = (this.depth[index] ?? 0) + openEnds.length;
+      rows.push({ kind: "call", index, depth, isParent, isOpen });
+      const end = this.end[index] ?? index + 1;
+      if (isOpen && mayHaveMore)
+        more.push({ end, row: { kind: "more", id: this.id(index), index, depth: depth + 1, isOpen: false } });
+      index = isOpen ? index + 1 : end;
     }
+    endMore(this.length);
+    if (this.#cut?.whole.has("") === false) rows.push({ kind: "more", id: "", index: -1, depth: 0, isOpen: false });
     return rows;
   }
 

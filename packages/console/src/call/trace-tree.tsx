@@ -166,6 +166,11 @@ function RowName({ outline, row }: { outline: Outline; row: OutlineRow }) {
       </span>
     );
   }
+  if (row.kind === "more") {
+    return (
+      <span className="quiet">{row.id === "" ? "further calls at the top" : "further calls"}: open to read them</span>
+    );
+  }
   const name = outline.name(row.index);
   const status = row.kind === "call" ? outline.data.status[row.index] : undefined;
   const marks = { error: "✗", descendant_error: "✗", running: "●", success: undefined };
@@ -211,7 +216,7 @@ function useScale(outline: Outline, isRunning: boolean): Scale {
 
 /** Start and end of a row; of a fold from the first start to the last end of what it holds. */
 function timesOf(outline: Outline, row: OutlineRow, now: number): [start: number, end: number] | undefined {
-  if (row.kind === "missing") return undefined;
+  if (row.kind === "missing" || row.kind === "more") return undefined;
   const { from, to, isRunning } = row.kind === "fold" ? outline.timesOfRun(row.index) : outline.timesOfCall(row.index);
   return [from, isRunning ? Math.max(to, now) : to];
 }

@@ -9,7 +9,9 @@ import { useSession } from "../session/session-context.js";
 import { Failure } from "../ui/failure.js";
 import { FindField } from "../ui/find-field.js";
 import { counted, formatCount } from "../ui/format.js";
+import { showNotice } from "../ui/notice.js";
 import { Waiting } from "../ui/waiting.js";
+import { useCutTrace } from "./use-cut-trace.js";
 import { useOutline } from "./use-call.js";
 import { keyOfRow } from "./outline.js";
 import type { Folding, OutlineRow } from "./outline.js";
@@ -55,8 +57,9 @@ export function Trace({
   show,
   onShow,
 }: Props) {
-  const { data: outline, error, refetch } = useOutline(projectId, traceId);
-  useGrowingTrace(projectId, traceId, outline);
+  const { data: read, error, refetch } = useOutline(projectId, traceId);
+  useGrowingTrace(projectId, traceId, read);
+  const { outline, load } = useCutTrace(projectId, traceId, read);
   const session = useSession();
   const [folding, setFolding] = useState<Folding>({ closed: new Set(), unfolded: new Set() });
   /** A row that is not a call: a fold, a missing parent. */
@@ -94,8 +97,24 @@ export function Trace({
     setFolding(outline.reveal(outline.id(index), revealed));
     onSelect(outline.id(index));
   };
+  /** Reads what is below a call and not there. It comes where the row for it was. */
+  const readMore = async ({ kind }: OutlineRow, below: string) => {
+    try {
+      const first = await load(below);
+      if (first === undefined) showNotice("No further calls are there");
+      if (kind !== "more") return;
+      setSpecial(undefined);
+      if (first !== undefined) onSelect(first);
+    } catch (failure) {
+      showNotice(`Further calls cannot be read: ${failure instanceof Error ? failure.message : String(failure)}`);
+    }
+  };
   const setOpen = (row: OutlineRow, isOpen: boolean) => {
-    const id = row.kind === "missing" ? row.id : (outline?.id(row.index) ?? "");
+    const id = "id" in row ? row.id : (outline?.id(row.index) ?? "");
+    if (row.kind === "more" || (row.kind === "call" && isOpen && outline?.end[row.index] === row.index + 1)) {
+      void readMore(row, id);
+      if (row.kind === "more") return;
+    }
     const [closed, unfolded] = [new Set(revealed.closed), new Set(revealed.unfolded)];
     if (row.kind === "fold") {
       if (isOpen) unfolded.add(id);

@@ -183,7 +183,7 @@ export class CallPages<Row extends Pick<CallRow, "id" | "seq">> {
       const page = await this.#read({ ...start, limit: pageRows }, loading.signal);
       if (this.#loading !== loading) return;
       this.#again = undefined;
-      this.#change({ error: undefined });
+      if (this.#state.error !== undefined) this.#change({ error: undefined });
       this.#take(start, page, isJump);
       then?.();
     } catch (error) {

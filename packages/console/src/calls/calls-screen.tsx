@@ -57,7 +57,9 @@ export function CallsScreen() {
   // Under another order than time, new calls have no place at its beginning.
   useNewerCalls({ pages, projectId, search }, isLive && search.sort === undefined);
 
-  const current = at === undefined ? (state.count > 0 ? 0 : -1) : pages.indexOf(at);
+  // Where the table began, which is not its first row any more once others came before it.
+  const begun = state.count > 0 ? state.prepended : -1;
+  const current = at === undefined ? begun : pages.indexOf(at);
   const setCurrent = (index: number) => {
     const call = pages.row(Math.max(0, Math.min(state.count - 1, index)));
     if (call !== undefined) void navigate({ search: (given) => ({ ...given, at: call.id }), replace: true });
@@ -119,7 +121,6 @@ export function CallsScreen() {
   const [top] = useState(() => new RowAtTop());
   const seek = (time: number) => {
     setAtEnd(false);
-    top.set(0);
     const begin = new Date(time).toISOString();
     void navigate({ search: (given) => ({ ...given, at: undefined, t: begin }), replace: true });
     void pages.jump({ at_time: begin });
@@ -297,7 +298,8 @@ export function CallsScreen() {
               isLive={isLive && isVisible}
               top={top}
               isAtNewest={!state.hasBefore}
-              timeOf={(index) => timeOf(pages.row(index)?.started_at)}
+              // A list that has become shorter is about to be scrolled to its end.
+              timeOf={(index) => timeOf(pages.row(Math.min(index, state.count - 1))?.started_at)}
               onTime={seek}
             />
           )}

@@ -3,6 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import type { QueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 import type { BrowserSession } from "../session/session.js";
+import { useRetry } from "../data/use-retry.js";
 import { useSession, useSessionState } from "../session/session-context.js";
 import { CallPages } from "./call-pages.js";
 import type { PagesState } from "./call-pages.js";
@@ -74,5 +75,6 @@ export function useCallPages(projectId: string, search: CallsSearch): OpenTable 
   useEffect(() => {
     if (isReachable && pages.state().error !== undefined) void pages.retry();
   }, [pages, logIns, isReachable]);
+  useRetry(state.error, () => pages.retry());
   return { pages, openedAt, state };
 }

@@ -92,7 +92,13 @@ export function VirtualGrid<Row>({
     renderedGeneration.current = generation;
     scroller.current.scrollTop = atEnd ? scroller.current.scrollHeight : 0;
   }, [generation, atEnd]);
-  useLayoutEffect(() => scrollToRow(scroller.current, current, height, height), [current, prepended]);
+  const at = useRef(current);
+  useLayoutEffect(() => {
+    at.current = current;
+  });
+  // Another row is scrolled to; the same one that others came before stays where it is, be it in the window or not.
+  const place = current < 0 ? undefined : current - prepended;
+  useLayoutEffect(() => scrollToRow(scroller.current, at.current, height, height), [place]);
   const template = useMemo(() => templateOf(columns), [columns]);
   const lefts = useMemo(() => leftsOf(columns), [columns]);
   const indexes = Array.from({ length: Math.max(0, end - first) }, (_, index) => first + index);

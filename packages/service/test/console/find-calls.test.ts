@@ -241,7 +241,12 @@ describe.skipIf(chromiumPath === undefined)("finding calls in the console", { ti
     await current.getByText(/^call 2[2-7]\d$/).waitFor();
     const begun = await current.innerText();
     expect(search(page).get("t")).toMatch(/Z$/);
+    // Later ones are read above it, and it stays where it is.
+    await expect.poll(async () => Number(await current.getAttribute("aria-rowindex")), patient).toBeGreaterThan(200);
     await expect.poll(async () => Number(await rail.getAttribute("aria-valuenow")), patient).toBeLessThan(60);
+    expect(await current.innerText()).toBe(begun);
+    const grid = await page.getByRole("grid").boundingBox();
+    expect((await current.boundingBox())?.y).toBeLessThan((grid?.y ?? 0) + 100);
     await page.reload();
     await current.getByText(/^call 2[2-7]\d$/).waitFor();
     expect((await current.innerText()).split("\n")[2]).toBe(begun.split("\n")[2]);

@@ -6,7 +6,8 @@ import { median, option, short } from "./results.js";
 
 const size = option("size", 1);
 const sized = (count: number) => Math.max(1, Math.round(count * size));
-export const connections = 16;
+/** As many clients send at once to what has one process as to what has several. */
+export const connections = option("connections", 16);
 
 interface Workload {
   name: string;
@@ -48,5 +49,16 @@ export function summary(all: readonly Round[]): Record<string, number> {
     "spans/s": of(({ perSecond }) => perSecond),
     "service CPU µs/span": of(({ serviceUs }) => serviceUs),
     "engine CPU µs/span": of(({ engineUs }) => engineUs),
+    "all CPU µs/span": of(allUs),
   };
+}
+
+const allUs = ({ serviceUs, engineUs }: Round): number => serviceUs + engineUs;
+
+/**
+ * How many spans several processes store with the CPU time in which one stores one, times how many they are: their rate beside
+ * that of one, on a machine where each of them has the cores that the one has.
+ */
+export function gain(one: readonly Round[], several: readonly Round[], count: number): number {
+  return short((count * median(one.map(allUs))) / median(several.map(allUs)));
 }

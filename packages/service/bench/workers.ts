@@ -5,15 +5,16 @@
  * the other process. Medians over rounds.
  *
  *   pnpm build && node --import tsx -C @heddle/source packages/service/bench/workers.ts [--rounds 7] [--workers 2] [--size 1]
+ *     [--connections 16]
  */
 import { readFileSync } from "node:fs";
 import { sendAll } from "./load.js";
 import { completeRequests } from "./payloads.js";
 import { childrenOf, cpuMs } from "./process-usage.js";
-import { describeMachine, option } from "./results.js";
+import { describeMachine, option, short } from "./results.js";
 import { startServiceProcess } from "./service-process.js";
 import type { ServiceProcess } from "./service-process.js";
-import { connections, spread, summary, workloads } from "./spread-ingest.js";
+import { connections, gain, spread, summary, workloads } from "./spread-ingest.js";
 import type { Round } from "./spread-ingest.js";
 
 const rounds = option("rounds", 7);
@@ -24,6 +25,8 @@ interface Tested {
   /** One in each tracing database. */
   projects: string[];
   rounds: Round[];
+  /** Share of a core that it takes while nobody asks for anything. */
+  idle: number;
 }
 
 console.log(describeMachine());
@@ -51,8 +54,13 @@ for (const workload of workloads) {
   }
   console.log(`\n${workload.name}; ${rounds} rounds`);
   console.table(Object.fromEntries(Object.entries(tested).map(([of, each]) => [of, summary(each.rounds)])));
+  const [one = [], several = []] = Object.values(tested).map(({ rounds: measured }) => measured);
+  console.log(`with ${workers} times the cores: ${gain(one, several, workers)} times the spans`);
 }
-for (const { service } of Object.values(tested)) await service.stop();
+for (const [of, { service, idle }] of Object.entries(tested)) {
+  console.log(`${of}: ${short(100 * idle)} % of a core while idle`);
+  await service.stop();
+}
 console.log(describeMachine());
 
 async function open(count: number): Promise<Tested> {
@@ -61,7 +69,13 @@ async function open(count: number): Promise<Tested> {
   await new Promise((resolve) => setTimeout(resolve, 8000));
   const projects = Array.from({ length: workers }, (_, i) => `local/bench-${i}`);
   for (const projectId of projects) await sendAll(service, completeRequests(projectId, 1, 1), 1);
-  return { service, projects, rounds: [] };
+  // Merges of what was stored end.
+  await new Promise((resolve) => setTimeout(resolve, 3000));
+  const [before, began] = [usage(service), performance.now()];
+  await new Promise((resolve) => setTimeout(resolve, 5000));
+  const after = usage(service);
+  const idle = (after.service + after.engine - before.service - before.engine) / (performance.now() - began);
+  return { service, projects, rounds: [], idle };
 }
 
 /** Milliseconds of CPU of all processes of a service. */

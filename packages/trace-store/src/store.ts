@@ -20,6 +20,7 @@ import type { BrokenParts } from "./engine/broken-parts.js";
 import { shareEngine } from "./engine/engine-shares.js";
 import type { EngineShares, SlotPool } from "./engine/engine-shares.js";
 import { connectEngine } from "./engine/engine.js";
+import { checkResponds } from "./engine/responds.js";
 import { checkOneNode } from "./engine/one-node.js";
 import type { Engine, EngineConnection } from "./engine/engine.js";
 import { withOlderParts } from "./engine/older-parts.js";
@@ -211,6 +212,7 @@ const deduplicated = new Set<string>(tableFacts.flatMap(([table, facts]) => (fac
 async function open(options: TraceStoreOptions): Promise<TraceStore> {
   const placement = { database: options.database ?? defaultDatabase, cluster: options.cluster };
   await checkOneNode(options.client, options.cluster);
+  await checkResponds(options.client);
   const isReplicated = options.cluster !== undefined;
   const replicated = (engine: Engine) => (isReplicated ? withReplicas(engine) : engine);
   const bootstrap = replicated(connectEngine(options.client, "default", { isReplicated }));

@@ -67,6 +67,8 @@ export interface ListedLease extends LeaseHolder {
 }
 
 const defaultDurationMs = 12_000;
+/** Between two looks at a lease: also of long ones, what is released is taken at once. */
+const mostPauseMs = 100;
 
 export function openLeases(database: Database): Leases {
   return {
@@ -133,7 +135,7 @@ class Candidate {
     this.#database = database;
     this.#name = name;
     this.#options = { ...options, durationMs };
-    this.pauseMs = durationMs / 50;
+    this.pauseMs = Math.min(mostPauseMs, durationMs / 50);
   }
 
   /**
@@ -142,18 +144,20 @@ class Candidate {
    */
   async attempt(wanted = true): Promise<Lease | undefined> {
     const { holder, address = null } = this.#options;
-    // From before the statement: the others count from when they see its result.
-    let sentAt = performance.now();
-    const taken = wanted
-      ? await this.#database.rows(
-          `INSERT INTO leases (name, holder, token, beat, address) VALUES ($1, $2, $3, 0, $4)
-            ON CONFLICT (name) DO NOTHING RETURNING token`,
-          [this.#name, holder, this.#token, address],
-        )
-      : [];
-    if (taken.length > 0) return this.#keep(sentAt);
+    // Most looks find that somebody has it, and change nothing.
     const now = await sightingOf(this.#database, this.#name);
-    if (now === undefined) return undefined; // Released in between.
+    if (now === undefined) {
+      [this.isNew, this.isRenewed] = [false, false];
+      if (!wanted) return undefined;
+      // From before the statement: the others count from when they see its result.
+      const sentAt = performance.now();
+      const taken = await this.#database.rows(
+        `INSERT INTO leases (name, holder, token, beat, address) VALUES ($1, $2, $3, 0, $4)
+          ON CONFLICT (name) DO NOTHING RETURNING token`,
+        [this.#name, holder, this.#token, address],
+      );
+      return taken.length > 0 ? this.#keep(sentAt) : undefined;
+    }
     const { seen } = this;
     // Who has not looked for long, as while the control plane did not respond, cannot tell whether the holder has ended.
     if (seen !== undefined && now.at - this.#looked > this.#options.durationMs / 2) seen.at = now.at;
@@ -165,7 +169,7 @@ class Candidate {
       return undefined;
     }
     if (!wanted || performance.now() - seen.at < this.#options.durationMs) return undefined;
-    sentAt = performance.now();
+    const sentAt = performance.now();
     const inherited = await this.#database.rows(
       `UPDATE leases SET holder = $2, token = $3, beat = 0, address = $6 WHERE name = $1 AND token = $4 AND beat = $5
         RETURNING token`,

@@ -119,9 +119,15 @@ export async function joinReplicas(
     const { prices } = installationOptions;
     // Others may have changed where projects are while they had it.
     shards.homes.forgetAll();
-    const { store } = await openTraces(base, lease, leased, { prices, blobs: shared.blobs });
-    leased.add(async () => await shards.first.leave(leaving));
-    shards.first.isHere(store, leasedAt);
+    const { store } = await openTraces(base, lease, leased, {
+      prices,
+      blobs: shared.blobs,
+      // Clients wait for it.
+      onOpen(traces) {
+        leased.add(async () => await shards.first.leave(leaving));
+        shards.first.isHere(traces, leasedAt);
+      },
+    });
     base.observability.metrics?.watch({
       store,
       engine: undefined,

@@ -28,12 +28,19 @@ export async function openBlobs({ config }: Base, closing: Closing): Promise<Blo
   return blobs;
 }
 
+interface TracesOptions {
+  prices: readonly Price[];
+  blobs: BlobStore;
+  /** Called when it can be worked on, before what is there is compared. */
+  onOpen?: (store: TraceStore) => void;
+}
+
 /** Opens the first tracing database, which the process has the lease of, and compares what is there with what was. */
 export async function openTraces(
   base: Base,
   lease: WriterLease,
   closing: Closing,
-  { prices, blobs }: { prices: readonly Price[]; blobs: BlobStore },
+  { prices, blobs, onOpen }: TracesOptions,
 ): Promise<{ store: TraceStore; engine: EngineHost | undefined }> {
   const { config, log, losses, control } = base;
   const info = (line: string) => log.info(line);
@@ -51,6 +58,7 @@ export async function openTraces(
   const store = await (engine === undefined ? open() : openOnEngine(engine, open));
   // Another replica takes the database over at once.
   closing.add(() => store.close(config.replicaAddress === undefined ? {} : { withinMs: leaveMs }));
+  onOpen?.(store);
   engine?.on("restart", () => store.engineRestarted());
   for (const { table, parts, path } of await store.brokenParts()) {
     warn(

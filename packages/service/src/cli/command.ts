@@ -1,7 +1,10 @@
 import type { StartOptions } from "../boot/start.js";
 
 /** For tests; the defaults are those of a service. */
-export type ServeOptions = Pick<StartOptions, "jobLeaseMs">;
+export interface ServeOptions extends Pick<StartOptions, "jobLeaseMs"> {
+  /** How long a start waits for stores that do not respond. */
+  storesWithinMs?: number;
+}
 
 /** What a command of `heddle` may use besides its arguments. */
 export interface CommandContext {

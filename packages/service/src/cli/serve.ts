@@ -59,7 +59,7 @@ async function consoleLink(running: Running, config: Config): Promise<string | u
  * when another service has taken over.
  */
 async function serve(config: Config, started: number, options: ServeOptions = {}): Promise<void> {
-  const running = await waiting(config, async () =>
+  const running = await waiting(config, options, async () =>
     config.workers > 1 ? await startWorkers(config) : await start(config, options),
   );
   const { log } = running;
@@ -99,7 +99,8 @@ async function serve(config: Config, started: number, options: ServeOptions = {}
 async function work(config: Config, options: ServeOptions): Promise<void> {
   const tell = async (message: WorkerMessage) =>
     await new Promise<void>((resolve) => process.send?.(message, undefined, {}, () => resolve()));
-  const running = await waiting(config, async () => await start(config, options)).catch(async (error: unknown) => {
+  const starting = waiting(config, options, async () => await start(config, options));
+  const running = await starting.catch(async (error: unknown) => {
     if (!(error instanceof ConfigError)) throw error;
     await tell({ failed: error.message });
     throw error;
@@ -110,16 +111,20 @@ async function work(config: Config, options: ServeOptions): Promise<void> {
 }
 
 /** A service may start before the servers of its stores do. */
-async function waiting(config: Config, attempt: () => Promise<Running>): Promise<Running> {
+async function waiting(
+  config: Config,
+  { storesWithinMs: withinMs }: ServeOptions,
+  attempt: () => Promise<Running>,
+): Promise<Running> {
   const { databaseUrl, clickhouseUrl, blobsUrl } = config;
   if (![databaseUrl, clickhouseUrl, blobsUrl].some((url) => url !== undefined && /^(postgres|http|s3)/.test(url)))
     return await attempt();
   const hide = hideSecrets(secretsOf(config));
   const log = openLogger(config.observability.log, { write: (line) => void process.stderr.write(line), hide });
-  return await untilAvailable(attempt, { log: (line) => log.warn(line) });
+  return await untilAvailable(attempt, { log: (line) => log.warn(line), ...(withinMs !== undefined && { withinMs }) });
 }
 
-async function start(config: Config, options: ServeOptions): Promise<Running> {
+async function start(config: Config, { storesWithinMs: _, ...options }: ServeOptions): Promise<Running> {
   return await startService(config, {
     docsDir: docsDirectory,
     consoleDir: consoleDirectory,

@@ -4,6 +4,8 @@ import type { Lease, Leases, ListedLease } from "@heddle/control-plane";
 const prefix = "replica ";
 /** In the duration of a lease. */
 const looks = 40;
+/** Between two looks: when one leaves, the others take over what it had. */
+const mostLookMs = 100;
 /** A replica that ended without a word is forgotten when it has not counted on for so long. */
 const forgetMs = 60_000;
 
@@ -26,7 +28,7 @@ export class Membership {
     this.#leases = leases;
     this.#lease = lease;
     this.#durationMs = durationMs;
-    this.#timer = setInterval(() => void this.#look().catch(() => undefined), durationMs / looks);
+    this.#timer = setInterval(() => void this.#look().catch(() => undefined), Math.min(mostLookMs, durationMs / looks));
     this.#timer.unref();
   }
 

@@ -1,8 +1,11 @@
 import type { TraceStore } from "@heddle/trace-store";
 import { ChangeSignal } from "../replicas/change-signal.js";
 
-/** Time for what has begun, when another replica is to have a shard. */
-export const leaving = { readMs: 900, writeMs: 4000 };
+/**
+ * Time for what has begun, when another replica is to have a shard: writes wait for that one meanwhile, and a read
+ * that has given nothing in this time is made there.
+ */
+export const leaving = { readMs: 400, writeMs: 4000 };
 
 /** Where a shard is worked on now. */
 export type Place =

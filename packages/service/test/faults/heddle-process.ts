@@ -26,6 +26,7 @@ export interface HeddleProcess {
   data: string;
   /** What it wrote to stderr so far, over all its lives. */
   log(): string;
+  /** 0 when it has ended, by itself too. */
   pid(): number;
   /** The engine host of this life, by the engine's own lock file. */
   enginePid(): number;
@@ -131,7 +132,7 @@ export async function openHeddle({ env = {}, data, dist, ...options }: HeddleOpt
     url,
     data: directory,
     log: () => log,
-    pid: () => child?.pid ?? 0,
+    pid: () => (child === undefined || child.exitCode !== null || child.signalCode !== null ? 0 : (child.pid ?? 0)),
     enginePid: () => enginePid(directory) ?? 0,
     start,
     replace: (other) => void (build = other),
@@ -139,7 +140,7 @@ export async function openHeddle({ env = {}, data, dist, ...options }: HeddleOpt
     async ended() {
       const life = child;
       if (life === undefined) throw new Error(`heddle is not running: ${log}`);
-      const [code] = (await once(life, "close")) as [number | null];
+      const [code] = life.exitCode === null ? ((await once(life, "close")) as [number | null]) : [life.exitCode];
       child = undefined;
       return { code };
     },

@@ -19,7 +19,8 @@ export async function writeScoredCalls(writing: Writing): Promise<void> {
   const scorer = `weave:///${projectId}/object/exact:${digest}`;
   while (!stopped()) {
     const [root, child] = [randomUUID(), randomUUID()];
-    const tokens = [1 + Math.floor(random() * 1000), 1 + Math.floor(random() * 1000)] as const;
+    // What a call reports that is equal to what is below it counts as the same tokens: these never are.
+    const tokens = [1 + Math.floor(random() * 1000), 1001 + Math.floor(random() * 1000)] as const;
     const batch = [
       usedCall({ project_id: projectId, id: root, trace_id: root }, tokens[0]),
       usedCall({ project_id: projectId, id: child, trace_id: root, parent_id: root }, tokens[1]),

@@ -7,12 +7,15 @@ export interface TcpProxy {
   port: number;
   /** Runs `work` while the server cannot be reached: connections end, and new ones are refused. */
   whileCut(work: () => Promise<void>): Promise<void>;
+  /** Runs `work` while the server seems to take connections, and to respond to nothing. */
+  whileSilent(work: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }
 
 export async function openProxy(target: { host: string; port: number }): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   let isCut = false;
+  let isSilent = false;
   const server = createServer((client) => {
     if (isCut) {
       client.destroy();
@@ -30,6 +33,7 @@ export async function openProxy(target: { host: string; port: number }): Promise
         other.destroy();
       });
       one.pipe(other);
+      if (isSilent) one.pause();
     }
   });
   const cut = () => sockets.forEach((socket) => socket.destroy());
@@ -41,6 +45,14 @@ export async function openProxy(target: { host: string; port: number }): Promise
       isCut = true;
       cut();
       await work().finally(() => (isCut = false));
+    },
+    async whileSilent(work) {
+      isSilent = true;
+      sockets.forEach((socket) => socket.pause());
+      await work().finally(() => {
+        isSilent = false;
+        sockets.forEach((socket) => socket.resume());
+      });
     },
     async close() {
       server.close();

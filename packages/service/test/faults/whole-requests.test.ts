@@ -8,6 +8,7 @@ import { ownerKey } from "./heddle-process.js";
 import { idsIn } from "./ids-in.js";
 import { openSharedStores } from "./shared-stores.js";
 import type { SharedStores } from "./shared-stores.js";
+import { untilTaken } from "./until-taken.js";
 
 // Two replicas, each of which works on a tracing database, and a project in each.
 
@@ -78,13 +79,14 @@ test("calls and spans are stored whichever replica gets them, short, long and co
       const ids = ["short", "long", "zipped"].map((kind) => `${kind}-${i}`);
       const [short, long, zipped] = [ids[0]!, ids[1]!, ids[2]!];
       const [large, span] = ["x".repeat(3_000_000), `${i + 1}`.repeat(16)];
+      const path = pathOf(project);
+      const body = gzipSync(JSON.stringify({ batch: [callOf(project, zipped)] }));
+      const ofProject = { project_id: `local/${project}` };
       const responses = [
-        await post(url, pathOf(project), { batch: [callOf(project, short)] }),
-        await post(url, pathOf(project), { batch: [callOf(project, long, large)] }),
-        await send(url, pathOf(project), gzipSync(JSON.stringify({ batch: [callOf(project, zipped)] })), {
-          "content-encoding": "gzip",
-        }),
-        await post(url, "/otel/v1/traces", exportOf(span), { project_id: `local/${project}` }),
+        await untilTaken(async () => await post(url, path, { batch: [callOf(project, short)] })),
+        await untilTaken(async () => await post(url, path, { batch: [callOf(project, long, large)] })),
+        await untilTaken(async () => await send(url, path, body, { "content-encoding": "gzip" })),
+        await untilTaken(async () => await post(url, "/otel/v1/traces", exportOf(span), ofProject)),
       ];
       expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
       expected.get(project)?.push(...ids, span);

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { ownerKey } from "./heddle-process.js";
 
 /** What came back; `status` 0 when the connection broke before a response came. */
@@ -61,22 +62,41 @@ export function wire(url: string | (() => string)): Wire {
         });
   };
 
-  async function must(path: string, body: unknown): Promise<string> {
+  const get: Wire["get"] = (path) => send(path, { headers: { authorization } });
+  return { post, get, ...reads(post), hung: () => hung, slowestMs: () => slowest };
+}
+
+/** What must succeed, by requests that are sent as `post` does. */
+function reads(post: Wire["post"]): Pick<Wire, "ask" | "rows"> {
+  const must = async (path: string, body: unknown) => {
     const { status, text } = await post(path, body);
     if (status !== 200) throw new Error(`${path} responded ${status}: ${text}`);
     return text;
-  }
-
+  };
   return {
-    post,
-    get: (path) => send(path, { headers: { authorization } }),
     ask: async <T>(path: string, body: unknown) => JSON.parse(await must(path, body)) as T,
     rows: async <T>(path: string, body: unknown) =>
       (await must(path, body))
         .split("\n")
         .filter((line) => line !== "")
         .map((line) => JSON.parse(line) as T),
-    hung: () => hung,
-    slowestMs: () => slowest,
   };
+}
+
+/**
+ * As a client that sends again what got 503, when that says, and what found nobody who listens: for reads, and for what may
+ * be stored twice. What the last attempt within `forMs` got is what it gets.
+ */
+export function patient(wire: Wire, forMs = 60_000): Wire {
+  const again = async (send: () => Promise<Reply>): Promise<Reply> => {
+    const end = performance.now() + forMs;
+    for (;;) {
+      const reply = await send();
+      const isLater = reply.status === 503 || (reply.status === 0 && reply.text.includes("ECONNREFUSED"));
+      if (!isLater || performance.now() > end) return reply;
+      await delay(1000 * Number(reply.headers.get("retry-after") ?? 0.2));
+    }
+  };
+  const post: Wire["post"] = async (...sent) => await again(async () => await wire.post(...sent));
+  return { ...wire, post, get: async (path) => await again(async () => await wire.get(path)), ...reads(post) };
 }

@@ -6,6 +6,8 @@ import { momentAt, msSince } from "../moment.js";
 export interface Lease {
   /** Whether it was renewed so recently that no other process can take it over within the next half of its duration. */
   held(): boolean;
+  /** Milliseconds since it was last renewed. */
+  ageMs(): number;
   /**
    * Resolves with the new holder once another process has it ("nobody" when its row is missing). A lost lease is never
    * held again.
@@ -76,6 +78,7 @@ export function keepLease(database: Database, { name, token, sentAt, durationMs,
 
   return {
     held: () => state === "held" && fresh(),
+    ageMs: () => msSince(confirmed),
     lost,
     async release() {
       if (state === "held") state = "released";

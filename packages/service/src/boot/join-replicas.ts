@@ -125,7 +125,7 @@ export async function joinReplicas(
       // Clients wait for it.
       onOpen(traces) {
         leased.add(async () => await shards.first.leave(leaving));
-        shards.first.isHere(traces, leasedAt);
+        shards.first.isHere(traces, lease, leasedAt);
       },
     });
     base.observability.metrics?.watch({

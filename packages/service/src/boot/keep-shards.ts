@@ -60,7 +60,7 @@ export function keepShards(base: Base, shards: Shards, options: KeepOptions): { 
         })
         .finally(() => (pendingOpens -= 1));
       if (store !== undefined) {
-        place.isHere(store, leasedAt);
+        place.isHere(store, lease, leasedAt);
         log.info(`This replica works on the tracing database ${shard.name}`);
         const released = new Promise<void>((resolve) => {
           working.set(shard.name, resolve);

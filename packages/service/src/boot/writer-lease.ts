@@ -10,6 +10,8 @@ export interface WriterLease {
   /** Whether other processes can have it before and after this one. */
   isShared: boolean;
   mayWrite(): boolean;
+  /** Milliseconds since it was last renewed. */
+  ageMs(): number;
   /** The callback is called when the lease could not be renewed for a while, before `mayWrite` returns true again. */
   onLapse(callback: () => void): void;
   /** Resolves with one line once another service has it. */
@@ -37,6 +39,7 @@ interface FollowOptions extends LeaseOptions {
 const unleased: WriterLease = {
   isShared: false,
   mayWrite: () => true,
+  ageMs: () => 0,
   onLapse: () => {},
   replaced: new Promise(() => {}),
   release: async () => {},
@@ -100,6 +103,7 @@ function writerLease(lease: Lease, lapses: Lapses): WriterLease {
   return {
     isShared: true,
     mayWrite: () => lease.held(),
+    ageMs: () => lease.ageMs(),
     onLapse: (callback) => void (lapses.callback = callback),
     replaced: lease.lost.then((holder) => `the tracing database was taken over by ${holder}; this service has stopped`),
     release: () => lease.release(),

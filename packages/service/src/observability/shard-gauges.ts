@@ -39,6 +39,11 @@ export function shardGaugesOf({ shards, members }: ShardSources, registry: Regis
     "From when this replica had the lease of a tracing database until it worked on it, the last time.",
     (shard) => shards.places.get(shard)?.takeoverSeconds,
   );
+  perShard(
+    "heddle_shard_lease_age_seconds",
+    "Since the control plane has confirmed the lease by which this replica writes a tracing database.",
+    (shard) => shards.places.get(shard)?.leaseAgeSeconds,
+  );
   registry.registerMetric(
     new Gauge({
       name: "heddle_replicas_live",

@@ -7,9 +7,15 @@ import { ChangeSignal } from "../replicas/change-signal.js";
  */
 export const leaving = { readMs: 400, writeMs: 4000 };
 
+/** By which this replica has a shard. */
+export interface AgingLease {
+  /** Milliseconds since it was last renewed. */
+  ageMs(): number;
+}
+
 /** Where a shard is worked on now. */
 export type Place =
-  | { store: TraceStore }
+  | { store: TraceStore; lease: AgingLease }
   | { url: URL; replaced: AbortSignal }
   /** Nobody works on it yet, or its holder takes nothing from replicas. */
   | undefined;
@@ -39,6 +45,11 @@ export class ShardPlace {
     return this.#place !== undefined && "store" in this.#place ? this.#place.store : undefined;
   }
 
+  /** How long ago the lease of this replica was renewed; undefined where it has none. */
+  get leaseAgeSeconds(): number | undefined {
+    return this.#place !== undefined && "lease" in this.#place ? this.#place.lease.ageMs() / 1000 : undefined;
+  }
+
   /** Another replica has it, or nobody; what was sent to the one before, and has no response, gets none any more. */
   isAt(address: string | undefined): void {
     this.#replaced.abort();
@@ -48,10 +59,10 @@ export class ShardPlace {
   }
 
   /** This replica works on it from now on; it has its lease since `leasedAt`, of the monotonic clock. */
-  isHere(store: TraceStore, leasedAt: number): void {
+  isHere(store: TraceStore, lease: AgingLease, leasedAt: number): void {
     this.#replaced.abort();
     this.takeoverSeconds = (performance.now() - leasedAt) / 1000;
-    this.#change({ store });
+    this.#change({ store, lease });
   }
 
   /** Something begins on the store of this replica, which is not closed before it has ended. The result is then called. */

@@ -124,12 +124,12 @@ async function waiting(
   return await untilAvailable(attempt, { log: (line) => log.warn(line), ...(withinMs !== undefined && { withinMs }) });
 }
 
-async function start(config: Config, { storesWithinMs: _, ...options }: ServeOptions): Promise<Running> {
+async function start(config: Config, { jobLeaseMs }: ServeOptions): Promise<Running> {
   return await startService(config, {
     docsDir: docsDirectory,
     consoleDir: consoleDirectory,
     packagesDir: packagesDirectory,
-    ...options,
+    ...(jobLeaseMs !== undefined && { jobLeaseMs }),
   });
 }
 

@@ -6,9 +6,10 @@ import { eachOf, send } from "./load.js";
 import { completeRequests } from "./payloads.js";
 import type { ServiceProcess } from "./service-process.js";
 
-/** The model server of others that the evaluations use: `slow` responds after two seconds, every other model at once. */
-export const neighbourProviders = (url: string) => ({
-  bench: { baseUrl: url, allowPrivate: true, kinds: ["chat-completions"], models: ["*"] },
+/** The model servers of others that the evaluations of the neighbour and of the attacker use. */
+export const neighbourProviders = (neighbours: string, attackers = neighbours) => ({
+  bench: { baseUrl: neighbours, allowPrivate: true, kinds: ["chat-completions"], models: ["*"] },
+  loud: { baseUrl: attackers, allowPrivate: true, kinds: ["chat-completions"], models: ["*"] },
 });
 
 type Client = Pick<ServiceProcess, "url" | "key">;
@@ -122,7 +123,7 @@ export async function prepareAttacks(attacker: Client): Promise<Target> {
     modelId: model.id,
     evaluation: await storeEvaluation(attacker, attackedProject, {
       rows: 2000,
-      model: "bench/slow",
+      model: "loud/slow",
       template: `{prompt} ${"word ".repeat(100_000)}`,
       scorers: [
         ["StringDistanceScorer", {}],

@@ -61,6 +61,11 @@ export class FairQueue<Item> {
     return this.#waiting;
   }
 
+  /** Whether items of others than this entity wait. */
+  waitsBesides(entity: string): boolean {
+    return this.#waiting > (this.#entities.get(entity)?.waiting ?? 0);
+  }
+
   /** Adds an item; the function that is returned removes it. Throws `rate_limited` or `busy` when too many wait. */
   add({ key, entity }: Sharer = nobody, item: Item): () => void {
     const { waiting = Infinity, waitingPerKey = Infinity, messages } = this.#options;

@@ -1,5 +1,5 @@
 import { setImmediate, setTimeout as delay } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { mainThread } from "./main-thread.js";
 
 const ann = { key: "ann", entity: "acme" };
@@ -45,6 +45,71 @@ test("after a long slice others have the thread for as long", async () => {
   const since = performance.now();
   await Promise.all(long);
   expect(performance.now() - since).toBeGreaterThan(60 + 55);
+});
+
+describe("while requests of others arrive", () => {
+  let now = performance.now();
+  /** How long the timers of the thread were to wait. */
+  let pauses: unknown[] = [];
+  let timers: (() => void)[] = [];
+
+  beforeEach(async () => {
+    // The last slice of the test before is over, and what was noted is long ago.
+    await setImmediate();
+    now = performance.now() + 10_000;
+    [pauses, timers] = [[], []];
+    vi.spyOn(performance, "now").mockImplementation(() => now);
+    vi.spyOn(globalThis, "setTimeout").mockImplementation(((callback: () => void, ms: number) => {
+      pauses.push(ms);
+      timers.push(callback);
+      return {};
+    }) as never);
+  });
+  afterEach(() => vi.restoreAllMocks());
+
+  /** Takes a slice of so many milliseconds, and then asks for another. */
+  async function slice(sharer: typeof ann, ms: number): Promise<{ next: Promise<void> }> {
+    await mainThread.giveWay(sharer);
+    now += ms;
+    return { next: mainThread.giveWay(sharer) };
+  }
+
+  test("each slice of an entity is followed by as long a pause of its work", async () => {
+    mainThread.arrived(eve);
+    const { next } = await slice(ann, 4);
+    await setImmediate();
+    expect(pauses).toEqual([4]);
+    timers[0]?.();
+    await next;
+  });
+
+  test("requests of the same entity, and old ones of others, make no pause", async () => {
+    mainThread.arrived(eve);
+    now += 300;
+    mainThread.arrived(ann);
+    const { next } = await slice(ann, 4);
+    await next;
+    expect(pauses).toEqual([]);
+  });
+
+  test("a request of the same entity does not hide those of others", async () => {
+    for (const sharer of [eve, ann, ann]) mainThread.arrived(sharer);
+    const { next } = await slice(ann, 4);
+    await setImmediate();
+    expect(pauses).toEqual([4]);
+    timers[0]?.();
+    await next;
+  });
+
+  test("work of others does not wait for the end of the pause", async () => {
+    mainThread.arrived(eve);
+    const { next } = await slice(ann, 4);
+    await setImmediate();
+    expect(pauses).toEqual([4]);
+    // No timer ends.
+    await mainThread.giveWay(eve);
+    await next;
+  });
 });
 
 test("the work goes on for whom the running code works", async () => {

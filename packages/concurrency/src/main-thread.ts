@@ -5,19 +5,33 @@ import type { Sharer } from "./fair-share.js";
 /** After work of more than this, others have the thread for as long as it took, but at most for `longestRestMs`. */
 const shortMs = 8;
 const longestRestMs = 100;
+/** For so long after somebody else's request arrived, an entity has the thread for half of the time at most. */
+const recentMs = 250;
+
+/** What follows a slice: for so long only others have the thread. */
+interface Rest {
+  /** By `performance.now()`, and for how long: never longer, whatever the clock does. */
+  since: number;
+  ms: number;
+  /** Whose slice it was, if slices of others need not wait. */
+  entity?: string | undefined;
+}
 
 /**
  * The main thread, for work that takes milliseconds of it. Whoever works gives way every few milliseconds: in each
  * iteration of the event loop one goes on, of whoever has used the least time. What is not such work, as reading a request
- * or sending a response, comes in between and waits for one slice at most, however many there are.
+ * or sending a response, comes in between and waits for one slice at most, however many there are. It takes many iterations:
+ * so while others have sent requests, each slice is followed by as much time without one of the same entity.
  */
 class MainThread {
   #sharer: () => Sharer | undefined = () => undefined;
-  readonly #waiting = new FairQueue<() => void>();
+  readonly #waiting = new FairQueue<{ entity: string | undefined; resume: () => void }>();
   #isAwaited = false;
-  /** When others got the thread, by `performance.now()`, and for how long: never longer, whatever the clock does. */
-  #restsSince = 0;
-  #restMs = 0;
+  #rest: Rest = { since: 0, ms: 0 };
+  #restTimer: NodeJS.Timeout | undefined;
+  /** Whose request arrived last, and when one of another entity did. */
+  #last = { entity: "", at: -Infinity };
+  #lastOfOthers = -Infinity;
 
   /** Says how to find out for whom the running code works. */
   findSharerBy(current: () => Sharer | undefined): void {
@@ -29,40 +43,62 @@ class MainThread {
     return this.#sharer();
   }
 
+  /** Notes that a request arrived, which the work of others should not hold up. */
+  arrived({ entity }: Sharer): void {
+    if (entity !== this.#last.entity) this.#lastOfOthers = this.#last.at;
+    this.#last = { entity, at: performance.now() };
+  }
+
   /** Resolves when the work of the running code, or of `sharer`, may go on. */
   async giveWay(sharer = this.sharer): Promise<void> {
-    await new Promise<void>((resolve) => {
-      this.#waiting.add(sharer, resolve);
+    await new Promise<void>((resume) => {
+      this.#waiting.add(sharer, { entity: sharer?.entity, resume });
       this.#await();
     });
   }
 
   #await(): void {
-    if (this.#isAwaited) return;
+    if (this.#isAwaited && this.#restTimer === undefined) return;
     this.#isAwaited = true;
-    const restMs = this.#restMs - Math.max(0, performance.now() - this.#restsSince);
-    if (restMs > 0) setTimeout(() => this.#next(), restMs);
-    else this.#next();
+    const ms = this.#restLeft();
+    if (ms > 0) {
+      this.#restTimer ??= setTimeout(() => this.#next(), ms);
+    } else {
+      clearTimeout(this.#restTimer);
+      this.#next();
+    }
+  }
+
+  #restLeft(): number {
+    const { since, ms, entity } = this.#rest;
+    if (entity !== undefined && this.#waiting.waitsBesides(entity)) return 0;
+    return ms - Math.max(0, performance.now() - since);
   }
 
   /** What a callback resolves runs before the next callback of the same iteration, which so knows how long it took. */
   #next(): void {
-    let turn: Turn<() => void> | undefined;
+    this.#restTimer = undefined;
+    let turn: Turn<{ entity: string | undefined; resume: () => void }> | undefined;
     let began = 0;
     setImmediate(() => {
       began = performance.now();
       turn = this.#waiting.take();
-      turn?.item();
+      turn?.item.resume();
     });
     setImmediate(() => {
       const now = performance.now();
       const ms = now - began;
       turn?.end(ms);
-      this.#restsSince = now;
-      this.#restMs = ms > shortMs ? Math.min(ms, longestRestMs) : 0;
+      this.#rest = this.#restAfter(turn?.item.entity, ms, now);
       this.#isAwaited = false;
       if (this.#waiting.waiting > 0) this.#await();
     });
+  }
+
+  #restAfter(entity: string | undefined, ms: number, now: number): Rest {
+    if (ms > shortMs) return { since: now, ms: Math.min(ms, longestRestMs) };
+    const others = this.#last.entity === entity ? this.#lastOfOthers : this.#last.at;
+    return { since: now, ms: entity !== undefined && now - others < recentMs ? ms : 0, entity };
   }
 }
 

@@ -57,6 +57,11 @@ export type StreamBody = (sink: Sink) => Promise<void>;
 export interface Sink {
   /** A promise means: wait for it before writing more. */
   write(chunk: string | Uint8Array): Promise<void> | undefined;
+  /**
+   * Resolves when it is the turn of this response to compute. `write` does the same after every 64 KiB. Absent: what computes
+   * for long lets the event loop run now and then.
+   */
+  giveWay?(): Promise<void>;
   /** The client disconnected or the response was aborted; nothing written is sent any more. */
   readonly closed: boolean;
   /** Calls back once when `closed` becomes true, at once if it already is. */

@@ -54,10 +54,30 @@ describe("a call to a child process", () => {
         },
       },
     );
-    calls.receive({ type: "events", id: 1, events: [1, 2] });
+    calls.receive({ type: "events", calls: [{ id: 1, events: [1, 2] }] });
     expect(sent.filter(({ type }) => type === "abort")).toHaveLength(1);
     calls.receive({ type: "error", id: 1, error: { code: "aborted", message: "stopped" } });
     await expect(call).rejects.toThrow("the socket is closed");
+  });
+
+  it("gets its own events of a message for several calls, until it has ended", async () => {
+    const { calls } = table();
+    const got: unknown[][] = [[], [], []];
+    const listen = (n: number) => ({ onEvent: (event: never) => void got[n]?.push(event) });
+    const [first, second] = [calls.call("generate", {}, listen(1)), calls.call("generate", {}, listen(2))];
+    calls.receive({
+      type: "events",
+      calls: [
+        { id: 2, events: ["x", "y"] },
+        { id: 1, events: ["a"] },
+      ],
+    });
+    calls.receive({ type: "result", id: 1, value: "end" });
+    await expect(first).resolves.toBe("end");
+    calls.receive({ type: "events", calls: [{ id: 1, events: ["late"] }, { id: 2, events: ["z"] }] });
+    calls.receive({ type: "result", id: 2, value: "end" });
+    await second;
+    expect(got).toEqual([[], ["a"], ["x", "y", "z"]]);
   });
 
   it("rejects when the child has exited, and so does every later one", async () => {

@@ -72,9 +72,12 @@ export function pendingCalls(send: (message: ParentMessage, bytes?: number) => v
       }
     },
     receive(message) {
+      if (message.type === "events") {
+        for (const { id, events } of message.calls) for (const event of events) pending.get(id)?.onEvent(event);
+        return;
+      }
       const call = pending.get(message.id);
-      if (message.type === "events") for (const event of message.events) call?.onEvent(event);
-      else if (message.type === "result") call?.resolve(message.value);
+      if (message.type === "result") call?.resolve(message.value);
       else call?.reject(fromWireError(message.error));
     },
     abort() {

@@ -18,5 +18,13 @@ export type ParentMessage =
 export type ChildMessage =
   | { type: "result"; id: number; value: unknown }
   | { type: "error"; id: number; error: WireError }
-  /** Events in order; those of one event loop iteration are sent together. */
-  | { type: "events"; id: number; events: unknown[] };
+  | EventsMessage;
+
+/**
+ * Events of calls, each call's in order: those of one event loop iteration are sent together, so that a step for many
+ * completions is one message.
+ */
+export interface EventsMessage {
+  type: "events";
+  calls: { id: number; events: unknown[] }[];
+}

@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { getPriority, setPriority } from "node:os";
 import { HeddleError } from "@heddle/errors";
 import type { ChildMessage, Methods, ParentMessage, ParentMessageBatch } from "./protocol.js";
+import { collectEvents } from "./collect-events.js";
 import { startHeartbeat } from "./heartbeat.js";
 import { toWireError } from "@heddle/concurrency";
 
@@ -29,6 +30,7 @@ export function serve<M extends Methods<M>>(handlers: Handlers<M>): void {
   lowerPriority();
 
   const running = new Map<number, AbortController>();
+  const { emit, flush } = collectEvents(sendToParent);
   let ending = false;
   const endWhenIdle = (): void => {
     if (ending && running.size === 0) process.exit(0);
@@ -46,11 +48,10 @@ export function serve<M extends Methods<M>>(handlers: Handlers<M>): void {
   async function run({ id, method, params }: Extract<ParentMessage, { type: "call" }>): Promise<void> {
     const controller = new AbortController();
     running.set(id, controller);
-    const { emit, flush } = collectEvents(id);
     try {
       const handler = Object.hasOwn(handlers, method) ? handlers[method as keyof M] : undefined;
       if (!handler) throw new HeddleError("unsupported", `unknown method ${method}`);
-      const value = await handler(params, { signal: controller.signal, emit });
+      const value = await handler(params, { signal: controller.signal, emit: (event) => emit(id, event) });
       await heartbeatStarted;
       flush();
       await sendToParent({ type: "result", id, value });
@@ -62,27 +63,6 @@ export function serve<M extends Methods<M>>(handlers: Handlers<M>): void {
       endWhenIdle();
     }
   }
-}
-
-/** Collects the events of one event loop iteration into one message. */
-function collectEvents(id: number): { emit: (event: unknown) => Promise<void>; flush: () => void } {
-  let events: unknown[] = [];
-  let sent = Promise.resolve();
-  let send = (_sending: Promise<void>): void => {};
-  const flush = (): void => {
-    if (events.length === 0) return;
-    const collected = events;
-    events = [];
-    send(sendToParent({ type: "events", id, events: collected }));
-  };
-  const emit = (event: unknown): Promise<void> => {
-    if (events.push(event) === 1) {
-      sent = new Promise((resolve) => (send = resolve));
-      setImmediate(flush);
-    }
-    return sent;
-  };
-  return { emit, flush };
 }
 
 /** Resolves when the message has been sent. A missing parent is ignored. */

@@ -72,6 +72,28 @@ test("other work is done while a long value is made", async () => {
   expect(turns).toBeGreaterThan(10);
 });
 
+test("a long value is made in turns with others where its sink has turns, and the first slice waits for one, too", async () => {
+  let createdPieces = 0;
+  let takeTurn = (): void => {};
+  const turn = () => new Promise<void>((resolve) => (takeTurn = resolve));
+  const texts: string[] = [];
+  const sink = { ...sinkOf(texts, turn), giveWay: turn };
+  const written = piecesBody(writeJsonPieces(longList(300, () => createdPieces++), Infinity))(sink);
+  while (createdPieces < 300) {
+    const before = createdPieces;
+    // Without a turn nothing is made, however long it takes.
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    expect(createdPieces).toBe(before);
+    takeTurn();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(createdPieces - before).toBeLessThan(70);
+  }
+  const end = setInterval(() => takeTurn(), 0);
+  await written;
+  clearInterval(end);
+  expect(JSON.parse(texts.join(""))).toHaveLength(300);
+});
+
 test("nothing more is made for a client that has left", async () => {
   let createdPieces = 0;
   const sink = sinkOf([], () => {

@@ -36,15 +36,16 @@ export function piecesBody(pieces: readonly BodyPiece[]): StreamBody {
   };
 }
 
-/** Writes text slice by slice as it is made, and gives way after each slice: making one takes as long as some writes. */
+/** Writes text slice by slice as it is made, and gives way before each slice: making one takes as long as some writes. */
 async function writeWhileMade(sink: Sink, { pieces }: JsonPieces): Promise<void> {
   let text = "";
+  await sink.giveWay?.();
   for (const piece of pieces()) {
     text += piece;
     if (text.length < sliceLength) continue;
     await writeSlices(sink, text);
     text = "";
-    await yieldToEventLoop();
+    if (sink.giveWay === undefined) await yieldToEventLoop();
     if (sink.closed) return;
   }
   if (text !== "") await writeSlices(sink, text);

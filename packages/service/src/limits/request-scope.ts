@@ -85,12 +85,13 @@ export class RequestScope {
     const { key_id, entity, session, share } = caller;
     const own = session === undefined ? share && `share ${share.id}` : `session ${session.id}`;
     this.#caller = caller;
-    this.#sharer = { key: own ?? key_id, entity };
+    this.actFor({ key: own ?? key_id, entity });
   }
 
   /** The request takes turns as one of `sharer` does: another replica has accepted its key. */
   actFor(sharer: Sharer | undefined): void {
     this.#sharer = sharer;
+    if (sharer !== undefined) mainThread.arrived(sharer);
   }
 
   /** Ends the request: its key is not valid any more. */

@@ -68,3 +68,19 @@ test("parts of a response that take long give way to others", async () => {
   // Of ten times as many parts of another entity, no more come first than it takes turns for.
   expect(order.lastIndexOf("eve")).toBeLessThan(20);
 });
+
+test("responses that compute while they are written take turns", async () => {
+  const order: string[] = [];
+  const compute = async (name: string) => {
+    const body = requestOf(name === "eve" ? eve : ann, 0, { now: 0, most: 0 }).cutOff(async (sink) => {
+      for (let part = 0; part < 4; part++) {
+        await sink.giveWay?.();
+        order.push(name);
+      }
+    });
+    await body({ closed: false, write: () => undefined, onClose: () => {} });
+  };
+  await Promise.all([...Array.from({ length: 10 }, async () => await compute("ann")), compute("eve")]);
+  expect(order).toHaveLength(44);
+  expect(order.lastIndexOf("eve")).toBeLessThan(20);
+});

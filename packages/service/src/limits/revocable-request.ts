@@ -103,7 +103,7 @@ export class RevocableRequest extends WrappedRequest {
           ? mainThread.giveWay(this.#sharer())
           : drained.then(() => mainThread.giveWay(this.#sharer()));
       };
-      await body(new CheckedSink(sink, write));
+      await body(new CheckedSink(sink, write, () => this.giveWay()));
     };
   }
 
@@ -125,10 +125,12 @@ export class RevocableRequest extends WrappedRequest {
 class CheckedSink implements Sink {
   readonly #sink: Sink;
   readonly write: Sink["write"];
+  readonly giveWay: () => Promise<void>;
 
-  constructor(sink: Sink, write: Sink["write"]) {
+  constructor(sink: Sink, write: Sink["write"], giveWay: () => Promise<void>) {
     this.#sink = sink;
     this.write = write;
+    this.giveWay = giveWay;
   }
 
   get closed(): boolean {

@@ -74,7 +74,13 @@ describe("a call to a child process", () => {
     });
     calls.receive({ type: "result", id: 1, value: "end" });
     await expect(first).resolves.toBe("end");
-    calls.receive({ type: "events", calls: [{ id: 1, events: ["late"] }, { id: 2, events: ["z"] }] });
+    calls.receive({
+      type: "events",
+      calls: [
+        { id: 1, events: ["late"] },
+        { id: 2, events: ["z"] },
+      ],
+    });
     calls.receive({ type: "result", id: 2, value: "end" });
     await second;
     expect(got).toEqual([[], ["a"], ["x", "y", "z"]]);

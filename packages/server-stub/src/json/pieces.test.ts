@@ -78,7 +78,12 @@ test("a long value is made in turns with others where its sink has turns, and th
   const turn = () => new Promise<void>((resolve) => (takeTurn = resolve));
   const texts: string[] = [];
   const sink = { ...sinkOf(texts, turn), giveWay: turn };
-  const written = piecesBody(writeJsonPieces(longList(300, () => createdPieces++), Infinity))(sink);
+  const written = piecesBody(
+    writeJsonPieces(
+      longList(300, () => createdPieces++),
+      Infinity,
+    ),
+  )(sink);
   while (createdPieces < 300) {
     const before = createdPieces;
     // Without a turn nothing is made, however long it takes.

@@ -2,9 +2,9 @@ import type { EventsMessage } from "./protocol.js";
 
 export interface CollectedEvents {
   /** Resolves when the event has been sent. */
-  emit(id: number, event: unknown): Promise<void>;
+  emit: (id: number, event: unknown) => Promise<void>;
   /** Sends what was collected, before a call's result for example. */
-  flush(): void;
+  flush: () => void;
 }
 
 /** Collects the events that all calls emit in one event loop iteration into one message. */

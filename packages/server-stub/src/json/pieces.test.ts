@@ -73,25 +73,25 @@ test("other work is done while a long value is made", async () => {
 });
 
 test("a long value is made in turns with others where its sink has turns, and the first slice waits for one, too", async () => {
-  let createdPieces = 0;
+  const made = { pieces: 0 };
   let takeTurn = (): void => {};
   const turn = () => new Promise<void>((resolve) => (takeTurn = resolve));
   const texts: string[] = [];
   const sink = { ...sinkOf(texts, turn), giveWay: turn };
   const written = piecesBody(
     writeJsonPieces(
-      longList(300, () => createdPieces++),
+      longList(300, () => made.pieces++),
       Infinity,
     ),
   )(sink);
-  while (createdPieces < 300) {
-    const before = createdPieces;
+  while (made.pieces < 300) {
+    const before = made.pieces;
     // Without a turn nothing is made, however long it takes.
     await new Promise((resolve) => setTimeout(resolve, 2));
-    expect(createdPieces).toBe(before);
+    expect(made.pieces).toBe(before);
     takeTurn();
     await new Promise((resolve) => setImmediate(resolve));
-    expect(createdPieces - before).toBeLessThan(70);
+    expect(made.pieces - before).toBeLessThan(70);
   }
   const end = setInterval(() => takeTurn(), 0);
   await written;

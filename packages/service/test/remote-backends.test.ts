@@ -41,8 +41,11 @@ function settings(env: Record<string, string>) {
 const writeLog = () => {};
 
 describe(`a service with files in S3${databases === undefined ? "" : " and keys on Postgres"}`, () => {
-  test("keeps both over a restart, and nothing of a file on its own disk", async () => {
-    const env: Record<string, string> = { HEDDLE_BLOBS_URL: `s3://${bucket}/files` };
+  test("keeps both over a restart, and nothing of a file on its own disk", { timeout: 120_000 }, async () => {
+    const env: Record<string, string> = {
+      HEDDLE_DATA_DIR: mkdtempSync(join(directory, "restarted-")),
+      HEDDLE_BLOBS_URL: `s3://${bucket}/files`,
+    };
     if (databases !== undefined) env["HEDDLE_DATABASE_URL"] = await databases.make();
     const projectId = "local/remote";
     const first = await startService(settings(env), { writeLog });

@@ -183,6 +183,11 @@ describe.skipIf(chromiumPath === undefined)("annotation queues in the console", 
     await page.reload();
     await page.locator(".queue-values").getByText("Question 1?").waitFor();
     await second.close();
+    const heldItems = async () =>
+      await page.evaluate<number>(
+        "navigator.locks.query().then(({ held }) => held.filter(({ name }) => name.startsWith('heddle queue ')).length)",
+      );
+    await expect.poll(heldItems).toBe(1);
     for (const next of ["Question 3?", "All items are done."]) {
       await page.keyboard.press("1");
       await page.keyboard.press("Control+Enter");

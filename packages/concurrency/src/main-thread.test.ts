@@ -74,8 +74,11 @@ describe("while requests of others arrive", () => {
     return { next: mainThread.giveWay(sharer) };
   }
 
-  test("each slice of an entity is followed by as long a pause of its work", async () => {
-    mainThread.arrived(eve);
+  test.each([
+    { what: "each slice of an entity is followed by as long a pause of its work", arrive: [eve] },
+    { what: "a request of the same entity does not hide those of others", arrive: [eve, ann, ann] },
+  ])("$what", async ({ arrive }) => {
+    for (const sharer of arrive) mainThread.arrived(sharer);
     const { next } = await slice(ann, 4);
     await setImmediate();
     expect(pauses).toEqual([4]);
@@ -90,15 +93,6 @@ describe("while requests of others arrive", () => {
     const { next } = await slice(ann, 4);
     await next;
     expect(pauses).toEqual([]);
-  });
-
-  test("a request of the same entity does not hide those of others", async () => {
-    for (const sharer of [eve, ann, ann]) mainThread.arrived(sharer);
-    const { next } = await slice(ann, 4);
-    await setImmediate();
-    expect(pauses).toEqual([4]);
-    timers[0]?.();
-    await next;
   });
 
   test("work of others does not wait for the end of the pause", async () => {

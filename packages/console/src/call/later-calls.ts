@@ -30,18 +30,11 @@ export function withLaterCalls(data: TraceOutlineRes, later: readonly LaterCalls
   // Behind the calls are the parents that are missing, and behind those what is at the top.
   const missing = new Map(data.missing_parents.map(({ id }, index) => [id, calls + index]));
   const top = calls + data.missing_parents.length;
-  const [first, last, next] = [0, 1, 2].map(() => new Int32Array(top + 1).fill(none)) as [
-    Int32Array,
-    Int32Array,
-    Int32Array,
-  ];
-  const count = new Int32Array(top + 1);
+  const below = new Map<number, number[]>();
   const append = (parent: number, child: number) => {
-    const before = last[parent] ?? none;
-    if (before === none) first[parent] = child;
-    else next[before] = child;
-    last[parent] = child;
-    count[parent] = (count[parent] ?? 0) + 1;
+    const siblings = below.get(parent);
+    if (siblings === undefined) below.set(parent, [child]);
+    else siblings.push(child);
   };
   let [missingAt, left] = [-1, 0];
   for (let index = 0; index < size; index++) {
@@ -58,32 +51,30 @@ export function withLaterCalls(data: TraceOutlineRes, later: readonly LaterCalls
     }
     append(left-- > 0 ? calls + missingAt : top, index);
   }
-  for (const [index, below] of addedBelow.entries())
-    append(below === "" ? top : (places.get(below) ?? missing.get(below) ?? top), size + index);
+  for (const [index, above] of addedBelow.entries())
+    append(above === "" ? top : (places.get(above) ?? missing.get(above) ?? top), size + index);
 
   const order: number[] = [];
   const parents: number[] = [];
   const missingParents: TraceOutlineRes["missing_parents"] = [];
-  /** What is above, with its place in the order. */
-  const path: { node: number; place: number }[] = [];
-  let node = first[top] ?? none;
-  while (node !== none) {
+  /** Siblings from the top down, how many of them are there already, and the place of their parent in the order. */
+  const path = [{ siblings: below.get(top) ?? [], at: 0, parent: none }];
+  for (let level = path[0]; level !== undefined; level = path.at(-1)) {
+    const node = level.siblings[level.at++];
+    if (node === undefined) {
+      path.pop();
+      continue;
+    }
+    const children = below.get(node) ?? [];
     let place = none;
     if (node < calls) {
       place = order.push(node) - 1;
-      parents.push(path.at(-1)?.place ?? none);
+      parents.push(level.parent);
     } else {
       const id = data.missing_parents[node - calls]?.id ?? "";
-      missingParents.push({ id, first: order.length, children: count[node] ?? 0 });
+      missingParents.push({ id, first: order.length, children: children.length });
     }
-    const below = first[node] ?? none;
-    if (below !== none) {
-      path.push({ node, place });
-      node = below;
-      continue;
-    }
-    node = next[node] ?? none;
-    while (node === none && path.length > 0) node = next[path.pop()?.node ?? top] ?? none;
+    path.push({ siblings: children, at: 0, parent: place });
   }
 
   const names = [...data.names];
@@ -107,7 +98,7 @@ export function withLaterCalls(data: TraceOutlineRes, later: readonly LaterCalls
     start_us: ordered(data.start_us, ({ started_at }) => microsOf(started_at)),
     end_us: ordered(data.end_us, ({ ended_at }) => (ended_at === undefined ? null : microsOf(ended_at))),
     tokens: ordered(data.tokens, ({ tokens = 0 }) => tokens),
-    children: order.map((index) => Math.max(count[index] ?? 0, data.children[index] ?? 0)),
+    children: order.map((index) => Math.max(below.get(index)?.length ?? 0, data.children[index] ?? 0)),
     missing_parents: missingParents,
   };
 }

@@ -1,4 +1,4 @@
-import { HeddleApiError } from "@heddle/client/tracing";
+import { isNotFound } from "../data/is-not-found.js";
 import { useNavigate, useSearch } from "../router/routing.js";
 import { useState } from "react";
 import { useCommands } from "../commands/use-commands.js";
@@ -133,5 +133,3 @@ export function VersionView({ projectId, kind, name, version }: Props) {
     </div>
   );
 }
-
-const isNotFound = (error: unknown): boolean => error instanceof HeddleApiError && error.status === 404;

@@ -1,5 +1,6 @@
-import { HeddleApiError, objRead } from "@heddle/client/tracing";
+import { objRead } from "@heddle/client/tracing";
 import { useQueries } from "@tanstack/react-query";
+import { isNotFound } from "../data/is-not-found.js";
 import { useSession } from "../session/session-context.js";
 import { fieldOf, nameOf } from "./fields/field.js";
 import type { Field } from "./fields/field.js";
@@ -30,7 +31,7 @@ export function useFields(projectId: string, refs: readonly string[]) {
           );
           return fieldOf(ref, obj.val) ?? { name, reason: "is answered by a program, not by people." };
         } catch (error) {
-          if (error instanceof HeddleApiError && error.status === 404) return { name, reason: "was deleted." };
+          if (isNotFound(error)) return { name, reason: "was deleted." };
           throw error;
         }
       },

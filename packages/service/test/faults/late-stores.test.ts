@@ -25,42 +25,34 @@ const headers = { authorization: `Bearer ${ownerKey}`, "content-type": "applicat
 /** What makes a store respond; with the settings of a service that has it, and what ends it. */
 type Late = () => Promise<{ env: Record<string, string>; begin: () => void; end: () => Promise<void> }>;
 
-/** A server that nobody reaches before. */
-async function behindProxy(server: URL) {
+/** A server that nobody reaches before, whose URL is the value of `setting`. */
+async function behindProxy(setting: string, server: URL, endServer: () => Promise<void>): ReturnType<Late> {
   const proxy = await openProxy({ host: server.hostname, port: Number(server.port || 5432) });
   [server.hostname, server.port] = ["127.0.0.1", String(proxy.port)];
   let begin = () => {};
   void proxy.whileCut(async () => await new Promise<void>((resolve) => (begin = resolve)));
-  return { url: server.href, begin: () => begin(), close: async () => await proxy.close() };
+  return {
+    env: { [setting]: server.href },
+    begin: () => begin(),
+    async end() {
+      await proxy.close();
+      await endServer();
+    },
+  };
 }
 
 const lateClickhouse: Late = async () => {
   const engine = await startEngineHost({ directory: join(root, "engine"), listen: { port: 0 } });
   const server = new URL(engine.url);
   [server.username, server.password] = ["default", engine.password ?? ""];
-  const { url, begin, close } = await behindProxy(server);
-  return {
-    env: { HEDDLE_CLICKHOUSE_URL: url },
-    begin,
-    async end() {
-      await close();
-      await engine.close();
-    },
-  };
+  return await behindProxy("HEDDLE_CLICKHOUSE_URL", server, async () => await engine.close());
 };
 
-const latePostgres = (server: string): Late => {
+const latePostgres = (url: string): Late => {
   return async () => {
-    const databases = postgresDatabases(server);
-    const { url, begin, close } = await behindProxy(new URL(await databases.make()));
-    return {
-      env: { HEDDLE_DATABASE_URL: url },
-      begin,
-      async end() {
-        await close();
-        await databases.drop();
-      },
-    };
+    const databases = postgresDatabases(url);
+    const server = new URL(await databases.make());
+    return await behindProxy("HEDDLE_DATABASE_URL", server, async () => await databases.drop());
   };
 };
 

@@ -8,10 +8,10 @@ import {
   feedbackCreate,
   feedbackPurge,
   feedbackQuery,
-  HeddleApiError,
 } from "@heddle/client/tracing";
 import type { AnnotationQueueItemSchema } from "@heddle/client/tracing";
 import { callRef } from "../../call/feedback/call-ref.js";
+import { isNotFound } from "../../data/is-not-found.js";
 import { asText, membersOf } from "../../json/members.js";
 import type { BrowserSession } from "../../session/session.js";
 import { nameOf } from "../fields/field.js";
@@ -141,7 +141,7 @@ export function servicePort(session: BrowserSession, { projectId, queueId, userI
         await annotationQueueRead(session.connection, queue);
         return true;
       } catch (error) {
-        if (error instanceof HeddleApiError && error.status === 404) return false;
+        if (isNotFound(error)) return false;
         throw error;
       }
     },

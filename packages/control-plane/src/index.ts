@@ -1,6 +1,6 @@
 export type { AnnotationQueues } from "./annotation-queues/annotation-queues.js";
 export type { AnnotationQueue, AnnotationQueueItem, QueuedCall } from "./annotation-queues/records.js";
-export type { CommittedVersion, NewArtifactVersion } from "./artifacts/commit-version.js";
+export type { CommittedVersion, NewArtifactVersion, RepeatableVersion } from "./artifacts/commit-version.js";
 export { manifestDigest } from "./artifacts/contents.js";
 export type { ArtifactCollection, ArtifactContent, ArtifactFile, ArtifactVersion } from "./artifacts/records.js";
 export type { ArtifactDraft } from "./artifacts/drafts.js";

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { createHash, randomUUID } from "node:crypto";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openControlPlane } from "../src/index.js";
-import type { ArtifactContent, Artifacts, ControlPlane, NewArtifactVersion } from "../src/index.js";
+import type { ArtifactContent, Artifacts, ControlPlane, RepeatableVersion } from "../src/index.js";
 
 const project = "acme/demo";
 const other = "acme/other";
@@ -34,7 +34,7 @@ export function artifactCases(backEnd: string, make: () => Promise<string>): voi
     return { path, sha256: content.sha256 };
   }
 
-  async function commit(artifacts: Artifacts, text: string, more: Partial<NewArtifactVersion> = {}) {
+  async function commit(artifacts: Artifacts, text: string, more: Partial<RepeatableVersion> = {}) {
     const { project_id = project } = more;
     const files = [await send(artifacts, "train.jsonl", text, project_id)];
     return await artifacts.commit({ project_id, name: "data", type: "dataset", files, created_by: "ann", ...more });
@@ -239,6 +239,33 @@ export function artifactCases(backEnd: string, make: () => Promise<string>): voi
       const alias = { project_id: project, name: "data", alias: label };
       await expect(artifacts.setAlias(alias, "v0")).rejects.toMatchObject({ code: "unprocessable", loc: ["alias"] });
       expect(await artifacts.get(project, "data", label)).toBeUndefined();
+    });
+
+    test("a request that comes again late, or at a second replica, makes no other version", async () => {
+      const { artifacts, all, clock } = await open(2);
+      const same = { retryId: "same", deduplicate: true };
+      const again = async () => await Promise.all(all.map((each) => commit(each, "a", { retryId: "r1" })));
+      const [first, second] = await again();
+      expect([first, second].map((each) => each?.version.index)).toEqual([0, 0]);
+      expect(await commit(artifacts, "a", same)).toMatchObject({
+        created: false,
+        version: { index: 0 },
+      });
+      await commit(artifacts, "b", { retryId: "r2" });
+      // Each of these is not what the newest version has.
+      for (const { version } of await again()) expect(version).toMatchObject({ index: 0, id: first?.version.id });
+      expect(await commit(artifacts, "a", same)).toMatchObject({
+        created: false,
+        version: { index: 0 },
+      });
+      await expect(commit(artifacts, "c", { retryId: "r1" })).rejects.toMatchObject({ code: "conflict" });
+      await commit(artifacts, "a", { retryId: "r1", project_id: other });
+      await artifacts.delete(project, "data", "v0");
+      await expect(again()).rejects.toMatchObject({ code: "conflict" });
+      const left = await artifacts.page({ project_id: project, name: "data", limit: 10 });
+      expect(left.versions.map(({ index }) => index)).toEqual([1]);
+      clock.now += 86_400_000_001n;
+      expect(await commit(artifacts, "a", { retryId: "r1" })).toMatchObject({ created: true, version: { index: 2 } });
     });
 
     test("content that the project has not sent makes no version, even when another project has it", async () => {

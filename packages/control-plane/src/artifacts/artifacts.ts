@@ -4,7 +4,7 @@ import type { AliasOf } from "./aliases.js";
 import { deleteCollection, getCollection, pageCollections } from "./collections.js";
 import type { CollectionPage } from "./collections.js";
 import { commitVersion } from "./commit-version.js";
-import type { CommittedVersion, NewArtifactVersion } from "./commit-version.js";
+import type { CommittedVersion, RepeatableVersion } from "./commit-version.js";
 import { addUpload, contentsInUse, findContents, findContentsByMd5, forgetUploads } from "./contents.js";
 import { describeVersion } from "./describe-version.js";
 import type { VersionDescription } from "./describe-version.js";
@@ -28,9 +28,10 @@ export interface Artifacts {
   drafts: ArtifactDrafts;
   /**
    * Makes a version of contents that the project has. Throws `unprocessable` for names, paths and aliases that cannot
-   * be and for content that the project does not have, `conflict` for a collection of another type, and `too_large`.
+   * be and for content that the project does not have, `conflict` for a collection of another type and for the retry id of
+   * another request, and `too_large`.
    */
-  commit(version: NewArtifactVersion): Promise<CommittedVersion>;
+  commit(version: RepeatableVersion): Promise<CommittedVersion>;
   getCollection(projectId: string, name: string): Promise<ArtifactCollection | undefined>;
   /** In the order of their creation. Throws `invalid` for a cursor that names no collection of the project. */
   pageCollections(page: CollectionPage): Promise<{ collections: ArtifactCollection[]; has_more: boolean }>;
@@ -77,7 +78,7 @@ export function openArtifacts(database: Database, now: () => bigint): Artifacts 
     findContents: async (projectId, digests) => await findContents(database, projectId, digests),
     findContentsByMd5: async (projectId, digests) => await findContentsByMd5(database, projectId, digests),
     drafts: openArtifactDrafts(database, now),
-    commit: async (version) => await commitVersion(database, version, now()),
+    commit: async (version) => await commitVersion(database, version, now),
     getCollection: async (projectId, name) => await getCollection(database, projectId, name),
     pageCollections: async (page) => await pageCollections(database, page),
     deleteCollection: async (projectId, name) => await deleteCollection(database, projectId, name),

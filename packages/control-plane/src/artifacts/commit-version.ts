@@ -1,10 +1,11 @@
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { mainThread } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
 import type { Database, SqlValue, Statements } from "../database/database.js";
 import { textOf } from "../database/database.js";
 import { batches, Parameters } from "../database/parameters.js";
 import { storedText } from "../database/stored-text.js";
+import { openRepeatableRequests } from "../repeatable-requests/repeatable-requests.js";
 import { writeAlias } from "./aliases.js";
 import { checkAlias, checkArtifactName, checkArtifactType, latestAlias } from "./artifact-names.js";
 import { ensureCollection } from "./collections.js";
@@ -34,6 +35,11 @@ export interface NewArtifactVersion {
   deduplicate?: boolean;
 }
 
+/** One that may come again: with the id that it had, it is carried out once a day, and has the version of the first time. */
+export interface RepeatableVersion extends NewArtifactVersion {
+  retryId?: string;
+}
+
 export interface CommittedVersion {
   version: ArtifactVersion;
   /** Whether the version was made, and was not there before. */
@@ -49,14 +55,23 @@ const maxTextBytes = 1024 * 1024;
 
 export async function commitVersion(
   database: Database,
-  request: NewArtifactVersion,
-  now: bigint,
+  { retryId, ...request }: RepeatableVersion,
+  now: () => bigint,
 ): Promise<CommittedVersion> {
   if (request.files.length > fewFiles) await mainThread.giveWay();
-  return await database.transaction(async (statements) => await insertVersion(statements, request, now));
+  return await database.transaction(async (statements) => {
+    if (retryId === undefined) return await insertVersion(statements, request, now());
+    const requests = openRepeatableRequests(statements, now);
+    const known = { project_id: request.project_id, id: retryId, checksum: checksumOf(request) };
+    const before = await requests.find(known);
+    if (before !== undefined) return await madeBefore(statements, before.plan);
+    const committed = await insertVersion(statements, request, now());
+    await requests.begin({ ...known, plan: planOf(committed) });
+    return committed;
+  });
 }
 
-/** As `commitVersion`, inside of a transaction. */
+/** Makes a version, inside of a transaction. */
 export async function insertVersion(
   statements: Statements,
   request: NewArtifactVersion,
@@ -98,6 +113,22 @@ export async function insertVersion(
   const version = await getVersionById(statements, id);
   if (version === undefined) throw new Error(`the version ${id} vanished while it was made`);
   return { version, created: same === undefined };
+}
+
+function checksumOf({ name, type, description, metadata, files, aliases, deduplicate }: NewArtifactVersion): string {
+  const paths = files.map(({ path, sha256 }) => [path, sha256]);
+  const text = JSON.stringify([name, type, description, metadata, paths, aliases, deduplicate]);
+  return createHash("sha256").update(text).digest("hex");
+}
+
+const planOf = ({ version: { id }, created }: CommittedVersion): string => JSON.stringify([id, created]);
+
+/** Throws `conflict` when the version was deleted since. */
+async function madeBefore(statements: Statements, plan: string): Promise<CommittedVersion> {
+  const [id, created] = JSON.parse(plan) as [string, boolean];
+  const version = await getVersionById(statements, id);
+  if (version === undefined) throw new HeddleError("conflict", "the version that this request has made was deleted");
+  return { version, created };
 }
 
 function checkVersion({ name, type, files, aliases = [], metadata, description }: NewArtifactVersion): void {

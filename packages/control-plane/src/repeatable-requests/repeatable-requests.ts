@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import type { Database } from "../database/database.js";
+import type { Statements } from "../database/database.js";
 import { textOf } from "../database/database.js";
 import { originalText, storedText } from "../database/stored-text.js";
 
@@ -22,10 +22,11 @@ export interface RepeatableRequests {
 
 const keptUs = 86_400_000_000n;
 
-export function openRepeatableRequests(database: Database, now: () => bigint): RepeatableRequests {
+/** Inside of a transaction too: what a request did is then kept if and only if it was done. */
+export function openRepeatableRequests(statements: Statements, now: () => bigint): RepeatableRequests {
   return {
     async find({ project_id, id, checksum }) {
-      const [row] = await database.rows(
+      const [row] = await statements.rows(
         "SELECT checksum, plan, coalesce(result, '') AS result FROM repeatable_requests WHERE project_id = $1 AND id = $2 AND created_at > $3",
         [project_id, storedText(id), now() - keptUs],
       );
@@ -36,15 +37,15 @@ export function openRepeatableRequests(database: Database, now: () => bigint): R
       return { plan: originalText(textOf(row, "plan")), result: originalText(textOf(row, "result")) || undefined };
     },
     async begin({ project_id, id, checksum, plan }) {
-      await database.run("DELETE FROM repeatable_requests WHERE created_at <= $1", [now() - keptUs]);
-      await database.run(
+      await statements.run("DELETE FROM repeatable_requests WHERE created_at <= $1", [now() - keptUs]);
+      await statements.run(
         `INSERT INTO repeatable_requests (project_id, id, checksum, plan, created_at) VALUES ($1, $2, $3, $4, $5)
           ON CONFLICT (project_id, id) DO NOTHING`,
         [project_id, storedText(id), checksum, storedText(plan), now()],
       );
     },
     async finish({ project_id, id, result }) {
-      await database.run("UPDATE repeatable_requests SET result = $3 WHERE project_id = $1 AND id = $2", [
+      await statements.run("UPDATE repeatable_requests SET result = $3 WHERE project_id = $1 AND id = $2", [
         project_id,
         storedText(id),
         storedText(result),

@@ -2,6 +2,7 @@ import type { ArtifactFile, ArtifactVersion } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import { reply } from "@heddle/server-stub";
 import type { TrainingHandlers } from "@heddle/server-stub/training";
+import { derivedId } from "@heddle/trace-model";
 import { rangedContent } from "../artifacts/ranged-content.js";
 import { storeContent } from "../artifacts/store-content.js";
 import { attachment } from "../http/attachment.js";
@@ -46,10 +47,13 @@ export function artifactHandlers(services: Services): TrainingHandlers<Caller>["
       return { contents: [...found.values()] };
     },
 
-    async commitArtifact({ params, body }, caller) {
+    async commitArtifact({ params, body, headers }, caller) {
+      const projectId = `${params.entity}/${params.project}`;
+      const retryId = headers["X-Weave-Retry-Id"];
       const { version, created } = await artifacts.commit({
         ...body,
-        project_id: `${params.entity}/${params.project}`,
+        ...(retryId !== undefined && { retryId: derivedId(projectId, retryId, 0, "commitArtifact") }),
+        project_id: projectId,
         metadata: body.metadata?.text,
         created_by: caller.user_id,
       });

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { createWriteStream } from "node:fs";
 import { request } from "node:http";
 import { pipeline } from "node:stream/promises";
@@ -74,6 +74,22 @@ test("what is sent and committed is listed and read back, by version, alias and 
   await client.deleteArtifactAlias({ ...where, name: "data", alias: "best" });
   await client.deleteArtifact({ ...where, name: "data" });
   await expect(client.getArtifact({ ...where, name: "data" })).rejects.toMatchObject({ status: 404 });
+});
+
+test("a commit that is carried out late, after other ones, is the version that it was", async () => {
+  const where = inProject();
+  const retryId = randomUUID();
+  const files = async (body: string) => [
+    { path: "train.jsonl", sha256: (await client.uploadArtifactContent({ ...where, body })).sha256 },
+  ];
+  const version = { ...where, name: "data", type: "dataset", metadata: { round: 1 } };
+  const first = await client.commitArtifact({ ...version, files: await files("one") }, { retryId });
+  await client.commitArtifact({ ...version, files: await files("two") });
+  const late = await client.commitArtifact({ ...version, files: await files("one") }, { retryId });
+  expect(late).toMatchObject({ created: true, version: { id: first.version.id, version: "v0" } });
+  expect(await all(client.listArtifactVersions({ ...where, name: "data" }))).toHaveLength(2);
+  const otherRequest = client.commitArtifact({ ...version, files: await files("three") }, { retryId });
+  await expect(otherRequest).rejects.toMatchObject({ status: 409 });
 });
 
 test.each(["计算", "агент", "café", "🚀"])(

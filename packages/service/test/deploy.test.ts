@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { isSettingName } from "../src/config/config.js";
 import { settings } from "../src/config/settings.js";
+import { livePath } from "../src/http/live-route.js";
 import { collectorMethods, usualGrpcPort } from "../src/otlp/collector.js";
 
 // What the files of `deploy/` say of the rest of the repository. `pnpm proxies` runs the proxies.
@@ -185,11 +186,7 @@ test("the Kubernetes manifests fit together: one writer, its volume, its service
   const portNames = container.ports.map(({ name }) => name);
   expect(portNames).toEqual(["http", "otlp-grpc"]);
   expect(service.spec.ports.map(({ targetPort }) => targetPort)).toEqual(portNames);
-  const { paths } = JSON.parse(read(root, "spec/dist/tracing.json")) as { paths: Record<string, { get?: object }> };
-  for (const probe of [container.startupProbe, container.livenessProbe, container.readinessProbe]) {
-    expect(paths[probe.httpGet.path]?.get).toMatchObject({ security: [] });
-    expect(probe.httpGet.port).toBe("http");
-  }
+  checkProbes(container);
   const volumes = [
     ...pod.volumes.map(({ name }) => name),
     ...spec.volumeClaimTemplates.map((claim) => claim.metadata.name),
@@ -208,6 +205,20 @@ test("the Kubernetes manifests fit together: one writer, its volume, its service
   for (const name of base.resources) expect(existsSync(join(deploy, "kubernetes", name)), name).toBe(true);
 });
 
+/** A pod that waits for its stores is not ready and is not to be restarted. */
+function checkProbes({
+  startupProbe,
+  livenessProbe,
+  readinessProbe,
+}: Record<"startupProbe" | "livenessProbe" | "readinessProbe", Probe>): void {
+  const { paths } = JSON.parse(read(root, "spec/dist/tracing.json")) as { paths: Record<string, { get?: object }> };
+  for (const probe of [startupProbe, readinessProbe]) {
+    expect(paths[probe.httpGet.path]?.get).toMatchObject({ security: [] });
+    expect(probe).toMatchObject({ httpGet: { path: "/health", port: "http" } });
+  }
+  expect(livenessProbe).toMatchObject({ httpGet: { path: livePath, port: "http" } });
+}
+
 test("the manifests of replicas fit together, and name every setting that replicas share", () => {
   interface Deployment {
     spec: Omit<StatefulSet["spec"], "volumeClaimTemplates" | "template"> & {
@@ -221,6 +232,8 @@ test("the manifests of replicas fit together, and name every setting that replic
   }
   const { spec } = readYaml("kubernetes-replicas/deployment.yaml") as Deployment;
   const [container] = spec.template.spec.containers;
+  if (container === undefined) throw new Error("no container");
+  checkProbes(container);
   expect(spec.replicas).toBe(3);
   expect(spec.selector.matchLabels).toEqual(spec.template.metadata.labels);
   const budget = readYaml("kubernetes-replicas/pod-disruption-budget.yaml") as Pick<Deployment, "spec">;
@@ -231,13 +244,13 @@ test("the manifests of replicas fit together, and name every setting that replic
   }
   expect(spec.template.spec.enableServiceLinks).toBe(false);
   expect(spec.template.spec.terminationGracePeriodSeconds).toBeGreaterThan(10);
-  expect(container?.ports.map(({ containerPort }) => String(containerPort))).toEqual(ports);
-  expect(container?.env).toContainEqual({
+  expect(container.ports.map(({ containerPort }) => String(containerPort))).toEqual(ports);
+  expect(container.env).toContainEqual({
     name: settings.replicaAddress.name,
     valueFrom: { fieldRef: { fieldPath: "status.podIP" } },
   });
-  for (const { name } of container?.env ?? []) expect(isSettingName(name), name).toBe(true);
-  expect(container?.volumeMounts.map(({ name }) => name)).toEqual(spec.template.spec.volumes.map(({ name }) => name));
+  for (const { name } of container.env) expect(isSettingName(name), name).toBe(true);
+  expect(container.volumeMounts.map(({ name }) => name)).toEqual(spec.template.spec.volumes.map(({ name }) => name));
   const guide = read(root, "packages/docs/guides/deploying.md");
   const { databaseUrl, clickhouseUrl, blobsUrl, apiKey } = settings;
   for (const { name } of [databaseUrl, clickhouseUrl, blobsUrl, apiKey]) {

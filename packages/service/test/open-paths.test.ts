@@ -18,6 +18,7 @@ const [begin, end] = ["<!-- open paths -->\n", "<!-- end of open paths -->"];
 /** What the routes beside the spec give to everybody. */
 const ofRoutes: Readonly<Record<string, string>> = {
   home: "leads to the console",
+  live: "tells that the process runs, also while it waits for its stores",
   docs: "the documentation",
   packages: "packages for programs that use the service, as `npm install` takes them",
   console: "the console, which shows data with a key alone",

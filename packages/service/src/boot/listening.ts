@@ -70,7 +70,7 @@ export async function listenForScrapes(metrics: Metrics | undefined, config: Con
   });
 }
 
-function listenError(
+export function listenError(
   error: unknown,
   { host, port }: { host: string; port: number },
   settings: { host: string; port: string },

@@ -30,12 +30,14 @@ export interface Base {
   control: ControlPlane;
   /** Of all requests. */
   memory: FairShare;
+  /** Called when the service itself will listen. */
+  beforeListening: () => Promise<void>;
 }
 
 export async function openBase(
   config: Config,
   closing: Closing,
-  { writeLog }: { writeLog: (line: string) => void },
+  { writeLog, beforeListening }: { writeLog: (line: string) => void } & Pick<Base, "beforeListening">,
 ): Promise<Base> {
   const directory = openDataDirectory(config.dataDir);
   closing.add(() => directory.release());
@@ -63,5 +65,6 @@ export async function openBase(
     }
     throw new ConfigError(`HEDDLE_SHARDS: ${message}. Projects may be in it: name it again.`);
   });
-  return { config, apiKey, log, observability, losses, control, memory: openWorkingMemory(config.limits) };
+  const memory = openWorkingMemory(config.limits);
+  return { config, apiKey, log, observability, losses, control, memory, beforeListening };
 }

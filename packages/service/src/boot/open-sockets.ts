@@ -13,13 +13,14 @@ export interface Sockets {
 }
 
 export async function openSockets(
-  { config, log, observability }: Base,
+  { config, log, observability, beforeListening }: Base,
   { http, grpc }: { http: HttpServer; grpc: HttpServer },
 ): Promise<Sockets> {
   const bodies = new BodiesInFlight({
     maxBodyBytesInFlight: config.bodyMemoryBytes,
     bodyStallMs: config.bodyTimeoutMs,
   });
+  await beforeListening();
   const requests = await listenForRequests(http, config, { bodies, onRefused: observability.onRefused });
   const otlp = await listenForOtlpGrpc(grpc, config, { bodies, log: (line) => log.warn(line) });
   return {

@@ -5,6 +5,7 @@ import { signedUrlRoute } from "../wandb/signed-url-route.js";
 import { consoleRoute, wandbLinksRoute, weaveLinksRoute } from "../http/console-site.js";
 import { docsRoute } from "../http/docs-site.js";
 import { homeRoute } from "../http/home-route.js";
+import { liveRoute } from "../http/live-route.js";
 import { packagesRoute } from "../http/served-packages.js";
 import { metricsRoute } from "../observability/metrics-route.js";
 import type { Route } from "../http/route.js";
@@ -28,6 +29,7 @@ export interface Site {
  */
 export const routes = {
   home: homeRoute,
+  live: liveRoute,
   docs: docsRoute,
   packages: packagesRoute,
   console: consoleRoute,

@@ -9,5 +9,7 @@ export const isPassing = (error: unknown): error is HeddleError =>
 
 /** Why a service cannot start, in one line. */
 export function startError(error: HeddleError): ConfigError {
-  return isPassing(error) ? new UnavailableError(operatorLine(error)) : new ConfigError(operatorLine(error));
+  return isPassing(error)
+    ? new UnavailableError(operatorLine(error), error.message)
+    : new ConfigError(operatorLine(error));
 }

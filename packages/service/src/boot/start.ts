@@ -49,6 +49,8 @@ export interface StartOptions {
   writeLog?: (line: string) => void;
   /** How long a job waits for a service that does not renew its claim; default 15 s. */
   jobLeaseMs?: number;
+  /** Called before it listens: something else may have the port until then. */
+  beforeListening?: () => Promise<void>;
 }
 
 /** When the service stops: time for the last bytes of responses. */
@@ -57,7 +59,14 @@ const cutMs = 1000;
 /** Opens the stores and listens. Throws an error with one line for what cannot work, see {@link startError}. */
 export async function startService(
   config: Config,
-  { docsDir, consoleDir, packagesDir, writeLog = writeToStderr, jobLeaseMs }: StartOptions = {},
+  {
+    docsDir,
+    consoleDir,
+    packagesDir,
+    writeLog = writeToStderr,
+    jobLeaseMs,
+    beforeListening = async () => {},
+  }: StartOptions = {},
 ): Promise<Running> {
   const closing = new Closing();
   try {
@@ -68,7 +77,7 @@ export async function startService(
       packagesDir,
       jobLeaseMs,
     };
-    const base = await openBase(config, closing, { writeLog });
+    const base = await openBase(config, closing, { writeLog, beforeListening });
     const { observability, control, apiKey, log } = base;
     const scrapes = await listenForScrapes(observability.metrics, config);
     if (scrapes !== undefined) closing.add(() => scrapes.close(0));

@@ -17,14 +17,20 @@ function attempts(errors: Error[]) {
 }
 
 test("a start waits for a store that does not respond yet, and says once why", async () => {
-  const { start, lines, log, count } = attempts([new UnavailableError("no Postgres"), new UnavailableError("no S3")]);
-  expect(await untilAvailable(start, { log, pauseMs: 1 })).toBe("started");
+  const errors = [new UnavailableError("no Postgres at x", "no Postgres"), new UnavailableError("no S3 at x", "no S3")];
+  const { start, lines, log, count } = attempts(errors);
+  const reasons: string[] = [];
+  const onWait = (reason: string) => void reasons.push(reason);
+  expect(await untilAvailable(start, { log, onWait, pauseMs: 1 })).toBe("started");
+  expect(reasons).toEqual(["no Postgres", "no S3"]);
   expect(count()).toBe(3);
-  expect(lines).toEqual(["no Postgres. Trying again for 30 s"]);
+  expect(lines).toEqual(["no Postgres at x. Trying again for 30 s"]);
 });
 
 test("a store that does not respond at all ends the start with the last reason", async () => {
-  const { start, log } = attempts(Array.from({ length: 1000 }, (_, i) => new UnavailableError(`no Postgres ${i}`)));
+  const { start, log } = attempts(
+    Array.from({ length: 1000 }, (_, i) => new UnavailableError(`no Postgres ${i}`, "no Postgres")),
+  );
   await expect(untilAvailable(start, { log, withinMs: 20, pauseMs: 1 })).rejects.toThrow(/^no Postgres \d+$/);
 });
 

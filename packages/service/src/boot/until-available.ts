@@ -2,6 +2,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { UnavailableError } from "../config/unavailable-error.js";
 
 interface Wait {
+  /** Called with each reason, as clients may know it. */
+  onWait?: (reason: string) => void | Promise<void>;
   /** Receives why the first attempt has failed. */
   log: (line: string) => void;
   withinMs?: number;
@@ -14,7 +16,7 @@ interface Wait {
  */
 export async function untilAvailable<T>(
   start: () => Promise<T>,
-  { log, withinMs = 30_000, pauseMs = 1000 }: Wait,
+  { log, onWait, withinMs = 30_000, pauseMs = 1000 }: Wait,
 ): Promise<T> {
   const end = performance.now() + withinMs;
   for (let isFirst = true; ; isFirst = false) {
@@ -23,6 +25,7 @@ export async function untilAvailable<T>(
     } catch (error) {
       if (!(error instanceof UnavailableError) || performance.now() + pauseMs > end) throw error;
       if (isFirst) log(`${error.message}. Trying again for ${withinMs / 1000} s`);
+      await onWait?.(error.reason);
     }
     await delay(pauseMs);
   }

@@ -5,6 +5,7 @@ import { banner, shownKey } from "../boot/banner.js";
 import { ConfigError } from "../config/config-error.js";
 import { isSettingName, readConfig } from "../config/config.js";
 import type { Config } from "../config/config.js";
+import { Entrance } from "../boot/entrance.js";
 import { startService } from "../boot/start.js";
 import type { Running } from "../boot/start.js";
 import { untilAvailable } from "../boot/until-available.js";
@@ -59,9 +60,9 @@ async function consoleLink(running: Running, config: Config): Promise<string | u
  * when another service has taken over.
  */
 async function serve(config: Config, started: number, options: ServeOptions = {}): Promise<void> {
-  const running = await waiting(config, options, async () =>
-    config.workers > 1 ? await startWorkers(config) : await start(config, options),
-  );
+  const running = await (config.workers > 1
+    ? waiting(config, options, async () => await startWorkers(config))
+    : startWaiting(config, options));
   const { log } = running;
   const readyMs = performance.now() - started;
   if (config.observability.log.format === "json") {
@@ -115,21 +116,43 @@ async function waiting(
   config: Config,
   { storesWithinMs: withinMs }: ServeOptions,
   attempt: () => Promise<Running>,
+  onWait?: (reason: string) => Promise<void>,
 ): Promise<Running> {
   const { databaseUrl, clickhouseUrl, blobsUrl } = config;
   if (![databaseUrl, clickhouseUrl, blobsUrl].some((url) => url !== undefined && /^(postgres|http|s3)/.test(url)))
     return await attempt();
   const hide = hideSecrets(secretsOf(config));
   const log = openLogger(config.observability.log, { write: (line) => void process.stderr.write(line), hide });
-  return await untilAvailable(attempt, { log: (line) => log.warn(line), ...(withinMs !== undefined && { withinMs }) });
+  return await untilAvailable(attempt, {
+    log: (line) => log.warn(line),
+    ...(onWait !== undefined && { onWait }),
+    ...(withinMs !== undefined && { withinMs }),
+  });
 }
 
-async function start(config: Config, { jobLeaseMs }: ServeOptions): Promise<Running> {
+/** The same, with something that listens in its place while it waits. */
+async function startWaiting(config: Config, options: ServeOptions): Promise<Running> {
+  const entrance = new Entrance(config);
+  const attempt = async () => await start(config, options, async () => await entrance.close());
+  const onWait = async (reason: string) => await entrance.waitsFor(reason);
+  try {
+    return await waiting(config, options, attempt, onWait);
+  } finally {
+    await entrance.close();
+  }
+}
+
+async function start(
+  config: Config,
+  { jobLeaseMs }: ServeOptions,
+  beforeListening?: () => Promise<void>,
+): Promise<Running> {
   return await startService(config, {
     docsDir: docsDirectory,
     consoleDir: consoleDirectory,
     packagesDir: packagesDirectory,
     ...(jobLeaseMs !== undefined && { jobLeaseMs }),
+    ...(beforeListening !== undefined && { beforeListening }),
   });
 }
 

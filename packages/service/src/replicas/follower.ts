@@ -2,6 +2,7 @@ import http from "node:http";
 import type { ControlPlane, LeaseHolder } from "@heddle/control-plane";
 import { ClientDisconnected } from "@heddle/server-stub";
 import type { HttpRequest, HttpResponse, HttpServer } from "@heddle/server-stub";
+import { alive, livePath } from "../http/live-route.js";
 import { problemOf } from "../http/problems.js";
 import { isStopping } from "../http/stopping.js";
 import { ChangeSignal } from "./change-signal.js";
@@ -14,7 +15,7 @@ const connectMs = 3000;
 /** Of a replica that refuses connections: it may end, and another one have its work soon. */
 const pauseMs = 100;
 /** What a load balancer asks this process, not the installation. */
-const ofProcess = new Set(["/health", "/v1/health"]);
+const ofProcess = new Set([livePath, "/health", "/v1/health"]);
 
 /** Another replica that works on a request itself, for whole. */
 export interface Elsewhere {
@@ -92,7 +93,7 @@ export class Follower {
 
   async #here(request: HttpRequest): Promise<HttpResponse> {
     if (this.#own !== undefined) return await this.#own(request);
-    if (ofProcess.has(pathOf(request))) return health;
+    if (ofProcess.has(pathOf(request))) return alive;
     if (this.#local !== undefined && isLocal(request)) return await this.#local(request);
     return await refusing(async () => await this.#pass(request));
   }
@@ -182,7 +183,6 @@ async function refusing(respond: () => Promise<HttpResponse>): Promise<HttpRespo
 const pathOf = ({ target }: HttpRequest): string => target.split("?", 1)[0] ?? "";
 
 const json = { "content-type": "application/json" };
-const health: HttpResponse = { status: 200, headers: json, body: JSON.stringify({ status: "ok" }) };
 
 function unavailable(message: string): HttpResponse {
   return refusal(503, `${message}: try again`);

@@ -60,7 +60,7 @@ test.each([
   ["a ClickHouse server", "the tracing database", lateClickhouse],
   ...(postgresUrl === undefined ? [] : [["Postgres", "the control plane", latePostgres(postgresUrl)] as const]),
 ] as const)(
-  "a service that is started before %s says that it waits, takes nothing, and serves once that is there",
+  "a service that is started before %s lives, says what it waits for, takes nothing, and serves once that is there",
   async (_, what, late) => {
     const { env, begin, end } = await late();
     const port = await freePort();
@@ -71,11 +71,24 @@ test.each([
     try {
       await expect.poll(() => said.err, { timeout: 60_000 }).toContain("Trying again for 30 s");
       expect(said.err).toContain(`${what} does not respond: no response from the `);
-      // Not ready, as any probe sees it.
-      await expect(fetch(`${url}/health`)).rejects.toThrow();
+      // It lives and is not ready, as probes see it, and says no more of the store than what it is for.
+      expect((await fetch(`${url}/live`)).status).toBe(200);
+      const reason = `The service is starting: ${what} does not respond`;
+      for (const request of [
+        await fetch(`${url}/health`),
+        await fetch(`${url}/v1/health`),
+        await fetch(`${url}/call/upsert_batch`, {
+          method: "POST",
+          headers,
+          body: JSON.stringify(batchOf("late", "no")),
+        }),
+      ]) {
+        expect([request.status, request.headers.get("retry-after")]).toEqual([503, "1"]);
+        expect(await request.json()).toEqual({ reason, detail: reason });
+      }
       begin();
       await expect.poll(() => said.out, { timeout: 60_000 }).toContain("listening on");
-      expect((await fetch(`${url}/health`)).status).toBe(200);
+      for (const path of ["/health", "/live"]) expect((await fetch(`${url}${path}`)).status).toBe(200);
       const body = JSON.stringify(batchOf("late", "first"));
       expect((await fetch(`${url}/call/upsert_batch`, { method: "POST", headers, body })).status).toBe(200);
       expect(said.err.match(/Trying again/g)).toHaveLength(1);

@@ -31,6 +31,7 @@ test("every field that a GraphQL request can begin with has a sample", () => {
 const servers = [
   "boot/app.ts",
   "boot/draining.ts",
+  "boot/entrance.ts",
   "boot/join-replicas.ts",
   "boot/listening.ts",
   "boot/open-installation.ts",

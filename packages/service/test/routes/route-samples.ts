@@ -31,6 +31,7 @@ const asBrowser = { accept: "text/html,*/*;q=0.8" };
 /** Samples of every route that the spec does not describe. The suites of this folder send them. */
 export const routeSamples: Record<keyof typeof routes, Samples> = {
   home: () => [{ name: "home", method: "GET", path: "/" }],
+  live: () => [{ name: "live", method: "GET", path: "/live" }],
   docs: () => [
     { name: "a page", method: "GET", path: "/docs/page" },
     { name: "the first page", method: "GET", path: "/docs" },

@@ -1,4 +1,5 @@
 import { isRetryable } from "@heddle/client/tracing";
+import { isPageVisible, onPageVisibility } from "./page-visibility.js";
 
 /** Between two tries of what failed. */
 const [firstWaitMs, longestWaitMs] = [1000, 30_000];
@@ -11,18 +12,18 @@ export function waitBeforeRetry(error: unknown, failures: number): number | unde
 
 /** Calls once the time is over and the page can be seen: in a hidden tab nobody waits for it. Returns how to give it up. */
 export function onceSeenAfter(ms: number, then: () => void): () => void {
+  let endWatch = () => {};
   const look = () => {
-    if (document.visibilityState !== "visible") return;
-    giveUp();
+    if (!isPageVisible()) return;
+    endWatch();
     then();
   };
   const timer = setTimeout(() => {
-    document.addEventListener("visibilitychange", look);
+    endWatch = onPageVisibility(look);
     look();
   }, ms);
-  const giveUp = () => {
+  return () => {
     clearTimeout(timer);
-    document.removeEventListener("visibilitychange", look);
+    endWatch();
   };
-  return giveUp;
 }

@@ -1,5 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState, useSyncExternalStore } from "react";
+import { isPageVisible, onPageVisibility } from "../data/page-visibility.js";
+import { useRetry } from "../data/use-retry.js";
 import { useSession } from "../session/session-context.js";
 import { leaseSeconds, servicePort } from "./work/service-port.js";
 import { tabItems } from "./work/tab-items.js";
@@ -20,29 +22,37 @@ interface Of {
 export function useWork({ projectId, queueId, userId, itemId }: Of) {
   const session = useSession();
   const client = useQueryClient();
-  const [tabs] = useState(() => tabItems(queueId));
-  const [work] = useState(() => new Work(servicePort(session, { projectId, queueId, userId }), Date.now, tabs));
+  const [work] = useState(
+    () => new Work(servicePort(session, { projectId, queueId, userId }), Date.now, tabItems(queueId)),
+  );
   const [begun] = useState(() => ({ itemId, is: false }));
   const state = useSyncExternalStore(work.subscribe, work.state);
   useEffect(() => {
-    if (!begun.is) {
+    if (begun.is) void work.comeBack();
+    else {
       begun.is = true;
       void work.begin(begun.itemId);
     }
     const renew = () => void work.renew();
-    const onShown = () => document.visibilityState === "visible" && renew();
+    const leave = () => work.leave();
+    const comeBack = ({ persisted }: PageTransitionEvent) => persisted && void work.comeBack();
     const timer = setInterval(renew, renewMs);
-    document.addEventListener("visibilitychange", onShown);
+    const endWatch = onPageVisibility(() => isPageVisible() && renew());
+    addEventListener("pagehide", leave);
+    addEventListener("pageshow", comeBack);
     return () => {
       clearInterval(timer);
-      document.removeEventListener("visibilitychange", onShown);
-      tabs.leave();
+      endWatch();
+      removeEventListener("pagehide", leave);
+      removeEventListener("pageshow", comeBack);
+      work.leave();
     };
-  }, [work, begun, tabs]);
+  }, [work, begun]);
   const { writing, failed } = state;
   useEffect(() => {
     if (writing === 0) void client.invalidateQueries({ queryKey: ["queue-stats", projectId, queueId] });
   }, [client, projectId, queueId, writing]);
+  useRetry(failed[0]?.error ?? state.error, () => (failed.length > 0 ? work.retry() : work.lookAgain()));
   const isUnsaved = writing > 0 || failed.length > 0;
   useEffect(() => {
     if (!isUnsaved) return undefined;

@@ -90,9 +90,10 @@ export function WorkView({ projectId, queue, fields, others, userId, itemId, bac
         ? () => void work.lookAgain()
         : undefined;
   const isEntered = fields[at] !== undefined && !numbered.some(({ field }) => field === fields[at]);
+  const skip = isOpen && !state.isGone ? () => work.finish("skipped") : undefined;
   const commands = {
     save: isOpen ? save : undefined,
-    skip: isOpen ? () => work.finish("skipped") : undefined,
+    skip,
     undo: mayUndo || phase === "done" ? () => work.undo() : undefined,
     back: state.hasEarlier ? () => work.back() : undefined,
     forward: isOpen && (state.hasLater || current.outcome !== undefined) ? () => work.next() : undefined,
@@ -145,10 +146,25 @@ export function WorkView({ projectId, queue, fields, others, userId, itemId, bac
           {state.notice}
         </p>
       )}
+      {state.isGone && (
+        <div className={isOpen ? "queue-notice" : "queues-note"} role="status">
+          <h2>The queue was deleted</h2>
+          <p className="prose">
+            Somebody has deleted it meanwhile. What was stored before stays as feedback on the calls.
+            {isOpen && (
+              <>
+                {" "}
+                What is on this page and was not stored is kept while the page is open: <kbd>Ctrl+Enter</kbd> stores it
+                as feedback on the call, without the queue.
+              </>
+            )}
+          </p>
+        </div>
+      )}
       {state.failed.length > 0 && (
         <div className="queue-notice">
           <Failure
-            what={`${counted(state.failed.length, "item")} could not be stored. Nothing is lost while this page is open.`}
+            what={`${counted(state.failed.length, "item")} could not be stored. Nothing is lost while this page is open${state.isGone ? ", and trying again stores the answers with the calls alone" : ""}.`}
             error={state.failed[0]?.error}
             onRetry={() => work.retry()}
           />
@@ -169,15 +185,6 @@ export function WorkView({ projectId, queue, fields, others, userId, itemId, bac
           <Failure what="The next item cannot be had." error={state.error} onRetry={() => work.lookAgain()} />
         </div>
       )}
-      {phase === "gone" && (
-        <div className="queues-note">
-          <h2>The queue was deleted</h2>
-          <p className="prose">
-            Somebody has deleted it meanwhile. What was stored before stays as feedback on the calls; what is on this
-            page and was not stored cannot be.
-          </p>
-        </div>
-      )}
       {phase === "done" && (
         <div className="queues-note">
           <h2>{stats?.total_items === 0 ? "The queue has no items" : "Nothing is left for you"}</h2>
@@ -187,7 +194,7 @@ export function WorkView({ projectId, queue, fields, others, userId, itemId, bac
                 Choose calls on the screen <em>Calls</em> and press <kbd>q</kbd> to put them into the queue.
               </>
             ) : stats !== undefined && stats.completed_items < stats.total_items ? (
-              `${counted(stats.total_items - stats.completed_items, "item")} of others are under way. What they leave can be claimed ten minutes later.`
+              `${counted(stats.total_items - stats.completed_items, "item")} of others are under way. What they leave can be claimed when they close the queue, or ten minutes later.`
             ) : (
               "All items are done."
             )}{" "}
@@ -239,9 +246,9 @@ export function WorkView({ projectId, queue, fields, others, userId, itemId, bac
             ))}
             <div className="queue-actions">
               <button className="primary" onClick={save}>
-                Save and next <kbd>Ctrl+Enter</kbd>
+                {state.isGone ? "Save with the call" : "Save and next"} <kbd>Ctrl+Enter</kbd>
               </button>
-              <button onClick={() => work.finish("skipped")}>
+              <button disabled={skip === undefined} onClick={skip}>
                 Skip <kbd>s</kbd>
               </button>
               <button disabled={!mayUndo} onClick={() => work.undo()}>

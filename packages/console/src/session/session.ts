@@ -62,6 +62,12 @@ export class BrowserSession {
     return this.#connection;
   }
 
+  /** What the last requests of a page are sent by: the browser sends them also after it has closed the page. */
+  get parting(): Connection<"tracing"> {
+    const fetch = async (request: Request) => await globalThis.fetch(new Request(request, { keepalive: true }));
+    return connectTracing({ ...this.#options(), fetch });
+  }
+
   /** The same for the training interface. */
   get training(): Connection<"training"> {
     return connectTraining(this.#options());

@@ -1,10 +1,5 @@
 import { useSyncExternalStore } from "react";
+import { isPageVisible, onPageVisibility } from "../data/page-visibility.js";
 
-function subscribe(listener: () => void): () => void {
-  document.addEventListener("visibilitychange", listener);
-  return () => document.removeEventListener("visibilitychange", listener);
-}
-
-/** Whether the page can be seen: not in another tab. */
-export const useIsVisible = (): boolean =>
-  useSyncExternalStore(subscribe, () => document.visibilityState === "visible");
+/** Whether the page can be seen. */
+export const useIsVisible = (): boolean => useSyncExternalStore(onPageVisibility, isPageVisible);

@@ -10,6 +10,8 @@ import type { ProgressUpdate } from "./progress.js";
 import { createQueue, deleteQueue, getQueue, isLive, queryQueues, queueStats, updateQueue } from "./queues.js";
 import type { NewQueue, QueueChanges, QueueQuery, QueueStats } from "./queues.js";
 import type { AnnotationQueue, AnnotationQueueItem } from "./records.js";
+import { releaseItems } from "./release.js";
+import type { ReleaseRequest } from "./release.js";
 import { reopenItem } from "./reopen.js";
 import type { Reopened, ReopenRequest } from "./reopen.js";
 
@@ -47,6 +49,8 @@ export interface AnnotationQueues {
   reopen(request: ReopenRequest): Promise<Reopened>;
   /** The next item for an annotator, who alone has it until a time; undefined when none is left. */
   claimNext(request: ClaimRequest): Promise<Claim | undefined>;
+  /** Ends claims of an annotator on items, which others can claim from then on; returns how many had not run out. */
+  release(request: ReleaseRequest): Promise<number>;
 }
 
 /** Claims are as long on the `steady` clock. */
@@ -67,5 +71,6 @@ export function openAnnotationQueues(database: Database, now: () => bigint, stea
     updateProgress: async (update) => await updateProgress(database, update, now()),
     reopen: async (request) => await reopenItem(database, request, moments()),
     claimNext: async (request) => await claimNext(database, request, moments()),
+    release: async (request) => await releaseItems(database, request, moments()),
   };
 }

@@ -104,8 +104,8 @@ export function annotationQueueHandlers({ control, store }: Services): TracingHa
       return { stats: stats.map((of) => ({ ...of, annotators: annotators.get(of.queue_id) ?? [] })) };
     },
 
-    async annotationQueueClaimNext({ params, body }, caller) {
-      const { project_id, filter, except, lease_seconds } = body;
+    async annotationQueueClaimNext({ params, body, signal }, caller) {
+      const { project_id, filter, except, lease_seconds, include_display_values } = body;
       const claim = await queues.claimNext({
         project_id,
         queue_id: params.queue_id,
@@ -115,7 +115,14 @@ export function annotationQueueHandlers({ control, store }: Services): TracingHa
         lease_us: BigInt(lease_seconds) * 1_000_000n,
       });
       if (claim === undefined) return { item: null, claimed_until: null };
-      return { item: wireItem(claim.item), claimed_until: formatTime(claim.claimed_until) };
+      const calls = await readQueuedCalls(store, { project_id, include_display_values }, [claim.item], signal);
+      return { item: wireItem(claim.item, calls), claimed_until: formatTime(claim.claimed_until) };
+    },
+
+    async annotationQueueItemsRelease({ params, body }, caller) {
+      return {
+        released_count: await queues.release({ ...body, ...params, annotator_user_id: caller.user_id }),
+      };
     },
 
     async annotationQueueItemReopen({ params, body }, caller) {

@@ -13,6 +13,9 @@ export interface QueuedCalls {
   include_display_values: boolean;
 }
 
+type Wanted = Pick<Schemas["AnnotationQueueItemsQueryBody"], "project_id" | "include_display_values"> &
+  Partial<Pick<Schemas["AnnotationQueueItemsQueryBody"], "include_call" | "columns">>;
+
 /** Items whose calls one response may hold; also what a filter of calls takes. */
 const maxCalls = 1000;
 
@@ -22,11 +25,11 @@ const maxCalls = 1000;
  */
 export async function readQueuedCalls(
   store: TraceStore,
-  request: Schemas["AnnotationQueueItemsQueryBody"],
+  request: Wanted,
   items: readonly AnnotationQueueItem[],
   signal: AbortSignal,
 ): Promise<QueuedCalls | undefined> {
-  const { project_id, include_call, include_display_values } = request;
+  const { project_id, include_call = false, include_display_values } = request;
   if (!include_call && !include_display_values) return undefined;
   if (items.length > maxCalls) {
     throw new HeddleError("too_large", `more than ${maxCalls} items with their calls: ask for a page`, {

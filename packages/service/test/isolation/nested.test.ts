@@ -243,7 +243,8 @@ const stories: Record<string, (send: Send, mine: string, there: Names) => Promis
       await send(`${path}/query`, { project_id: projectId, filter: { id: item }, include_call: true });
       await send(`${path}/query`, { project_id: projectId, filter: { call_id: call }, include_display_values: true });
       await send(`${path}/${item}/progress`, { project_id: projectId, annotation_state: "completed" });
-      await send(`${path}/claim_next`, { project_id: projectId });
+      await send(`${path}/claim_next`, { project_id: projectId, include_display_values: true });
+      await send(`${path}/release`, { project_id: projectId, item_ids: [item] });
     }
     await send("/annotation_queues/stats", { project_id: projectId, queue_ids: [queue] });
     const query = {

@@ -21,7 +21,7 @@ describe.each(backEnds)("annotation queues with the control plane on %s", (_, ma
     Math.round((Date.parse(until ?? "") - Date.parse(from ?? "")) / 60_000);
 
   /** A queue of a new project with calls `c0`, `c1`…, each with a question. */
-  async function queueOfCalls(count: number) {
+  async function queueOfCalls(count: number, displayFields: string[] = []) {
     const projectId = newProject();
     const tracing = service.tracing();
     const ids = Array.from({ length: count }, (__, n) => `c${n}`);
@@ -32,7 +32,7 @@ describe.each(backEnds)("annotation queues with the control plane on %s", (_, ma
     await tracing.callStartBatch({ batch });
     const { id: queueId } = await tracing.annotationQueueCreate({ project_id: projectId, name: "q", scorer_refs: [] });
     const inQueue = { project_id: projectId, queue_id: queueId };
-    const added = await tracing.annotationQueueAddCalls({ ...inQueue, call_ids: ids, display_fields: [] });
+    const added = await tracing.annotationQueueAddCalls({ ...inQueue, call_ids: ids, display_fields: displayFields });
     expect(added).toEqual({ added_count: count, duplicates: 0 });
     return { tracing, in_queue: inQueue, project_id: projectId, queue_id: queueId };
   }
@@ -200,6 +200,30 @@ describe.each(backEnds)("annotation queues with the control plane on %s", (_, ma
     });
     await expect(reopen(ann, "unknown")).rejects.toMatchObject({ status: 400 });
     await expect(ann.annotationQueueClaimNext({ ...in_queue, except: Array(101).fill("x") })).rejects.toThrow("100");
+  });
+
+  test("a claim brings what is to be seen of the call, and given back it is for others at once", async () => {
+    const { tracing, in_queue } = await queueOfCalls(2, ["inputs.question"]);
+    const ann = service.tracing(await service.key({ user_name: "ann" }));
+    const bob = service.tracing(await service.key({ user_name: "bob" }));
+    const claimed = await ann.annotationQueueClaimNext({ ...in_queue, include_display_values: true });
+    expect(claimed.item).toMatchObject({ call_id: "c0", display_values: { "inputs.question": 0 } });
+    expect((await ann.annotationQueueClaimNext(in_queue)).item).not.toHaveProperty("display_values");
+    const own = claimed.item?.id ?? "";
+    const release = async (client: typeof ann, ids: string[]) =>
+      (await client.annotationQueueItemsRelease({ ...in_queue, item_ids: ids })).released_count;
+    // Nobody gives back what another has.
+    expect(await release(bob, [own])).toBe(0);
+    expect(await release(ann, [own, "unknown", "\0"])).toBe(1);
+    expect(await release(ann, [own])).toBe(0);
+    expect((await bob.annotationQueueClaimNext(in_queue)).item?.id).toBe(own);
+    const second = (await ann.annotationQueueClaimNext(in_queue)).item;
+    expect(second?.call_id).toBe("c1");
+    // Who gave one back may have it again.
+    expect(await release(bob, [own])).toBe(1);
+    expect((await ann.annotationQueueClaimNext({ ...in_queue, except: [second?.id ?? ""] })).item?.id).toBe(own);
+    await tracing.annotationQueueDelete(in_queue);
+    await expect(release(ann, [own])).rejects.toMatchObject({ status: 404 });
   });
 
   test("twenty annotators who claim at once get twenty items, and finish them all", async () => {

@@ -8,8 +8,11 @@ export interface QueuePort {
   look(id: string): Promise<{ item: Item; isMine: boolean; stored: Stored } | undefined>;
   reopen(itemId: string): Promise<void>;
   finish(itemId: string, outcome: Outcome): Promise<void>;
-  give(feedback: { id: string; callId: string; ref: string; value: unknown }): Promise<void>;
+  /** Stores an answer, as one of the queue or of the call alone. */
+  give(answer: { id: string; callId: string; ref: string; value: unknown }, inQueue: boolean): Promise<void>;
   takeBack(feedbackId: string): Promise<void>;
+  /** Gives claimed items back, also while the page closes. */
+  release(ids: readonly string[]): Promise<void>;
   /** Whether the queue is there. */
   exists(): Promise<boolean>;
 }

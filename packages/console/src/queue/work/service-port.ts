@@ -3,13 +3,14 @@ import {
   annotationQueueItemProgressUpdate,
   annotationQueueItemReopen,
   annotationQueueItemsQuery,
+  annotationQueueItemsRelease,
   annotationQueueRead,
   callRead,
   feedbackCreate,
   feedbackPurge,
   feedbackQuery,
 } from "@heddle/client/tracing";
-import type { AnnotationQueueItemSchema } from "@heddle/client/tracing";
+import type { AnnotationQueueClaimNextRawResult } from "@heddle/client/tracing";
 import { callRef } from "../../call/feedback/call-ref.js";
 import { isNotFound } from "../../data/is-not-found.js";
 import { asText, membersOf } from "../../json/members.js";
@@ -20,6 +21,8 @@ import type { QueuePort } from "./queue-port.js";
 
 /** Long enough to think, short enough that what somebody left is given to others; it is renewed while the page is open. */
 export const leaseSeconds = 600;
+
+type RawItem = NonNullable<AnnotationQueueClaimNextRawResult["item"]>;
 
 interface Of {
   projectId: string;
@@ -33,11 +36,9 @@ export function servicePort(session: BrowserSession, { projectId, queueId, userI
   const queue = { project_id: projectId, queue_id: queueId };
 
   /** What annotators are to see: the fields of the item, or of an item without fields what went in and came out. */
-  async function valuesOf(item: AnnotationQueueItemSchema): Promise<Item["values"]> {
+  async function valuesOf(item: RawItem): Promise<Item["values"]> {
     if (item.display_fields.length > 0) {
-      const request = { ...queue, filter: { id: item.id }, include_display_values: true };
-      const { items } = await annotationQueueItemsQuery(session.connection, request, { raw: true });
-      const text = items[0]?.display_values?.text ?? "null";
+      const text = item.display_values?.text ?? "null";
       return text === "null" ? undefined : [...membersOf(text)];
     }
     const { call } = await callRead(session.connection, { project_id: projectId, id: item.call_id }, { raw: true });
@@ -50,7 +51,7 @@ export function servicePort(session: BrowserSession, { projectId, queueId, userI
     ];
   }
 
-  const itemOf = async (item: AnnotationQueueItemSchema): Promise<Item> => ({
+  const itemOf = async (item: RawItem): Promise<Item> => ({
     id: item.id,
     callId: item.call_id,
     values: await valuesOf(item),
@@ -85,16 +86,19 @@ export function servicePort(session: BrowserSession, { projectId, queueId, userI
 
   return {
     async claim({ except, id }) {
-      const { item } = await annotationQueueClaimNext(session.connection, {
+      const request = {
         ...queue,
         except: [...except],
         ...(id !== undefined && { filter: { id } }),
         lease_seconds: leaseSeconds,
-      });
+        include_display_values: true,
+      };
+      const { item } = await annotationQueueClaimNext(session.connection, request, { raw: true });
       return item === null ? undefined : await itemOf(item);
     },
     async look(id) {
-      const { items } = await annotationQueueItemsQuery(session.connection, { ...queue, filter: { id } });
+      const request = { ...queue, filter: { id }, include_display_values: true };
+      const { items } = await annotationQueueItemsQuery(session.connection, request, { raw: true });
       const [item] = items;
       if (item === undefined) return undefined;
       const state = item.annotation_state;
@@ -119,14 +123,14 @@ export function servicePort(session: BrowserSession, { projectId, queueId, userI
         annotation_state: outcome,
       });
     },
-    async give({ id, callId, ref, value }) {
+    async give({ id, callId, ref, value }, inQueue) {
       await feedbackCreate(session.connection, {
         project_id: projectId,
         id,
         weave_ref: callRef(projectId, callId),
         feedback_type: `wandb.annotation.${nameOf(ref)}`,
         annotation_ref: ref,
-        queue_id: queueId,
+        ...(inQueue && { queue_id: queueId }),
         payload: { value },
       });
     },
@@ -135,6 +139,9 @@ export function servicePort(session: BrowserSession, { projectId, queueId, userI
         project_id: projectId,
         query: { $expr: { $eq: [{ $getField: "id" }, { $literal: feedbackId }] } },
       });
+    },
+    async release(ids) {
+      await annotationQueueItemsRelease(session.parting, { ...queue, item_ids: ids.slice(0, 100) }, { retries: 0 });
     },
     async exists() {
       try {

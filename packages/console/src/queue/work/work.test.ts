@@ -10,6 +10,7 @@ class Queue implements QueuePort {
   readonly states = new Map<string, Outcome | "claimed" | "by another">();
   readonly feedback = new Map<string, { callId: string; ref: string; value: unknown }>();
   readonly done: string[] = [];
+  readonly released: string[] = [];
   isThere = true;
   /** Thrown by the next writes, one each. */
   readonly failures: unknown[] = [];
@@ -52,7 +53,8 @@ class Queue implements QueuePort {
     this.states.set(id, outcome);
   }
 
-  async give({ id, ...rest }: { id: string; callId: string; ref: string; value: unknown }) {
+  async give({ id, ...rest }: { id: string; callId: string; ref: string; value: unknown }, inQueue: boolean) {
+    if (inQueue && !this.isThere) throw new Error("no queue");
     this.#write(`give ${rest.callId} ${rest.ref} ${JSON.stringify(rest.value)}`);
     this.feedback.set(id, rest);
   }
@@ -60,6 +62,11 @@ class Queue implements QueuePort {
   async takeBack(id: string) {
     this.#write(`take back ${this.feedback.get(id)?.ref}`);
     this.feedback.delete(id);
+  }
+
+  async release(ids: readonly string[]) {
+    this.released.push(...ids);
+    for (const id of ids) if (this.states.get(id) === "claimed") this.states.delete(id);
   }
 
   async exists() {
@@ -85,16 +92,19 @@ async function begun(ids: string[], itemId?: string) {
   return { queue, work };
 }
 
-test("the next item is claimed ahead, and shown at once when the present one is saved", async () => {
+test("two items are claimed ahead, and shown at once when the present one is saved", async () => {
   const { queue, work } = await begun(["a", "b", "c"]);
-  await vi.waitFor(() => expect(queue.states.get("b")).toBe("claimed"));
+  await vi.waitFor(() => expect([...queue.states.values()]).toEqual(["claimed", "claimed", "claimed"]));
   answer(work, true);
   work.finish("completed");
-  await arrives(work, "b");
-  await settled(work);
-  expect(queue.done).toEqual(["give call-a right true", "completed a"]);
+  expect(at(work)).toBe("b");
   work.finish("skipped");
-  await arrives(work, "c");
+  expect(at(work)).toBe("c");
+  await settled(work);
+  expect(queue.done.filter((what) => what.endsWith("a") || what.startsWith("give"))).toEqual([
+    "give call-a right true",
+    "completed a",
+  ]);
   work.finish("skipped");
   await vi.waitFor(() => expect(work.state().phase).toBe("done"));
   await settled(work);
@@ -173,12 +183,63 @@ test("an item that another has taken is left, and it is said", async () => {
   expect(work.state().current).toMatchObject({ item: { id: "a" }, isLost: true });
 });
 
-test("a queue that was deleted meanwhile ends the work", async () => {
-  const { queue, work } = await begun(["a", "b"]);
-  queue.isThere = false;
-  queue.failures.push(new Error("400"));
+test("what is left is given back, and claimed again by who comes back", async () => {
+  const { queue, work } = await begun(["a", "b", "c", "d"]);
+  await vi.waitFor(() => expect(queue.states.get("c")).toBe("claimed"));
   work.finish("skipped");
-  await vi.waitFor(() => expect(work.state().phase).toBe("gone"));
+  await settled(work);
+  await vi.waitFor(() => expect(queue.states.get("d")).toBe("claimed"));
+  work.leave();
+  expect(queue.released).toEqual(["b", "c", "d"]);
+  await work.comeBack();
+  expect(at(work)).toBe("b");
+  await vi.waitFor(() => expect([...queue.states.values()].filter((state) => state === "claimed")).toHaveLength(3));
+});
+
+test("an item that is being claimed while the page is left is given back", async () => {
+  const queue = new Queue(["a", "b"]);
+  const work = new Work(queue);
+  const begins = work.begin();
+  work.leave();
+  await begins;
+  expect(queue.released).toEqual(["a"]);
+});
+
+test("a queue that is deleted meanwhile leaves what was entered, which is stored with the call alone", async () => {
+  const { queue, work } = await begun(["a", "b"]);
+  work.finish("skipped");
+  await settled(work);
+  answer(work, true);
+  queue.isThere = false;
+  await work.renew();
+  expect(work.state()).toMatchObject({ isGone: true, current: { item: { id: "b" } } });
+  expect(work.state().current?.answers.get("right")).toBe(true);
+  work.finish("completed");
+  await settled(work);
+  expect(work.state()).toMatchObject({ current: { outcome: "completed" }, failed: [] });
+  expect([...queue.feedback.values()]).toEqual([{ callId: "call-b", ref: "right", value: true }]);
+  expect(queue.done).not.toContain("completed b");
+});
+
+test("an item that was being stored when its queue was deleted is at hand again", async () => {
+  const { queue, work } = await begun(["a"]);
+  answer(work, true);
+  queue.isThere = false;
+  work.finish("completed");
+  await settled(work);
+  await vi.waitFor(() => expect(work.state()).toMatchObject({ isGone: true, current: { item: { id: "a" } } }));
+  expect(work.state().failed).toHaveLength(1);
+  await work.retry();
+  expect(work.state().failed).toEqual([]);
+  expect(queue.feedback.size).toBe(1);
+});
+
+test("a deleted queue of which nothing was entered ends the work", async () => {
+  const queue = new Queue([]);
+  queue.isThere = false;
+  const work = new Work(queue);
+  await work.begin();
+  expect(work.state()).toMatchObject({ phase: "gone", current: undefined });
 });
 
 test("an address names an item: one's own is shown as it was saved, that of another is passed over", async () => {
@@ -227,7 +288,8 @@ const inOneBrowser = () => {
 };
 
 test("two tabs of one annotator never have the same item, begun at the same time or by the same address", async () => {
-  const queue = new Queue(["a", "b", "c", "d", "e", "f"]);
+  const ids = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
+  const queue = new Queue(ids);
   const tab = inOneBrowser();
   const [one, two, three] = [1, 2, 3].map(() => new Work(queue, () => 0, tab()));
   await Promise.all([one?.begin(), two?.begin()]);
@@ -237,10 +299,10 @@ test("two tabs of one annotator never have the same item, begun at the same time
   expect(three?.state().notice).toContain("in another tab");
   expect(new Set([idOf(one), idOf(two), idOf(three)]).size).toBe(3);
   // Together they finish all of it, each item once.
-  for (const work of [one, two, three, one, two, three]) {
+  for (const work of [one, two, three, one, two, three, one, two, three]) {
     work?.finish("completed");
     // oxlint-disable-next-line no-await-in-loop -- as people do
     await vi.waitFor(() => expect(work?.state()).toMatchObject({ writing: 0 }));
   }
-  expect(queue.done.toSorted()).toEqual(["a", "b", "c", "d", "e", "f"].map((id) => `completed ${id}`));
+  expect(queue.done.toSorted()).toEqual(ids.map((id) => `completed ${id}`));
 });

@@ -8,8 +8,10 @@ import { onlyTab } from "./tab-items.js";
 import type { TabItems } from "./tab-items.js";
 
 export interface WorkState {
-  /** `waiting` for an item, `done` when none is left, `gone` when the queue was deleted. */
+  /** `waiting` for an item, `done` when none is left, `gone` where a deleted queue leaves nothing to look at. */
   phase: "waiting" | "working" | "done" | "gone" | "failed";
+  /** The queue was deleted. What the annotator entered stays, and is stored with the calls alone. */
+  isGone: boolean;
   current: Entry | undefined;
   /** What happened that the annotator did not do. */
   notice: string | undefined;
@@ -29,9 +31,11 @@ export interface WorkState {
 const mostPassed = 10;
 /** What a request may leave out. */
 const mostExcept = 100;
+/** Items that are claimed and read before they are wanted: with two, keys that follow each other at once find the next as well. */
+const mostAhead = 2;
 
 /**
- * The work of one annotator on a queue: the item at hand, those before it, and one ahead that is claimed and read already.
+ * The work of one annotator on a queue: the item at hand, those before it, and some ahead that are claimed and read already.
  * What is saved is written in the background; the page goes on at once, and what could not be written is kept.
  */
 export class Work {
@@ -41,7 +45,10 @@ export class Work {
   readonly #listeners = new Set<() => void>();
   #entries: Entry[] = [];
   #at = 0;
-  #ahead: Promise<Entry | undefined> | undefined;
+  #ahead: Entry[] = [];
+  #isFilling = false;
+  #isGone = false;
+  #hasLeft = false;
   #phase: WorkState["phase"] = "waiting";
   #notice: string | undefined;
   #error: unknown;
@@ -68,6 +75,7 @@ export class Work {
     const current = this.#phase === "working" ? this.#entries[this.#at] : undefined;
     this.#state ??= {
       phase: this.#phase,
+      isGone: this.#isGone,
       current,
       notice: this.#notice,
       error: this.#error,
@@ -88,8 +96,24 @@ export class Work {
 
   /** Looks again for an item, after none was left or one could not be had. */
   async lookAgain(): Promise<void> {
-    this.#ahead = undefined;
     await this.#forward();
+  }
+
+  /** Gives back what is claimed and was not decided. What is being written is written still. */
+  leave(): void {
+    this.#hasLeft = true;
+    const ids = [...this.#entries, ...this.#ahead]
+      .filter(({ outcome, stored }) => outcome === undefined && stored.outcome === undefined)
+      .map(({ item }) => item.id);
+    this.#ahead = [];
+    this.#tabs.leave();
+    this.#giveBack(ids);
+  }
+
+  /** After the page was left and is there again. */
+  async comeBack(): Promise<void> {
+    this.#hasLeft = false;
+    await this.renew();
   }
 
   answer(change: (answers: Answers) => Answers): void {
@@ -117,7 +141,7 @@ export class Work {
     if (current.stored.outcome === undefined) this.#took = [...this.#took, this.#now() - this.#begunAt];
     this.#change(current.item.id, { outcome, earlier: [] });
     void this.#write(current.item.id);
-    void this.#forward();
+    if (!this.#isGone) void this.#forward();
   }
 
   /** Takes back the last answer, or else the item that was decided last, which is at hand again. */
@@ -157,15 +181,24 @@ export class Work {
 
   /** Keeps the claims; where another has the item meanwhile, goes on and says so. */
   async renew(): Promise<void> {
+    if (this.#isGone || this.#hasLeft) return;
     const current = this.state().current;
-    const ahead = await this.#ahead?.catch(() => undefined);
     await this.#attempt(async () => {
       if (current?.stored.outcome === undefined && current?.outcome === undefined && current !== undefined) {
-        if ((await this.#claim(current.item.id)) === undefined) this.#lose(current);
+        if (!(await this.#keep(current))) this.#lose(current);
       }
-      if (ahead !== undefined && !this.#entries.includes(ahead) && (await this.#claim(ahead.item.id)) === undefined)
-        this.#ahead = undefined;
+      for (const entry of this.#ahead) {
+        // oxlint-disable-next-line no-await-in-loop -- each says what is to be passed over
+        if (await this.#keep(entry)) continue;
+        this.#ahead = this.#ahead.filter((each) => each !== entry);
+        this.#tabs.release(entry.item.id);
+      }
     });
+    if (this.#phase === "working") void this.#fill();
+  }
+
+  async #keep({ item }: Entry): Promise<boolean> {
+    return (await this.#tabs.take(item.id)) && (await this.#claim(item.id)) !== undefined;
   }
 
   #lose({ item }: Entry): void {
@@ -204,39 +237,58 @@ export class Work {
     return undefined;
   }
 
-  /** Goes to the next item that is there, or takes the one ahead. */
+  /** Goes to the next item: one that was looked at before, or that is claimed already, or that has to be waited for. */
   async #forward(): Promise<void> {
     if (this.#at < this.#entries.length - 1) return this.#goTo(this.#at + 1);
+    const entry = this.#ahead.shift();
+    if (entry !== undefined) return this.#push(entry);
     // What failed stays said until there is an item.
     this.#phase = "waiting";
     this.#changed();
-    await this.#attempt(async () => {
-      const known = await this.#ahead;
-      // None was left when it was looked for: another may have given one back since.
-      const ahead = known === undefined ? this.#claimAhead() : Promise.resolve(known);
-      this.#ahead = ahead;
-      const entry = await ahead;
-      // Somebody may have gone back meanwhile.
-      if (this.#ahead !== ahead || this.#phase !== "waiting") return;
-      this.#ahead = undefined;
-      if (entry === undefined) {
-        this.#at = this.#entries.length;
-        this.#error = undefined;
-        this.#phase = "done";
-        this.#changed();
-      } else this.#push(entry);
-    });
+    await this.#fill();
   }
 
   #push(entry: Entry): void {
     this.#entries = [...this.#entries, entry];
     this.#goTo(this.#entries.length - 1);
-    this.#ahead = this.#claimAhead();
-    // It is seen when it is wanted.
-    this.#ahead.catch(() => undefined);
+    void this.#fill();
   }
 
-  async #claimAhead(): Promise<Entry | undefined> {
+  /** Claims items one after the other until enough are ahead. The first is shown where one is waited for. */
+  async #fill(): Promise<void> {
+    if (this.#isFilling) return;
+    this.#isFilling = true;
+    try {
+      while (!this.#isGone && (this.#phase === "waiting" || this.#ahead.length < mostAhead)) {
+        // oxlint-disable-next-line no-await-in-loop -- each says what is to be passed over
+        const entry = await this.#claimNext();
+        if (entry !== undefined && this.#hasLeft) {
+          this.#tabs.release(entry.item.id);
+          return this.#giveBack([entry.item.id]);
+        }
+        if (entry !== undefined) this.#ahead.push(entry);
+        if (this.#phase !== "waiting") {
+          if (entry === undefined) return;
+          continue;
+        }
+        const first = this.#ahead.shift();
+        if (first === undefined) {
+          this.#at = this.#entries.length;
+          this.#error = undefined;
+          this.#phase = "done";
+          this.#changed();
+          return;
+        }
+        this.#push(first);
+      }
+    } catch (error) {
+      await this.#fail(error);
+    } finally {
+      this.#isFilling = false;
+    }
+  }
+
+  async #claimNext(): Promise<Entry | undefined> {
     const passed: string[] = [];
     for (let tries = 0; tries < mostPassed; tries++) {
       // oxlint-disable-next-line no-await-in-loop -- each says what is to be passed over
@@ -245,21 +297,30 @@ export class Work {
       const item = await this.#port.claim({ except });
       if (item === undefined) return undefined;
       // oxlint-disable-next-line no-await-in-loop -- another tab may have been given it at the same time
-      if (this.#find(item.id) === undefined && (await this.#tabs.take(item.id))) return newEntry(item);
+      if (!this.#has(item.id) && (await this.#tabs.take(item.id))) return newEntry(item);
       passed.push(item.id);
     }
     return undefined;
   }
 
+  #has = (id: string): boolean => this.#find(id) !== undefined || this.#ahead.some(({ item }) => item.id === id);
+
   /** Items that the service takes for those of the annotator. */
   #held(): string[] {
-    return this.#entries.filter(({ stored }) => stored.outcome === undefined).map(({ item }) => item.id);
+    return [...this.#entries, ...this.#ahead]
+      .filter(({ stored }) => stored.outcome === undefined)
+      .map(({ item }) => item.id);
   }
 
   /** All items so far, those that are held last: one that is opened again meanwhile must not come twice. */
   #seen(): string[] {
     const held = this.#held();
     return [...this.#entries.map(({ item }) => item.id).filter((id) => !held.includes(id)), ...held];
+  }
+
+  /** A claim that is not given back runs out, so a failure is nobody's concern. */
+  #giveBack(ids: readonly string[]): void {
+    if (ids.length > 0 && !this.#isGone) this.#port.release(ids).catch(() => undefined);
   }
 
   #goTo(at: number): void {
@@ -274,19 +335,27 @@ export class Work {
     try {
       await work();
     } catch (error) {
-      this.#ahead = undefined;
-      if (await this.#isGone()) return;
-      if (this.#phase !== "waiting") return;
-      this.#error = error;
-      this.#phase = "failed";
-      this.#changed();
+      await this.#fail(error);
     }
   }
 
-  async #isGone(): Promise<boolean> {
-    const exists = await this.#port.exists().catch(() => true);
-    if (exists) return false;
-    this.#phase = "gone";
+  async #fail(error: unknown): Promise<void> {
+    if (await this.#noticeGone()) return;
+    if (this.#phase !== "waiting") return;
+    this.#error = error;
+    this.#phase = "failed";
+    this.#changed();
+  }
+
+  /** Whether the queue was deleted. The item at hand stays, or else one that was not stored is. */
+  async #noticeGone(): Promise<boolean> {
+    if (this.#isGone) return true;
+    this.#isGone = !(await this.#port.exists().catch(() => true));
+    if (!this.#isGone) return false;
+    this.#ahead = [];
+    const unsaved = this.#entries.findLastIndex(({ outcome, stored }) => outcome !== stored.outcome);
+    if (this.#phase !== "working" && unsaved >= 0) this.#goTo(unsaved);
+    else if (this.#phase !== "working") this.#phase = "gone";
     this.#changed();
     return true;
   }
@@ -305,7 +374,7 @@ export class Work {
     } catch (error) {
       this.#writing.delete(id);
       this.#change(id, { isWriting: false, error });
-      await this.#isGone();
+      await this.#noticeGone();
     }
   }
 
@@ -319,11 +388,12 @@ export class Work {
     if (entry === undefined) return;
     const given = new Map(entry.stored.given);
     if (step.do === "reopen") {
-      await this.#port.reopen(id);
+      // Of a deleted queue there is no item any more, only the call.
+      if (!this.#isGone) await this.#port.reopen(id);
       await this.#tabs.take(id);
       this.#change(id, { stored: { ...entry.stored, outcome: undefined } });
     } else if (step.do === "finish") {
-      await this.#port.finish(id, step.outcome);
+      if (!this.#isGone) await this.#port.finish(id, step.outcome);
       this.#change(id, { stored: { ...entry.stored, outcome: step.outcome } });
       this.#tabs.release(id);
     } else if (step.do === "take back") {
@@ -335,7 +405,7 @@ export class Work {
       const key = JSON.stringify([id, ref, value]);
       const feedbackId = this.#ids.get(key) ?? newId();
       this.#ids.set(key, feedbackId);
-      await this.#port.give({ id: feedbackId, callId: entry.item.callId, ref, value });
+      await this.#port.give({ id: feedbackId, callId: entry.item.callId, ref, value }, !this.#isGone);
       // Taken back, it would be another.
       this.#ids.delete(key);
       given.set(ref, { id: feedbackId, value });

@@ -159,21 +159,26 @@ describe.skipIf(chromiumPath === undefined)("annotation queues in the console", 
   });
 
   test("two tabs of one annotator get different items, and both are finished", { timeout: 120_000 }, async () => {
-    const { projectId, tracing, inQueue } = await queueOf(4);
+    const { projectId, tracing, inQueue } = await queueOf(6);
     const { page, problems } = await console_.open(`${projectId}/queues/${inQueue.queue_id}`);
     await page.locator(".queue-values").getByText("⟨202E⟩").waitFor();
     await expect.poll(() => page.url()).toContain("item=");
+    const claims = async () =>
+      (await tracing.annotationQueueItemsQuery(inQueue)).items.filter((item) => item.annotation_state === "in_progress")
+        .length;
+    // Two are ahead of the one at hand.
+    await expect.poll(claims).toBe(3);
     // The address of the first tab, in a second one.
     const second = await page.context().newPage();
     await second.goto(page.url());
     await second.getByText("You have that item in another tab.").waitFor();
-    await second.locator(".queue-values").getByText("Question 2?").waitFor();
+    await second.locator(".queue-values").getByText("Question 3?").waitFor();
     for (const each of [second, page]) {
       await each.keyboard.press("1");
       await each.keyboard.press("Control+Enter");
       await each
         .locator(".queue-values")
-        .getByText(each === page ? "Question 1?" : "Question 3?")
+        .getByText(each === page ? "Question 1?" : "Question 4?")
         .waitFor();
     }
     const stats = { project_id: projectId, queue_ids: [inQueue.queue_id] };
@@ -187,27 +192,28 @@ describe.skipIf(chromiumPath === undefined)("annotation queues in the console", 
       await page.evaluate<number>(
         "navigator.locks.query().then(({ held }) => held.filter(({ name }) => name.startsWith('heddle queue ')).length)",
       );
-    await expect.poll(heldItems).toBe(1);
-    for (const next of ["Question 3?", "All items are done."]) {
+    await expect.poll(heldItems).toBe(2);
+    for (const next of ["Question 2?", "Question 4?", "Question 5?", "All items are done."]) {
       await page.keyboard.press("1");
       await page.keyboard.press("Control+Enter");
       await page.getByText(next).waitFor();
     }
-    await expect.poll(completed).toBe(4);
+    await expect.poll(completed).toBe(6);
     expect(problems).toEqual([]);
   });
 
   test(
-    "an item that another took is passed over, and a deleted queue ends the work",
+    "an item that another took is passed over, and a deleted queue loses nothing that was entered",
     { timeout: 120_000 },
     async () => {
-      const { projectId, tracing, inQueue } = await queueOf(4);
+      const { projectId, tracing, inQueue, feedback } = await queueOf(4);
       const [mine] = (await tracing.annotationQueueItemsQuery(inQueue)).items;
       const ann = console_.service.tracing(
         await console_.service.key({ user_name: "ann", entity: projectId.split("/")[0] ?? "" }),
       );
       await ann.annotationQueueClaimNext({ ...inQueue, filter: { id: mine?.id ?? "" } });
-      const { page, problems } = await console_.open(`${projectId}/queues/${inQueue.queue_id}?item=${mine?.id}`);
+      const visited = await console_.open(`${projectId}/queues/${inQueue.queue_id}?item=${mine?.id}`);
+      const { page, problems } = visited;
       await page.getByText("Another annotator has that item.").waitFor();
       const values = page.locator(".queue-values");
       await values.getByText("Question 1?").waitFor();
@@ -229,11 +235,45 @@ describe.skipIf(chromiumPath === undefined)("annotation queues in the console", 
       await page.keyboard.press("a");
       await page.getByText("1 of 1 item that several answered are answered alike").waitFor();
       await tracing.annotationQueueDelete(inQueue);
-      await page.keyboard.press("s");
+      await page.keyboard.press("2");
+      await page.keyboard.press("Control+Enter");
       await page.getByRole("heading", { name: "The queue was deleted" }).waitFor();
+      await page.getByText("1 item could not be stored").waitFor();
+      await values.getByText("Question 3?").waitFor();
+      await page.keyboard.press("R");
+      await page.getByText("could not be stored").waitFor({ state: "detached" });
+      await page.keyboard.press("3");
+      await page.keyboard.press("Control+Enter");
+      await page.getByText("✓ Saved").waitFor();
+      await expect
+        .poll(feedback)
+        .toEqual(expect.arrayContaining(['c2 right {"value":"no"}', 'c3 right {"value":"partly"}']));
+      expect(await axeInBothSchemes(visited)).toEqual([]);
       expect(problems).toEqual([]);
     },
   );
+
+  test("items of a queue that is left are for others at once", { timeout: 120_000 }, async () => {
+    const { projectId, inQueue } = await queueOf(3);
+    const ann = console_.service.tracing(
+      await console_.service.key({ user_name: "ann", entity: projectId.split("/")[0] ?? "" }),
+    );
+    const nextOfAnn = async () => {
+      const { item } = await ann.annotationQueueClaimNext(inQueue);
+      if (item !== null) await ann.annotationQueueItemsRelease({ ...inQueue, item_ids: [item.id] });
+      return item?.call_id;
+    };
+    const { page, problems } = await console_.open(`${projectId}/queues`);
+    for (const leave of [() => page.keyboard.press("Escape"), () => page.close()]) {
+      await page.locator(".grid-body").getByText("Wrong answers").waitFor();
+      await page.keyboard.press("Enter");
+      await page.locator(".queue-values").getByText("⟨202E⟩").waitFor();
+      await expect.poll(nextOfAnn).toBeUndefined();
+      await leave();
+      await expect.poll(nextOfAnn).toBe("c0");
+    }
+    expect(problems).toEqual([]);
+  });
 
   test("a queue with a field is made in an empty project", { timeout: 120_000 }, async () => {
     const projectId = newProject();

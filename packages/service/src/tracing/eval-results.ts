@@ -72,8 +72,10 @@ export function evalResultHandlers({ store }: Services): TracingHandlers<Caller>
     async evalResultsCompare({ params, body, signal }) {
       const projectId = projectOfPath(params);
       const ids = [body.base, ...body.others];
-      const known = await knownRuns(projectId, ids, signal);
-      const found = await store.evaluations.compare({ ...body, project_id: projectId }, { signal });
+      const [known, found] = await Promise.all([
+        knownRuns(projectId, ids, signal),
+        store.evaluations.compare({ ...body, project_id: projectId }, { signal }),
+      ]);
       return {
         ...found,
         runs: found.runs.map(({ evaluation_run_id: id, ...sizes }) => {

@@ -1,6 +1,6 @@
 import type { EvalResultsCompareRes } from "@heddle/client/tracing";
 import { useNavigate } from "../../router/routing.js";
-import { useCallback, useMemo, useState } from "react";
+import { useCallback, useEffect, useMemo, useState } from "react";
 import { useCommands } from "../../commands/use-commands.js";
 import { asCurl } from "../../data/as-curl.js";
 import { VirtualGrid } from "../../grid/virtual-grid.js";
@@ -66,19 +66,21 @@ export function ComparisonView({ projectId, base, search, onChange }: Props) {
     lower_is_better: isLowerBetter,
     ...(search.score !== undefined && { score: search.score }),
   };
-  const { figures, rows, total, score, warnings, isRead, isOld, error, refetch } = useComparison(
+  // Where the cursor is to go once the row is read.
+  const [target, setTarget] = useState<number>();
+  const ranges = target === undefined ? [range] : [range, { first: target, end: target + 1 }];
+  const { figures, rows, total, score, warnings, isRead, isReadingOn, isOld, error, refetch } = useComparison(
     projectId,
     runs,
     order,
-    range,
+    ranges,
   );
-  const digests = useMemo(() => rows.map(({ row_digest }) => row_digest), [rows]);
-  const indexes = useMemo(() => new Map(digests.map((digest, index) => [digest, index])), [digests]);
+  const indexes = useMemo(() => new Map([...rows].map(([index, { row_digest: digest }]) => [digest, index])), [rows]);
   const found = search.row === undefined ? undefined : indexes.get(search.row);
-  const current = found ?? (total > 0 ? 0 : -1);
-  const isOpen = search.open === "1" && current >= 0;
-  const content = useRowContents(projectId, runs, digests, range);
-  const atCursor = useRowContents(projectId, runs, digests, cursorRange(current));
+  const isSought = found === undefined && search.row !== undefined && isReadingOn;
+  const current = found ?? (total > 0 && !isSought ? 0 : -1);
+  const content = useRowContents(projectId, runs, rows, range);
+  const atCursor = useRowContents(projectId, runs, rows, cursorRange(current));
   const contentAt = useCallback(
     (digest: string) => content.contents.get(digest) ?? atCursor.contents.get(digest),
     [content.contents, atCursor.contents],
@@ -86,7 +88,7 @@ export function ComparisonView({ projectId, base, search, onChange }: Props) {
   const row = useMemo(() => {
     const rowsByIndex = new Map<number, GridRow>();
     return (index: number): GridRow | undefined => {
-      const of = rows[index];
+      const of = rows.get(index);
       if (of === undefined) return undefined;
       const known = rowsByIndex.get(index) ?? { row: of, content: contentAt(of.row_digest) };
       rowsByIndex.set(index, known);
@@ -96,12 +98,25 @@ export function ComparisonView({ projectId, base, search, onChange }: Props) {
   const names = useMemo(() => namesOf(figures, runs), [figures, runs]);
   const chosen = figures?.scores.find(({ field }) => field === score);
   const run = Math.min(runs.length - 1, Number(search.run ?? 1) || 0);
-  const currentRow = row(current);
+  const atCurrent = row(current);
+  // What is open stays so while its place in another order is sought.
+  const [kept, setKept] = useState(atCurrent);
+  if (atCurrent !== undefined && atCurrent !== kept) setKept(atCurrent);
+  const currentRow = atCurrent ?? (isSought ? kept : undefined);
+  const isOpen = search.open === "1" && currentRow !== undefined;
   const trial = currentRow?.content?.trials.get(runs[run] ?? "")?.[0];
   const setCurrent = (index: number) => {
-    const digest = digests[Math.max(0, Math.min(total - 1, index))];
+    const to = Math.max(0, Math.min(total - 1, index));
+    const digest = rows.get(to)?.row_digest;
+    setTarget(digest === undefined ? to : undefined);
     if (digest !== undefined) onChange({ row: digest }, true);
   };
+  const reached = target === undefined ? undefined : rows.get(target)?.row_digest;
+  useEffect(() => {
+    if (reached === undefined) return;
+    setTarget(undefined);
+    onChange({ row: reached }, true);
+  }, [reached, onChange]);
   const setRun = (index: number) => onChange({ run: String(Math.max(0, Math.min(runs.length - 1, index))) }, true);
   const close = () => onChange({ base: undefined, vs: undefined, row: undefined, run: undefined, open: undefined });
   const openCall = (callId: string | undefined, missing: string) => () => {
@@ -121,7 +136,7 @@ export function ComparisonView({ projectId, base, search, onChange }: Props) {
     nextRun: () => setRun(run + 1),
     previousRun: () => setRun(run - 1),
     first: any ? () => setCurrent(0) : undefined,
-    last: any ? () => setCurrent(digests.length - 1) : undefined,
+    last: any ? () => setCurrent(total - 1) : undefined,
     open: any ? () => onChange({ open: isOpen ? undefined : "1" }) : undefined,
     scorer: any ? openCall(scorerId, "No call of a scorer is known for this row") : undefined,
     prediction: any ? openCall(trial?.predictionId, "No call of a prediction is known for this row") : undefined,
@@ -280,7 +295,7 @@ export function ComparisonView({ projectId, base, search, onChange }: Props) {
             total={total}
             isOld={isOld}
           />
-          {isOpen && currentRow !== undefined && (
+          {isOpen && (
             <RowDetails
               key={currentRow.row.row_digest}
               projectId={projectId}
@@ -292,7 +307,7 @@ export function ComparisonView({ projectId, base, search, onChange }: Props) {
               score={chosen}
               isLowerBetter={isLowerBetter}
               isToBase={search.diff === "base"}
-              place={`row ${formatCount(current + 1)} of ${formatCount(total)}`}
+              place={`row ${current < 0 ? "…" : formatCount(current + 1)} of ${formatCount(total)}`}
               onRun={setRun}
               onDiff={() => onChange({ diff: search.diff === "base" ? undefined : "base" }, true)}
               onClose={() => onChange({ open: undefined })}

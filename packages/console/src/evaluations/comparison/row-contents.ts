@@ -4,6 +4,7 @@ import { useMemo } from "react";
 import { asText, membersOf } from "../../json/members.js";
 import { linkToProject } from "../../project/project-link.js";
 import { useSession } from "../../session/session-context.js";
+import type { Range } from "./pieces.js";
 import { failureOf, retryFailed } from "../../data/several-reads.js";
 
 /** Rows whose contents are asked for at a time. */
@@ -25,20 +26,23 @@ export interface RowContent {
   trials: ReadonlyMap<string, readonly Trial[]>;
 }
 
-/** What rows hold, by digest, of those from `first` to before `end`. */
+/** What rows hold, by digest, of those of a range that are read. */
 export function useRowContents(
   projectId: string,
   runs: readonly string[],
-  digests: readonly string[],
-  { first, end }: { first: number; end: number },
+  rows: ReadonlyMap<number, { row_digest: string }>,
+  { first, end }: Range,
 ) {
   const session = useSession();
   const steps = useMemo(() => {
     const found: string[][] = [];
-    for (let at = Math.floor(first / step) * step; at < Math.min(end, digests.length); at += step)
-      found.push(digests.slice(at, at + step));
+    for (let at = Math.floor(first / step) * step; at < end; at += step) {
+      const some = Array.from({ length: step }, (_, index) => rows.get(at + index)?.row_digest);
+      const digests = some.filter((digest) => digest !== undefined);
+      if (digests.length > 0) found.push(digests);
+    }
     return found;
-  }, [digests, first, end]);
+  }, [rows, first, end]);
   return useQueries({
     queries: steps.map((some) => ({
       queryKey: ["evaluation-rows", projectId, runs, some],

@@ -33,8 +33,7 @@ const mainThreadUs = (pid: number): number =>
 
 console.log(describeMachine());
 const services = [
-  // Older ones do not know the setting.
-  await startServiceProcess({ checkout: before, env: { HEDDLE_OTLP_GRPC_PORT: undefined } }),
+  await startServiceProcess({ checkout: before }),
   await startServiceProcess(after === "" ? {} : { checkout: after }),
 ] as const;
 const table: Record<string, Record<string, number>> = {};

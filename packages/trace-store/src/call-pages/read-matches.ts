@@ -1,5 +1,6 @@
 import { mainThread } from "@heddle/concurrency";
-import { bySize, located } from "../call-reading/page.js";
+import { bySize } from "../call-reading/page.js";
+import { located } from "../call-reading/row-source.js";
 import type { PageRow } from "../call-reading/row-source.js";
 import { fetchCalls } from "../call-reading/statements.js";
 import { opNamePart } from "../query/call-columns.js";

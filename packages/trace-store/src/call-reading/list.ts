@@ -1,18 +1,23 @@
 import type { Parameters } from "../engine/parameters.js";
 import { callConditions } from "./locate.js";
 import { keptCall } from "./newest-in-memory.js";
-import { located, pageOfCalls, pageRows } from "./page.js";
+import { callsOfRows, pageOfCalls, pageRows } from "./page.js";
+import { readBack } from "./read-back.js";
+import { located } from "./row-source.js";
 import { fetchBytes, fetchCalls, fetchWhere, listSettings, streamStatement } from "./statements.js";
 import type { CallList, CallSource } from "./statements.js";
+import { tracesInMemory } from "./traces-in-memory.js";
 import { briefly, briefReader } from "../stored-calls/brief.js";
 import type { BriefRow } from "../stored-calls/brief.js";
 import type { CallRow } from "../stored-calls/stored-call.js";
 
 /** Rows of a list, in order. */
-export function readCallRows(list: CallList): AsyncIterable<CallRow> {
+export async function* readCallRows(list: CallList): AsyncGenerator<CallRow, void, undefined> {
   const { limit = Number.POSITIVE_INFINITY, offset, byId } = list;
+  const rows = await tracesInMemory(list);
   const mostRows = Math.min(limit + offset, byId?.ids.length ?? Number.POSITIVE_INFINITY);
-  return mostRows <= pageRows ? pageOfCalls(list, mostRows) : streamOfCalls(list);
+  if (rows !== undefined) yield* callsOfRows(list, rows);
+  else yield* mostRows <= pageRows ? pageOfCalls(list, mostRows) : streamOfCalls(list);
 }
 
 /**
@@ -69,6 +74,7 @@ const textLength = ({ brief, attributes, inputs, output, summary }: BriefRow): n
 export async function fetchCall(source: CallSource, id: string): Promise<CallRow | undefined> {
   const kept = keptCall(source, id);
   if (kept !== undefined) return kept;
+  void readBack(source);
   const select = briefly(source.select);
   const read = briefReader(source.select);
   for (const condition of callConditions(source.scope(), id)) {

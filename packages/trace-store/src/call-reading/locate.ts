@@ -62,10 +62,15 @@ const anywhere: Way = {
   find: (p, ids) => ({ where: [p.in("id", "String", ids)], lookUp: true }),
 };
 
+/** Up to here the filters of all ids are asked sooner than `call_ids`. */
+const fewRows = 1_000_000;
+
+const byFilters: Way["find"] = (p, ids) => ({ where: [p.in("id", "String", ids)] });
+
 /** One call anywhere. What came since `call_ids` was filled is asked for last: most calls are older, and memory has most that are not. */
 function searches({ inFlight }: CallScope): Array<Way["find"]> {
   const indexed = inFlight.indexedUpTo();
-  if (indexed === undefined) return [anywhere.find];
+  if (indexed === undefined || inFlight.mostRows() <= fewRows) return [byFilters];
   const parts: ReadonlyArray<LookUp["part"]> = ["ids", "newer"];
   return parts.map((part): Way["find"] => (p, ids) => ({
     where: [p.in("id", "String", ids)],

@@ -1,14 +1,17 @@
 import type { CallField } from "@heddle/trace-model";
 import { timeDirection } from "../query/call-query.js";
+import type { CallPlan } from "../query/call-query.js";
 import { expressionFields } from "../query/expression.js";
 import { restricts } from "../query/filter.js";
 import { keptRow, readHead, readKept } from "../stored-calls/kept-call.js";
 import type { ColumnTexts, KeptCall, KeptHead } from "../stored-calls/kept-call.js";
 import { pickColumns } from "../stored-calls/stored-call.js";
 import type { CallRow } from "../stored-calls/stored-call.js";
+import type { CallScope } from "../visibility/call-scope.js";
 import { isRetained } from "../visibility/retention.js";
 import type { Value } from "./column-condition.js";
 import { afterPosition, kindOf, memoryTest, startValue } from "./memory-test.js";
+import { readBack } from "./read-back.js";
 import type { PageRow, RowSource } from "./row-source.js";
 import { fetchBytes } from "./statements.js";
 import type { CallSource, PlannedCalls } from "./statements.js";
@@ -38,46 +41,67 @@ export function keptCall({ scope, select }: Pick<CallSource, "scope" | "select">
 export function newestFirst(list: PlannedCalls, tables: RowSource): RowSource {
   const { plan, byId, shown } = list;
   const isSearched = timeDirection(plan) === "desc" && byId === undefined && shown === undefined;
-  // A trace ends somewhere: to have found all of it, everything would have to be searched.
+  // Whole traces are found sooner.
   if (!isSearched || plan.upTo !== undefined || plan.filter.trace_ids?.length) return tables;
-  if (plan.expression !== undefined && expressionFields(plan.expression).some(isOfEnd)) return tables;
-  return async (most) => {
-    const rows = inMemory(list, most);
-    return rows === undefined ? await tables(most) : { rows, complete: false };
-  };
+  return async (most) => inMemory(list, most) ?? (await tables(most));
 }
 
 function isOfEnd(field: CallField): boolean {
   return (field.kind === "column" || field.kind === "weave") && ofEnds.has(field.name);
 }
 
-/** As many rows as are wanted, in the order of the list; undefined when so many are not found. */
-function inMemory({ plan, scope: now, select }: PlannedCalls, most: number): PageRow[] | undefined {
+/** The first rows of the list; undefined when memory may lack some. Then it has them the next time, if it can. */
+function inMemory(list: PlannedCalls, most: number): Awaited<ReturnType<RowSource>> | undefined {
+  const { plan, scope: now, select } = list;
   const scope = now();
   const newest = scope.inFlight.newest(scope.project_id);
-  const test = memoryTest(plan, scope);
+  const test = keptTest(plan, scope);
   const isKept = isRetained(scope);
   if (newest === undefined || test === undefined || isKept === undefined) return undefined;
   const isAfter = afterPosition(plan);
-  const isFiltered = restricts(plan.filter, scope.project_id);
   const found: KeptCall[] = [];
   let work = 0;
-  for (let at = newest.calls.length - 1; at >= 0 && found.length < most && work < mostWork; at--) {
+  let at = newest.calls.length - 1;
+  for (; at >= 0 && found.length < most && work < mostWork; at--) {
     const call = newest.calls[at];
     if (call === undefined || call.started_at <= newest.after || !isKept(call.started_at)) break;
     work++;
     if (call.isGone || !isAfter(call)) continue;
+    const { matches, work: took } = test(call);
+    if (matches) found.push(call);
+    work += took;
+  }
+  const complete = found.length < most;
+  if (complete && (work >= mostWork || !newest.isAll)) {
+    if (work < mostWork) void readBack(list);
+    return undefined;
+  }
+  return { rows: keptRows(found, plan, select), complete };
+}
+
+/** Whether a call meets the conditions of a plan, and what it took to find out; undefined where only tables can tell. */
+export function keptTest(
+  plan: CallPlan,
+  scope: CallScope,
+): ((call: KeptCall) => { matches: boolean; work: number }) | undefined {
+  if (plan.expression !== undefined && expressionFields(plan.expression).some(isOfEnd)) return undefined;
+  const test = memoryTest(plan, scope);
+  if (test === undefined) return undefined;
+  const isFiltered = restricts(plan.filter, scope.project_id);
+  return (call) => {
     const texts = new Texts(call);
     const isOfFilter = !isFiltered || test.passes(texts.head);
-    if (isOfFilter && test.matches((field) => valueOf(field, scope.project_id, call, texts))) found.push(call);
-    work += texts.work;
-  }
-  if (found.length < most) return undefined;
+    const matches = isOfFilter && test.matches((field) => valueOf(field, scope.project_id, call, texts));
+    return { matches, work: texts.work };
+  };
+}
+
+/** Rows of calls in their order. Where they are large, they are read as others are: a few megabytes at a time. */
+export function keptRows(calls: readonly KeptCall[], plan: CallPlan, select: readonly string[]): PageRow[] {
   let left = fetchBytes;
-  return found.map((call) => {
+  return calls.map((call) => {
     const { id, version, started_at, row } = call;
     left -= row.length;
-    // Where they are large, they are read as others are: a few megabytes at a time.
     const whole = left < 0 || select.length === 0 ? undefined : pickColumns(keptRow(call, readKept(call)), select);
     return { id, version, started_at, bytes: row.length, whole, position: plan.seek && [String(started_at), id] };
   });

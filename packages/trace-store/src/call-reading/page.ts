@@ -6,6 +6,7 @@ import { readsRunning } from "../visibility/visible-calls.js";
 import { newestFirst } from "./newest-in-memory.js";
 import { runningInMemory } from "./running-in-memory.js";
 import { fetchBytes, fetchCalls, maxDropped, rowsOfTables, spareRows } from "./statements.js";
+import { located } from "./row-source.js";
 import type { PageRow, RowSource } from "./row-source.js";
 import type { CallList, PlannedCalls } from "./statements.js";
 import { inTableOrder } from "./table-order.js";
@@ -21,7 +22,7 @@ export const shortPageRows = 200;
  * second statement.
  */
 export async function* pageOfCalls(list: CallList, mostRows: number): AsyncGenerator<CallRow, void, undefined> {
-  const { byId, limit, offset } = list;
+  const { byId } = list;
   const visible = await firstRows(list, mostRows);
   if (byId?.within !== undefined && visible.length < byId.ids.length) {
     const all = await list.find(located(visible));
@@ -30,6 +31,15 @@ export async function* pageOfCalls(list: CallList, mostRows: number): AsyncGener
       return;
     }
   }
+  yield* callsOfRows(list, visible);
+}
+
+/** The calls of a list from its offset to its limit, by all of its rows up to there. */
+export async function* callsOfRows(
+  list: CallList,
+  visible: readonly PageRow[],
+): AsyncGenerator<CallRow, void, undefined> {
+  const { limit, offset } = list;
   for (const rows of bySize(visible.slice(offset, limit === undefined ? undefined : offset + limit))) {
     const release = await list.reserve?.(rows.reduce((sum, { bytes }) => sum + bytes, 0));
     try {
@@ -84,11 +94,6 @@ async function firstCalls(sources: readonly RowSource[], most: number, plan: Cal
 
 export const isInTableOrder = ({ sort }: CallPlan): boolean =>
   sort.length === 1 && sort[0]?.field.kind === "column" && sort[0].field.name === "started_at";
-
-export const located = (rows: ReadonlyArray<Pick<PageRow, "id" | "started_at">>) => ({
-  ids: rows.map(({ id }) => id),
-  started_at: [...new Set(rows.map(({ started_at }) => started_at))],
-});
 
 /** Groups whose payloads are held in memory at a time. */
 export function bySize<Row extends { bytes: number }>(rows: readonly Row[]): Row[][] {

@@ -22,3 +22,9 @@ export interface PageRow {
  * rows, in one source or in two: the newest counts.
  */
 export type RowSource = (most: number) => Promise<{ rows: PageRow[]; complete: boolean }>;
+
+/** Where rows are. */
+export const located = (rows: ReadonlyArray<Pick<PageRow, "id" | "started_at">>) => ({
+  ids: rows.map(({ id }) => id),
+  started_at: [...new Set(rows.map(({ started_at }) => started_at))],
+});

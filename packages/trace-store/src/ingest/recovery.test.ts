@@ -105,7 +105,12 @@ test("a start, and one after a kill, read what is new, however much is stored", 
   expect(await most()).toEqual([]);
   reads.reset();
   await killed.calls.read({ project_id: "old/1", id: "no such call" });
-  expect((await readRows(db.name, reads.sent)).filter(({ rows }) => rows > 5000)).toEqual([]);
+  const [lookUp, ...readBack] = await readRows(
+    db.name,
+    reads.sent.toSorted((a, b) => a.sql.length - b.sql.length),
+  );
+  expect(lookUp?.rows).toBeLessThan(5000);
+  expect(readBack.filter(({ rows }) => rows > 30_000)).toEqual([]);
   await killed.close();
   reads.reset();
   await db.open({ wrapEngine: reads.wrap });

@@ -1,7 +1,7 @@
 import type { CallKey } from "./call-key.js";
 import type { StartSide } from "./call-sides.js";
 import type { HiddenCall } from "./hidden-call.js";
-import type { KeptCall, NewestOfProject } from "./kept-call.js";
+import type { KeptCall, NewestOfProject, ReadBack } from "./kept-call.js";
 import type { OpenSide } from "./call-sides.js";
 
 /** The only calls that a read can find: those with these ids, in these traces. */
@@ -52,6 +52,10 @@ export interface InFlight {
   kept(call: CallKey): KeptCall | undefined;
   /** The newest complete calls of the project; undefined while memory may lack some. */
   newest(projectId: string): NewestOfProject | undefined;
+  /** Those of them that memory has of a trace, in no order; as a whole only those that started after `newest().after`. */
+  keptOfTrace(projectId: string, traceId: string): readonly KeptCall[];
+  /** Begins to read back into memory what the tables have of the newest calls of a project; undefined where that is of no use now. */
+  readBack(projectId: string): ReadBack | undefined;
   /**
    * The calls of the project of which readers must not see some or all versions, by id; undefined when only `call_hidden`
    * knows them.
@@ -59,6 +63,8 @@ export interface InFlight {
   hidden(projectId: string): ReadonlyMap<string, HiddenCall> | undefined;
   /** True when `call_names` may hold a name for a call of the project. */
   hasNames(projectId: string): boolean;
+  /** How many rows `calls` has at most, of all projects. */
+  mostRows(): number;
   /** Up to which version `call_ids` says where every complete call is; undefined before it is filled. */
   indexedUpTo(): bigint | undefined;
   /** For how long the project keeps its calls. */

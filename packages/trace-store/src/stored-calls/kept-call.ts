@@ -1,5 +1,6 @@
 import type { CallStatus } from "@heddle/trace-model";
 import { fieldText, unescaped } from "../engine/tab-separated.js";
+import type { CallKey } from "./call-key.js";
 import { callRowColumns } from "./rows.js";
 import { eachStated } from "./stated-columns.js";
 import type { StatedColumn } from "./stated-columns.js";
@@ -20,8 +21,27 @@ export interface KeptCall {
 export interface NewestOfProject {
   /** All are there that started after this; microseconds since 1970. */
   after: bigint;
+  /** Whether no others are stored. */
+  isAll: boolean;
   /** In the order of the table, with some that were replaced or deleted. Not to be kept. */
   calls: ReadonlyArray<KeptCall & { isGone: boolean }>;
+}
+
+/** A complete call that was read from the tables. */
+export interface ReadCall extends CallKey, Omit<KeptCall, "id"> {
+  trace_id: string;
+}
+
+/** The newest calls of a project on their way from the tables into memory. */
+export interface ReadBack {
+  /** How much memory takes. */
+  mostCalls: number;
+  mostBytes: number;
+  /**
+   * Without calls where they could not be read. `after`: all were read that started after this; undefined when there are no
+   * others. False when memory did not take them: some were replaced or deleted meanwhile.
+   */
+  end(found?: { calls: readonly ReadCall[]; after: bigint | undefined }): boolean;
 }
 
 /** The texts of columns of a row, `exact` as it is written; null where there is none. */

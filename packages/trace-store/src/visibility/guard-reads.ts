@@ -14,8 +14,14 @@ export function guardReads(inFlight: InFlight, mayWrite: () => boolean): InFligh
     startedAt: (call) => (mayWrite() ? inFlight.startedAt(call) : undefined),
     kept: (call) => (mayWrite() ? inFlight.kept(call) : undefined),
     newest: (projectId) => (mayWrite() ? inFlight.newest(projectId) : undefined),
+    keptOfTrace: (projectId, traceId) => (mayWrite() ? inFlight.keptOfTrace(projectId, traceId) : []),
+    readBack: (projectId) => {
+      const reading = mayWrite() ? inFlight.readBack(projectId) : undefined;
+      return reading && { ...reading, end: (found) => reading.end(mayWrite() ? found : undefined) };
+    },
     hidden: (projectId) => (mayWrite() ? inFlight.hidden(projectId) : undefined),
     hasNames: (projectId) => !mayWrite() || inFlight.hasNames(projectId),
+    mostRows: () => inFlight.mostRows(),
     indexedUpTo: () => inFlight.indexedUpTo(),
     retentionUs: (projectId) => inFlight.retentionUs(projectId),
   };

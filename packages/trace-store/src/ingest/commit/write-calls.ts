@@ -93,7 +93,9 @@ async function writeCommit(
   state.endClosing();
   const written = planned.filter(({ key }) => !refused.has(key));
   for (const call of written) remember(state, call, version);
-  state.newestCalls.add(written.map((call) => writtenCall(call, version)).filter((call) => call !== undefined));
+  const whole = written.map((call) => writtenCall(call, version)).filter((call) => call !== undefined);
+  state.newestCalls.add(whole);
+  state.rows += whole.length;
   for (const call of written) publish(context, call, version);
   for (const { project_id, id } of names) context.changes.publish(project_id, { kind: "call", id, version });
   usage.remember(refused);
@@ -189,7 +191,8 @@ function writtenCall({ project_id, writes }: PlannedCall, version: bigint): Writ
   const { complete, sides } = writes;
   const { start, end } = sides;
   if (complete === undefined || start === undefined || end === undefined) return undefined;
-  return { project_id, version, started_at: start.started_at, status: end.status, row: complete };
+  const { trace_id, started_at } = start;
+  return { project_id, trace_id, version, started_at, status: end.status, row: complete };
 }
 
 function remember(state: IngestState, call: PlannedCall, version: bigint): void {

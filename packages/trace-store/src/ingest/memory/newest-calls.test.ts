@@ -4,6 +4,7 @@ import { NewestCalls } from "./newest-calls.js";
 const call = (projectId: string, id: string, startedAt: bigint, version = 1n) => ({
   project_id: projectId,
   id,
+  trace_id: id,
   version,
   started_at: startedAt,
   status: "success" as const,

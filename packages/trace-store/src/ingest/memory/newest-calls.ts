@@ -1,23 +1,40 @@
+import { LRUCache } from "lru-cache";
 import type { CallKey } from "../../stored-calls/call-key.js";
 import { copyText } from "../../stored-calls/call-sides.js";
 import { compareStarts } from "../../stored-calls/compare-starts.js";
 import { idOfRow } from "../../stored-calls/kept-call.js";
-import type { KeptCall, NewestOfProject } from "../../stored-calls/kept-call.js";
+import type { KeptCall, NewestOfProject, ReadBack } from "../../stored-calls/kept-call.js";
+import { startOfTime } from "./times.js";
 
-/** About the memory of a call without its row. */
-const callBytes = 200;
+/** About the memory of a call without its row, a fifth of it for a trace of its own. */
+const callBytes = 250;
 /** This part of the memory is forgotten at once. */
 const groupShare = 1 / 32;
 /** Projects with a horizon of their own. Beyond, that of most becomes the one of all. */
 const maxHorizons = 10_000;
+/** What is read back of one project takes what is free, at most this part of the memory, … */
+const readBackShare = 1 / 2;
+/** … or this one where less is free, … */
+const readBackFromOthers = 1 / 8;
+/** … and at most this many calls, … */
+const readBackCalls = 10_000;
+/** … and is not read again so soon: other projects may need the memory more. */
+const readBackPauseMs = 60_000;
 
 /** A call that was just written. Its row may be part of a larger piece of memory. */
-export type WrittenCall = Pick<CallKey, "project_id"> & Omit<KeptCall, "row" | "id"> & { row: Uint8Array };
+export type WrittenCall = Pick<CallKey, "project_id"> &
+  Omit<KeptCall, "row" | "id"> & { trace_id: string; row: Uint8Array };
 
 /** Calls that are forgotten together. */
 interface Group {
-  calls: Map<string, Member[]>;
+  projects: Map<string, GroupOfProject>;
   bytes: number;
+}
+
+interface GroupOfProject {
+  calls: Member[];
+  /** By the id of their trace. */
+  traces: Map<string, Member[]>;
 }
 
 /** Most are never read: a view of the row and the text of the id are made when somebody does, for each of them costs as much as the rest. */
@@ -70,6 +87,9 @@ export class NewestCalls {
   readonly #groups = new Set<Group>();
   readonly #horizons = new Map<string, bigint>();
   readonly #limit: number;
+  /** Down to which time calls of a project were read back, and when that was, in milliseconds. */
+  readonly #readBack = new LRUCache<string, { after: bigint; at: number }>({ max: maxHorizons });
+  #reading: { projectId: string; isStale: boolean } | undefined;
   #last: Group | undefined;
   #horizon: bigint;
   #bytes = 0;
@@ -87,17 +107,44 @@ export class NewestCalls {
 
   /** A call is stored that is not here. */
   started(projectId: string, startedAt: bigint): void {
-    if (startedAt <= this.#horizonOf(projectId)) return;
-    this.#horizons.set(copyText(projectId), startedAt);
-    if (this.#horizons.size <= maxHorizons) return;
-    const ordered = [...this.#horizons.values()].toSorted((a, b) => (a < b ? -1 : Number(a > b)));
-    this.startedUpTo(ordered[Math.floor(maxHorizons * 0.75)] ?? 0n);
-    for (const [id, horizon] of this.#horizons) if (horizon <= this.#horizon) this.#horizons.delete(id);
+    if (startedAt > this.#horizonOf(projectId)) this.#setHorizon(copyText(projectId), startedAt);
   }
 
   /** In any project. */
   startedUpTo(horizon: bigint): void {
     if (horizon > this.#horizon) this.#horizon = horizon;
+    for (const [id, own] of this.#horizons) if (own <= this.#horizon) this.#horizons.delete(id);
+  }
+
+  /**
+   * Begins to read back what the tables have of a project; undefined where memory has what there is or what it may take, something
+   * is being read, or this was a moment ago.
+   */
+  readBack(projectId: string): ReadBack | undefined {
+    const last = this.#readBack.get(projectId);
+    const horizon = this.#horizonOf(projectId);
+    if (this.#reading !== undefined || horizon === startOfTime) return undefined;
+    if (last !== undefined && (horizon <= last.after || performance.now() - last.at < readBackPauseMs))
+      return undefined;
+    const reading = { projectId: copyText(projectId), isStale: false };
+    this.#reading = reading;
+    this.#readBack.set(reading.projectId, { after: startOfTime, at: performance.now() });
+    return {
+      mostCalls: readBackCalls,
+      mostBytes: Math.floor(
+        Math.max(this.#limit * readBackFromOthers, Math.min(this.#limit * readBackShare, this.#limit - this.#bytes)),
+      ),
+      end: (found) => {
+        this.#reading = undefined;
+        if (found === undefined || reading.isStale) return false;
+        const after = found.after ?? startOfTime;
+        if (after >= this.#horizonOf(projectId)) return false;
+        this.#setHorizon(reading.projectId, after);
+        this.#readBack.set(reading.projectId, { after, at: performance.now() });
+        this.add(found.calls.filter((call) => !this.#has(call)));
+        return true;
+      },
+    };
   }
 
   /** Of one commit, whose rows are copied. */
@@ -112,16 +159,19 @@ export class NewestCalls {
     const group = this.#group();
     let at = 0;
     for (const call of calls) {
-      const { project_id, row } = call;
+      const { project_id, trace_id, row } = call;
       copy.set(row, at);
       const member = new Member(call, group, copy, at, at + row.length);
       at += row.length;
       let project = this.#projects.get(project_id);
       if (project === undefined) this.#projects.set(copyText(project_id), (project = { ordered: [], added: [] }));
       project.added.push(member);
-      const mine = group.calls.get(project_id);
-      if (mine === undefined) group.calls.set(copyText(project_id), [member]);
-      else mine.push(member);
+      let mine = group.projects.get(project_id);
+      if (mine === undefined) group.projects.set(copyText(project_id), (mine = { calls: [], traces: new Map() }));
+      mine.calls.push(member);
+      const trace = mine.traces.get(trace_id);
+      if (trace === undefined) mine.traces.set(copyText(trace_id), [member]);
+      else trace.push(member);
       const bytes = callBytes + row.length;
       group.bytes += bytes;
       this.#bytes += bytes;
@@ -134,6 +184,7 @@ export class NewestCalls {
 
   /** The versions of a call up to one that started then are replaced or deleted. */
   remove({ project_id, id }: CallKey, startedAt: bigint, upTo: bigint): void {
+    this.#changed(project_id);
     for (const call of this.#startedAt(project_id, startedAt)) {
       if (call.id === id && call.version <= upTo) call.isGone = true;
     }
@@ -141,6 +192,7 @@ export class NewestCalls {
 
   /** All calls of a project that started up to then are deleted. */
   removeUpTo(projectId: string, startedAt: bigint): void {
+    this.#changed(projectId);
     for (const call of this.#ordered(projectId)) if (call.started_at <= startedAt) call.isGone = true;
   }
 
@@ -150,17 +202,42 @@ export class NewestCalls {
   }
 
   of(projectId: string): NewestOfProject {
-    return { after: this.#horizonOf(projectId), calls: this.#ordered(projectId) };
+    const after = this.#horizonOf(projectId);
+    return { after, isAll: after === startOfTime, calls: this.#ordered(projectId) };
+  }
+
+  /** The calls of a trace that are here, in no order. */
+  ofTrace(projectId: string, traceId: string): KeptCall[] {
+    const found: KeptCall[] = [];
+    for (const { projects } of this.#groups) {
+      for (const call of projects.get(projectId)?.traces.get(traceId) ?? []) if (!call.isGone) found.push(call);
+    }
+    return found;
   }
 
   #horizonOf(projectId: string): bigint {
-    const own = this.#horizons.get(projectId);
-    return own !== undefined && own > this.#horizon ? own : this.#horizon;
+    return this.#horizons.get(projectId) ?? this.#horizon;
+  }
+
+  #setHorizon(projectId: string, horizon: bigint): void {
+    this.#horizons.set(projectId, horizon);
+    if (this.#horizons.size <= maxHorizons) return;
+    const ordered = [...this.#horizons.values()].toSorted((a, b) => (a < b ? -1 : Number(a > b)));
+    this.startedUpTo(ordered[Math.floor(maxHorizons * 0.75)] ?? 0n);
+  }
+
+  /** What is being read of the project may be of before. */
+  #changed(projectId: string): void {
+    if (this.#reading?.projectId === projectId) this.#reading.isStale = true;
+  }
+
+  #has({ project_id, id, started_at, version }: WrittenCall & CallKey): boolean {
+    return this.#startedAt(project_id, started_at).some((call) => call.id === id && call.version === version);
   }
 
   #group(): Group {
     if (this.#last === undefined || this.#last.bytes >= this.#limit * groupShare) {
-      this.#last = { calls: new Map(), bytes: 0 };
+      this.#last = { projects: new Map(), bytes: 0 };
       this.#groups.add(this.#last);
     }
     return this.#last;
@@ -170,7 +247,7 @@ export class NewestCalls {
     this.#groups.delete(group);
     if (this.#last === group) this.#last = undefined;
     this.#bytes -= group.bytes;
-    for (const [projectId, calls] of group.calls) {
+    for (const [projectId, { calls }] of group.projects) {
       const latest = calls.reduce((time, { started_at }) => (started_at > time ? started_at : time), 0n);
       this.started(projectId, latest);
       const project = this.#projects.get(projectId);

@@ -5,7 +5,7 @@ import { OpenSideCache } from "./open-side-cache.js";
 import { OpenSides } from "./open-sides.js";
 import { HiddenCalls } from "./hidden-calls.js";
 import type { HiddenCall } from "../../stored-calls/hidden-call.js";
-import type { KeptCall, NewestOfProject } from "../../stored-calls/kept-call.js";
+import type { KeptCall, NewestOfProject, ReadBack } from "../../stored-calls/kept-call.js";
 import type { StartSide } from "../../stored-calls/call-sides.js";
 import type { OpenSide } from "../../stored-calls/call-sides.js";
 import type { EndWatch, InFlight, RetentionUs, WhichCalls } from "../../stored-calls/in-flight.js";
@@ -93,6 +93,8 @@ export class IngestState implements InFlight {
   readonly hiddenCalls: HiddenCalls;
   readonly named: NamedProjects;
   watermarks: Watermarks = noWatermarks;
+  /** Rows of `calls` when it was loaded and those added since. */
+  rows = Number.POSITIVE_INFINITY;
   /** Rows up to this version need no more repair. */
   repairedUpTo = 0n;
   /** The watermark is as high as that version allows. */
@@ -168,6 +170,26 @@ export class IngestState implements InFlight {
     return this.needsRecovery ? undefined : this.newestCalls.of(projectId);
   }
 
+  keptOfTrace(projectId: string, traceId: string): readonly KeptCall[] {
+    return this.needsRecovery ? [] : this.newestCalls.ofTrace(projectId, traceId);
+  }
+
+  readBack(projectId: string): ReadBack | undefined {
+    const { newestCalls } = this;
+    const reading = this.needsRecovery ? undefined : newestCalls.readBack(projectId);
+    return (
+      reading && {
+        ...reading,
+        end: (found) => {
+          // What is known was loaded again meanwhile, and so is this.
+          const isTaken = reading.end(this.newestCalls === newestCalls && !this.needsRecovery ? found : undefined);
+          if (isTaken) for (const call of found?.calls ?? []) this.known.add(keyText(call), call.started_at);
+          return isTaken;
+        },
+      }
+    );
+  }
+
   hidden(projectId: string): ReadonlyMap<string, HiddenCall> | undefined {
     return this.hiddenCalls.of(projectId);
   }
@@ -191,6 +213,10 @@ export class IngestState implements InFlight {
 
   hasAllIds(): boolean {
     return this.watermarks.idsFrom === allIds;
+  }
+
+  mostRows(): number {
+    return this.rows;
   }
 
   indexedUpTo(): bigint | undefined {

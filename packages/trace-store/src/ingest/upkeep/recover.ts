@@ -38,8 +38,9 @@ async function recoverOnce(context: IngestContext): Promise<void> {
   state.needsRecovery = false;
   try {
     await writesToEnd(context);
-    const { watermarks, newest } = await loadWatermarks(engine);
+    const { watermarks, newest, rows } = await loadWatermarks(engine);
     state.watermarks = { ...watermarks, indexed: earlier(watermarks.indexed) };
+    state.rows = rows;
     clock.seed(newest);
     const leftovers = await loadState(context);
     // Without a watermark relative to the newest row, not to now: the crash may be long ago.

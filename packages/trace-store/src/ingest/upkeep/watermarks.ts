@@ -28,15 +28,18 @@ export async function storeWatermarks(
 
 /**
  * Reads the watermarks as far as the tables bear them out: after a partial restore, or where parts were lost, they may be
- * ahead of the data, and say nothing then. Nothing is lost without them. With the newest version of the store.
+ * ahead of the data, and say nothing then. Nothing is lost without them. With the newest version of the store, and how many rows
+ * `calls` has at most.
  */
-export async function loadWatermarks(engine: Engine): Promise<{ watermarks: Watermarks; newest: bigint }> {
+export async function loadWatermarks(
+  engine: Engine,
+): Promise<{ watermarks: Watermarks; newest: bigint; rows: number }> {
   const stored = await readWatermarks(engine);
   const { consistent } = stored;
   const newest = await newestVersion(engine, consistent);
   if (newest === 0n && consistent > 0n) {
     await forget(engine);
-    return { watermarks: noWatermarks, newest: await newestVersion(engine, 0n) };
+    return { watermarks: noWatermarks, newest: await newestVersion(engine, 0n), rows: Number.POSITIVE_INFINITY };
   }
   const [facts] = await engine.rows<{ hidden: string; ids: string; calls: string; lost: string }>({
     sql: `SELECT (SELECT max(row_version) FROM ${allRows("call_hidden")} WHERE row_version > ${stored.compacted}) AS hidden,
@@ -53,7 +56,7 @@ export async function loadWatermarks(engine: Engine): Promise<{ watermarks: Wate
     idsFrom: hasIds ? stored.idsFrom : noWatermarks.idsFrom,
     idsLost: BigInt(lost),
   };
-  return { watermarks, newest };
+  return { watermarks, newest, rows: Number(calls) };
 }
 
 /** SQL of the number of parts of `call_ids` that the engine has put aside. */

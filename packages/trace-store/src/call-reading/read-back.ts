@@ -1,0 +1,79 @@
+import type { Engine } from "../engine/engine.js";
+import { Parameters } from "../engine/parameters.js";
+import { newestBy } from "../schema/newest-by.js";
+import { callRowColumns } from "../stored-calls/rows.js";
+import type { ReadBack, ReadCall } from "../stored-calls/kept-call.js";
+import type { CallRow } from "../stored-calls/stored-call.js";
+import type { CallScope } from "../visibility/call-scope.js";
+import { visibleCalls } from "../visibility/visible-calls.js";
+import { listSettings } from "./statements.js";
+import type { CallSource } from "./statements.js";
+
+/**
+ * Reads the newest complete calls of a project back into memory, where a start or the writes of others have left too few of them
+ * there. Never rejects.
+ */
+export async function readBack({ engine, scope }: Pick<CallSource, "engine" | "scope">): Promise<void> {
+  const { project_id, inFlight } = scope();
+  const reading = inFlight.readBack(project_id);
+  if (reading === undefined) return;
+  try {
+    const after = await firstLeftOut(engine, scope, reading);
+    const calls: ReadCall[] = [];
+    // One by one: the text of all would be parsed in one piece.
+    for await (const row of engine.stream<Row>(() => rowsAfter(scope(), after), { settings: listSettings })) {
+      calls.push(readCall(project_id, row));
+    }
+    reading.end({ calls: [...newestBy(calls, ({ id }) => id).values()], after });
+  } catch {
+    reading.end();
+  }
+}
+
+/** About the bytes of a row besides its payloads. */
+const rowBytes = 500;
+
+/** When the newest call started that memory does not take; undefined when it takes all. */
+async function firstLeftOut(
+  engine: Engine,
+  scope: () => CallScope,
+  { mostCalls, mostBytes }: ReadBack,
+): Promise<bigint | undefined> {
+  const statement = () => {
+    const p = new Parameters();
+    const select = [started, `size_bytes + ${rowBytes} AS bytes`];
+    const newest = visibleCalls(scope(), p, { select, orderBy: "started_at DESC", limit: mostCalls, only: "complete" });
+    const total = `SELECT started_us, sum(bytes) OVER (ORDER BY started_us DESC ROWS UNBOUNDED PRECEDING) AS total FROM (${newest})`;
+    const isOver = `total > ${p.bind("UInt64", mostBytes)}`;
+    const sql = `SELECT count() AS calls, min(started_us) AS oldest, countIf(${isOver}) AS left, maxIf(started_us, ${isOver}) AS first FROM (${total})`;
+    return { sql, params: p };
+  };
+  type Sums = Record<"calls" | "oldest" | "left" | "first", string>;
+  const [sums] = await engine.rows<Sums>(statement, { settings: listSettings });
+  if (sums === undefined) return undefined;
+  if (sums.left !== "0") return BigInt(sums.first);
+  return Number(sums.calls) === mostCalls ? BigInt(sums.oldest) : undefined;
+}
+
+const started = "toUnixTimestamp64Micro(started_at) AS started_us";
+/** A row of `calls` as `RowWriter` writes it, as far as what is kept of a call is read from it. */
+const row = `formatRow('TabSeparated', ${callRowColumns.join(", ")}) AS row`;
+
+type Row = Pick<CallRow, "id" | "trace_id" | "state" | "started_us"> & { version: string; row: string };
+
+function rowsAfter(scope: CallScope, after: bigint | undefined) {
+  const p = new Parameters();
+  const where = after === undefined ? [] : [`started_at > ${p.time(after)}`];
+  const select = ["id", "trace_id", "version", "toString(status) AS state", started, row];
+  return { sql: visibleCalls(scope, p, { select, where, only: "complete" }), params: p };
+}
+
+const readCall = (projectId: string, { id, trace_id, state, started_us, version, row: text }: Row): ReadCall => ({
+  project_id: projectId,
+  id,
+  trace_id,
+  version: BigInt(version),
+  started_at: BigInt(started_us),
+  status: state,
+  row: Buffer.from(text),
+});

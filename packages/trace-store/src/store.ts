@@ -23,7 +23,7 @@ import { connectEngine } from "./engine/engine.js";
 import { checkResponds } from "./engine/responds.js";
 import { checkOneNode } from "./engine/one-node.js";
 import type { Engine, EngineConnection } from "./engine/engine.js";
-import { withOlderParts } from "./engine/older-parts.js";
+import { hasOlderParts, withOlderParts } from "./engine/older-parts.js";
 import { observeStatements } from "./engine/observed-engine.js";
 import type { ObservedStatement } from "./engine/observed-engine.js";
 import { noticeFenced } from "./engine/fenced-inserts.js";
@@ -42,7 +42,7 @@ import type { IngestLimits, IngestMemory } from "./ingest/memory/state.js";
 import { claimDatabase } from "./migrations/identity.js";
 import { catchUpWithReplicas, migrate } from "./migrations/migrate.js";
 import { fenceDeletions } from "./migrations/fence-deletions.js";
-import { epochName, fenceFormerWriters, keepEpochs } from "./migrations/writer-fence.js";
+import { epochName, fenceFormerWriters, keepEpochs, storedEpoch } from "./migrations/writer-fence.js";
 import type { WriterEpochs } from "./migrations/writer-fence.js";
 import { defaultDatabase, tableFacts } from "./schema/schema.js";
 import { openWrites } from "./open-writes.js";
@@ -68,7 +68,7 @@ import { openRefs } from "./refs/refs.js";
 import type { Refs } from "./refs/refs.js";
 import { openTables } from "./tables/tables.js";
 import type { Tables } from "./tables/tables.js";
-import { keepTextIndex, withTextIndex } from "./migrations/text-index.js";
+import { existingIndexes, keepTextIndex, withTextIndex } from "./migrations/text-index.js";
 import type { TextIndex } from "./migrations/text-index.js";
 import { openThreads } from "./threads/threads.js";
 import type { Threads } from "./threads/threads.js";
@@ -211,26 +211,33 @@ const deduplicated = new Set<string>(tableFacts.flatMap(([table, facts]) => (fac
 
 async function open(options: TraceStoreOptions): Promise<TraceStore> {
   const placement = { database: options.database ?? defaultDatabase, cluster: options.cluster };
-  await checkOneNode(options.client, options.cluster);
-  await checkResponds(options.client);
+  await Promise.all([checkOneNode(options.client, options.cluster), checkResponds(options.client)]);
   const isReplicated = options.cluster !== undefined;
   const replicated = (engine: Engine) => (isReplicated ? withReplicas(engine) : engine);
   const bootstrap = replicated(connectEngine(options.client, "default", { isReplicated }));
   const writer = writerName(options.controlPlaneId, placement.database);
-  const { epochs } = options;
+  const { epochs, textIndex = "off" } = options;
+  const older = { ...placement, table: "calls", column: "brief" };
+  let isOlder: boolean;
   let isNew: boolean;
   let namePrefix = writer;
   let fenced = (engine: Engine) => engine;
   try {
     // The database of another control plane is left as it is.
     isNew = await claimDatabase(bootstrap, placement, options.controlPlaneId);
-    await migrate(bootstrap, placement);
-    await catchUpWithReplicas(bootstrap, placement);
     // Requests may wait for this.
-    const [epoch] = await Promise.all([
-      epochs && fenceFormerWriters(bootstrap, placement, writer, epochs),
-      keepTextIndex(bootstrap, placement, options.textIndex ?? "off"),
+    const [stored, existing] = await Promise.all([
+      epochs && storedEpoch(bootstrap, placement),
+      existingIndexes(bootstrap, placement),
+      migrate(bootstrap, placement),
     ]);
+    await catchUpWithReplicas(bootstrap, placement);
+    const [epoch, hasOlder] = await Promise.all([
+      epochs && fenceFormerWriters(bootstrap, placement, writer, { epochs, stored: stored ?? 0n }),
+      hasOlderParts(bootstrap, older),
+      keepTextIndex(bootstrap, placement, { kind: textIndex, existing }),
+    ]);
+    isOlder = hasOlder;
     if (epoch !== undefined) {
       namePrefix = epochName(writer, epoch);
       const { onFenced = () => {} } = options;
@@ -249,17 +256,13 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
         mayRepeat: mayWrite,
       }),
     ),
-    options.textIndex ?? "off",
+    textIndex,
   );
   const observed =
     observer === undefined ? connected : observeStatements(connected, (statement) => observer.onStatement(statement));
   const wrapped = options.wrapEngine?.(observed) ?? replicated(observed);
-  const engine = await withOlderParts(guardWrites(wrapped, mayWrite), { table: "calls", column: "brief" }).catch(
-    async (error: unknown) => {
-      await connected.close();
-      throw error;
-    },
-  );
+  const guarded = guardWrites(wrapped, mayWrite);
+  const engine = isOlder ? withOlderParts(guarded) : guarded;
   const now = options.now ?? (() => BigInt(Date.now()) * 1000n);
   const clock = versionClock(now);
   const shared = shareEngine(engine, options.shares);

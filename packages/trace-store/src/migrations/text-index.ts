@@ -13,15 +13,23 @@ const indexes = {
   text: { name: textName, definition: `${indexedWords} TYPE text(tokenizer = 'splitByNonAlpha')` },
 } as const;
 
+/** The names of the indexes that the table of calls has; none where it is not there. */
+export async function existingIndexes(bootstrap: Engine, { database }: Placement): Promise<ReadonlySet<string>> {
+  const rows = await bootstrap.rows<{ name: string }>({
+    sql: `SELECT name FROM system.data_skipping_indices WHERE database = '${database}' AND table = 'calls'`,
+  });
+  return new Set(rows.map(({ name }) => name));
+}
+
 /**
  * Gives the table of calls this index and no other. What was stored before is indexed in the background; meanwhile, and
  * after a crash before that has begun, searches read more.
  */
-export async function keepTextIndex(bootstrap: Engine, placement: Placement, kind: TextIndex): Promise<void> {
-  const rows = await bootstrap.rows<{ name: string }>({
-    sql: `SELECT name FROM system.data_skipping_indices WHERE database = '${placement.database}' AND table = 'calls'`,
-  });
-  const existing = new Set(rows.map(({ name }) => name));
+export async function keepTextIndex(
+  bootstrap: Engine,
+  placement: Placement,
+  { kind, existing }: { kind: TextIndex; existing: ReadonlySet<string> },
+): Promise<void> {
   const alter = async (change: string) => {
     await bootstrap.command({ sql: ddl(`ALTER TABLE {DB}.calls {OC} ${change}`, placement) });
   };

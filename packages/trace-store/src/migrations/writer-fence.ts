@@ -24,7 +24,7 @@ export const epochName = (writer: string, epoch: bigint): string => `${writer}ep
 const unfenced = new Set<string>(["control_plane", "schema_migrations"]);
 
 /**
- * Takes a number for this writer and lets the engine refuse what former ones send from now on: an insert says by its name
+ * Takes a number for this writer, after the one that is `stored`, and lets the engine refuse what former ones send from now on: an insert says by its name
  * who sends it, and each table has a constraint that reads the name. It takes effect before this resolves; an insert that
  * the engine had begun by then is ended by the recovery that follows. Programs that give no numbers are not refused.
  */
@@ -32,9 +32,9 @@ export async function fenceFormerWriters(
   bootstrap: Engine,
   placement: Placement,
   writer: string,
-  epochs: WriterEpochs,
+  { epochs, stored }: { epochs: WriterEpochs; stored: bigint },
 ): Promise<bigint> {
-  const epoch = await epochs.next(await storedEpoch(bootstrap, placement));
+  const epoch = await epochs.next(stored);
   const fenced = tableFacts.filter(([table]) => !unfenced.has(table));
   await Promise.all([
     ...fenced.map(

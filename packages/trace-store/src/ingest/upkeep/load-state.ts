@@ -28,14 +28,16 @@ interface OpenSide extends CallKey {
 export async function loadState(context: IngestContext): Promise<Leftovers> {
   const { engine, state, now } = context;
   const { compacted } = state.watermarks;
-  await Promise.all([
+  const horizon = now() - state.limits.horizonUs;
+  state.reset(horizon);
+  const forReaders = Promise.all([
     state.retention.load(engine),
     state.hiddenCalls.load(engine, compacted),
     state.named.load(engine),
   ]);
-  const horizon = now() - state.limits.horizonUs;
-  state.reset(horizon);
-  const [leftovers] = await Promise.all([loadOpenSides(), loadKnown()]);
+  const [leftovers, newest] = await Promise.all([loadOpenSides(), loadKnown(), forReaders]);
+  // Readers take these without asking the table.
+  state.newestCalls = newest;
   return leftovers;
 
   async function loadOpenSides(): Promise<Leftovers> {
@@ -72,7 +74,7 @@ export async function loadState(context: IngestContext): Promise<Leftovers> {
   }
 
   /** From the newest back, as far as memory allows; the horizon rises where it ends. */
-  async function loadKnown(): Promise<void> {
+  async function loadKnown(): Promise<NewestCalls> {
     const params = new Parameters();
     const from = params.time(horizon);
     const sql = `SELECT project_id, id, toUnixTimestamp64Micro(started_at) AS us FROM calls
@@ -95,7 +97,7 @@ export async function loadState(context: IngestContext): Promise<Leftovers> {
       // What was not loaded is older than what was.
       newestCalls.startedUpTo(rows === 0 ? endOfTime : state.known.horizon);
     }
-    state.newestCalls = newestCalls;
     state.usage = new UsageTrees(state.limits.usageBytes, newest);
+    return newestCalls;
   }
 }

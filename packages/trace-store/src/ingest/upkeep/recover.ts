@@ -1,4 +1,5 @@
 import { HeddleError } from "@heddle/errors";
+import type { Engine } from "../../engine/engine.js";
 import { Parameters } from "../../engine/parameters.js";
 import { StatementError } from "../../engine/statement-error.js";
 import { keyText } from "../../stored-calls/call-key.js";
@@ -42,12 +43,13 @@ async function recoverOnce(context: IngestContext): Promise<void> {
     state.watermarks = { ...watermarks, indexed: earlier(watermarks.indexed) };
     state.rows = rows;
     clock.seed(newest);
-    const leftovers = await loadState(context);
     // Without a watermark relative to the newest row, not to now: the crash may be long ago.
     const since = watermarks.consistent || earlier(newest);
+    // Writes wait for this.
+    const [leftovers, unchecked] = await Promise.all([loadState(context), countUnchecked(engine, since)]);
     await startWithIds(context);
     await closeOpenSides(context, leftovers.deleted);
-    state.repairedUpTo = await repairNewest(context, { after: since, upTo: newest });
+    state.repairedUpTo = await repairNewest(context, { after: since, upTo: newest }, unchecked);
     await repair(context, { open: [], doubled: [] }, leftovers.pairs);
   } catch (error) {
     state.needsRecovery = true;
@@ -59,21 +61,37 @@ async function recoverOnce(context: IngestContext): Promise<void> {
 /** Rows that are checked before anything is written. */
 const checkedFirst = 20_000;
 
-/**
- * Repairs what a crash can have left after a version, and returns up to which version nothing else is to be repaired. Where rows are
- * many only those of the last commit are checked here: no other can have been interrupted.
- */
-async function repairNewest(context: IngestContext, { after, upTo }: Pick<Slice, "after" | "upTo">): Promise<bigint> {
-  const { engine, clock, state } = context;
+/** Rows of calls that a crash can concern. */
+interface Unchecked {
+  /** With those that can have arrived late. */
+  reached: number;
+  recent: number;
+  last: bigint;
+}
+
+async function countUnchecked(engine: Engine, after: bigint): Promise<Unchecked> {
   const params = new Parameters();
   const [reach, since] = [earlier(after), after].map((version) => params.bind("UInt64", version));
   const sql = `SELECT count() AS reached, countIf(version > ${since}) AS recent, max(version) AS last
     FROM calls WHERE version > ${reach}`;
   const [row] = await engine.rows<{ reached: string; recent: string; last: string }>({ sql, params });
   const { reached = "0", recent = "0", last = "0" } = row ?? {};
-  const isFew = Number(recent) <= checkedFirst;
-  let from = Number(reached) <= checkedFirst ? earlier(after) : after;
-  if (!isFew) from = BigInt(last) - 1n;
+  return { reached: Number(reached), recent: Number(recent), last: BigInt(last) };
+}
+
+/**
+ * Repairs what a crash can have left after a version, and returns up to which version nothing else is to be repaired. Where rows are
+ * many only those of the last commit are checked here: no other can have been interrupted.
+ */
+async function repairNewest(
+  context: IngestContext,
+  { after, upTo }: Pick<Slice, "after" | "upTo">,
+  { reached, recent, last }: Unchecked,
+): Promise<bigint> {
+  const { engine, clock, state } = context;
+  const isFew = recent <= checkedFirst;
+  let from = reached <= checkedFirst ? earlier(after) : after;
+  if (!isFew) from = last - 1n;
   for (const span of await versionSpans(engine, from, upTo)) {
     const found = await findInconsistencies(context, span);
     for (const { versions, ...call } of found.doubled) {
@@ -97,10 +115,11 @@ export async function raiseWatermark(context: IngestContext): Promise<void> {
 
 /** After the last commit: leaves the next start little to look at, as far as that is quick. */
 export async function leaveConsistent(context: IngestContext): Promise<void> {
-  const { clock, state } = context;
+  const { engine, clock, state } = context;
   if (state.needsRecovery) return;
   if (clock.last() > state.repairedUpTo) {
-    state.repairedUpTo = await repairNewest(context, { after: state.repairedUpTo, upTo: clock.last() });
+    const span = { after: state.repairedUpTo, upTo: clock.last() };
+    state.repairedUpTo = await repairNewest(context, span, await countUnchecked(engine, span.after));
   }
   await indexCalls(context, state.repairedUpTo);
   await raiseWatermark(context);

@@ -14,15 +14,18 @@ const manyRows = 250_000;
  * Cuts versions into spans with about `most` rows of `calls` each, or as many as one statement can check; a commit is never cut.
  */
 export async function versionSpans(engine: Engine, after: bigint, upTo: bigint, most?: number): Promise<Slice[]> {
-  const small = await smallSlices(engine, { after, upTo }, (step) => {
+  const counting = smallSlices(engine, { after, upTo }, (step) => {
     const params = new Parameters();
     const from = params.bind("UInt64", after);
     const sql = `SELECT intDiv(version - ${from} - 1, ${params.bind("UInt64", step)}) AS bucket, count() AS rows
       FROM calls WHERE version > ${from} AND version <= ${params.bind("UInt64", upTo)} GROUP BY bucket ORDER BY bucket`;
     return { sql, params };
   });
-  if (most !== undefined) return joinSlices({ after, upTo }, small, most);
+  if (most !== undefined) return joinSlices({ after, upTo }, await counting, most);
+  const [small, [ids]] = await Promise.all([
+    counting,
+    engine.rows<{ rows: string }>({ sql: "SELECT count() AS rows FROM call_ids" }),
+  ]);
   const all = small.reduce((sum, { rows }) => sum + rows, 0);
-  const [ids] = await engine.rows<{ rows: string }>({ sql: "SELECT count() AS rows FROM call_ids" });
   return joinSlices({ after, upTo }, small, all * rowsPerId < Number(ids?.rows ?? 0) ? fewRows : manyRows);
 }

@@ -36,15 +36,17 @@ export async function loadWatermarks(
 ): Promise<{ watermarks: Watermarks; newest: bigint; rows: number }> {
   const stored = await readWatermarks(engine);
   const { consistent } = stored;
-  const newest = await newestVersion(engine, consistent);
+  const [newest, [facts]] = await Promise.all([
+    newestVersion(engine, consistent),
+    engine.rows<{ hidden: string; ids: string; calls: string; lost: string }>({
+      sql: `SELECT (SELECT max(row_version) FROM ${allRows("call_hidden")} WHERE row_version > ${stored.compacted}) AS hidden,
+        (SELECT count() FROM call_ids) AS ids, (SELECT count() FROM calls) AS calls, (${lostIds}) AS lost`,
+    }),
+  ]);
   if (newest === 0n && consistent > 0n) {
     await forget(engine);
     return { watermarks: noWatermarks, newest: await newestVersion(engine, 0n), rows: Number.POSITIVE_INFINITY };
   }
-  const [facts] = await engine.rows<{ hidden: string; ids: string; calls: string; lost: string }>({
-    sql: `SELECT (SELECT max(row_version) FROM ${allRows("call_hidden")} WHERE row_version > ${stored.compacted}) AS hidden,
-      (SELECT count() FROM call_ids) AS ids, (SELECT count() FROM calls) AS calls, (${lostIds}) AS lost`,
-  });
   const { hidden = "0", ids = "0", calls = "0", lost = "0" } = facts ?? {};
   const hasIds = BigInt(lost) === stored.idsLost && (ids !== "0" || calls === "0" || stored.indexed === 0n);
   const watermarks = {

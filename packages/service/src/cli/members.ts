@@ -3,14 +3,14 @@ import { mainShard, openControlPlane } from "@heddle/control-plane";
 import { shardLeaseName, writerLeaseName } from "../boot/writer-lease.js";
 import { ConfigError } from "../config/config-error.js";
 import { controlPlaneUrl, readConfig } from "../config/config.js";
-import { listMembers } from "../replicas/members.js";
+import { watchMembers } from "../replicas/members.js";
 import { UsageError } from "./command.js";
 import type { Command } from "./command.js";
 
 const usage = `heddle members [--json]
 
-Lists the replicas that share HEDDLE_DATABASE_URL, or the workers of HEDDLE_WORKERS: where each is reached, whether it responds, and which tracing
-databases it works on: main is that of HEDDLE_CLICKHOUSE_URL, the others have their names of HEDDLE_SHARDS. A replica that has ended without a word is listed for up to two minutes.`;
+Lists the replicas that share HEDDLE_DATABASE_URL, or the workers of HEDDLE_WORKERS: where each is reached, whether it responds, which tracing
+databases it works on, and how many seconds ago it was seen to renew what says so: main is that of HEDDLE_CLICKHOUSE_URL, the others have their names of HEDDLE_SHARDS. A replica that has ended without a word is listed for up to two minutes.`;
 
 /** A replica counts on every two seconds. */
 const watchMs = 6000;
@@ -27,28 +27,43 @@ export const command: Command = {
     }
     const control = await openControlPlane({ url: controlPlaneUrl(config) });
     try {
-      const [members, worked] = await Promise.all([
-        listMembers(control.leases, watchMs),
-        control.leases.list(writerLeaseName),
-      ]);
-      const listed = members.map((member) => {
-        const own = worked.filter(({ holder }) => holder === member.holder);
-        const shards = own.map(({ name }) =>
-          name === writerLeaseName ? mainShard : name.slice(shardLeaseName("").length),
-        );
-        return { ...member, works: shards.includes(mainShard), shards };
+      const { members, others } = await watchMembers(control.leases, writerLeaseName, watchMs);
+      const listed = members.map(({ holder, address, lagMs }) => {
+        const own = others.filter((lease) => lease.holder === holder);
+        const lags = Object.fromEntries(own.map(({ name, lagMs: ms }) => [shardOf(name), secondsOf(ms)]));
+        const shards = Object.keys(lags);
+        const responds = lagMs !== undefined;
+        return {
+          holder,
+          address,
+          responds,
+          lag_seconds: secondsOf(lagMs),
+          works: shards.includes(mainShard),
+          shards,
+          shard_lag_seconds: lags,
+        };
       });
       if (isJson) return print(JSON.stringify(listed));
       if (listed.length === 0) return print("No replicas. A service with HEDDLE_REPLICA_ADDRESS is one.");
-      for (const { address = "", holder, responds, shards } of listed) {
-        const work = shards.length === 0 ? "passes on" : `works on ${shards.join(", ")}`;
-        print(`${address.padEnd(32)}  ${(responds ? "responds" : "silent").padEnd(8)}  ${work.padEnd(24)}  ${holder}`);
+      for (const { address = "", holder, responds, lag_seconds: lag, shard_lag_seconds: lags } of listed) {
+        const works = Object.entries(lags).map(([shard, seconds]) => `${shard} (${ago(seconds)})`);
+        const work = works.length === 0 ? "passes on" : `works on ${works.join(", ")}`;
+        const state = responds ? `responds (${ago(lag)})` : "silent";
+        print(`${address.padEnd(32)}  ${state.padEnd(18)}  ${work.padEnd(32)}  ${holder}`);
       }
     } finally {
       await control.close();
     }
   },
 };
+
+const shardOf = (lease: string): string =>
+  lease === writerLeaseName ? mainShard : lease.slice(shardLeaseName("").length);
+
+/** To a tenth; null where it was not seen. */
+const secondsOf = (ms: number | undefined): number | null => (ms === undefined ? null : Math.round(ms / 100) / 10);
+
+const ago = (seconds: number | null): string => (seconds === null ? `> ${watchMs / 1000} s` : `${seconds} s`);
 
 function readOptions(args: string[]): boolean {
   try {

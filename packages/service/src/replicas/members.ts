@@ -66,28 +66,42 @@ export class Membership {
   }
 }
 
-export interface Member {
-  holder: string;
-  address: string | undefined;
-  /** Whether it was seen to count on. */
-  responds: boolean;
+/** A lease, and how long ago its holder was seen to count on; undefined where that was not seen. */
+export interface WatchedLease extends ListedLease {
+  lagMs: number | undefined;
 }
 
-/** The replicas of an installation, which are watched for `watchMs`, or until all have counted on. */
-export async function listMembers(leases: Leases, watchMs: number): Promise<Member[]> {
-  const first = await leases.list(prefix);
-  let last = first;
+/** The leases of the replicas of an installation, and those whose names begin with `others`; watched as {@link watch} does. */
+export async function watchMembers(
+  leases: Leases,
+  others: string,
+  watchMs: number,
+): Promise<{ members: WatchedLease[]; others: WatchedLease[] }> {
+  const watched = await watch(leases, [prefix, others], watchMs);
+  const named = (begin: string) => watched.filter(({ name }) => name.startsWith(begin));
+  return { members: named(prefix), others: named(others) };
+}
+
+/** For `watchMs`, or until all have counted on. No clocks are compared. */
+async function watch(leases: Leases, prefixes: readonly string[], watchMs: number): Promise<WatchedLease[]> {
   const end = performance.now() + watchMs;
-  while (performance.now() < end && last.some((lease) => wasSeen(first, lease))) {
+  const seen = new Map<string, Sighting>();
+  /** Those that were seen to count on, or to be new. */
+  const live = new Set<string>();
+  for (let isFirst = true; ; isFirst = false) {
+    const listed = (await leases.list("")).filter(({ name }) => prefixes.some((begin) => name.startsWith(begin)));
+    const now = performance.now();
+    for (const { token, beat } of listed) {
+      if (seen.get(token)?.beat === beat) continue;
+      seen.set(token, { beat, at: now });
+      if (!isFirst) live.add(token);
+    }
+    if (now >= end || listed.every(({ token }) => live.has(token))) {
+      return listed.map((lease) => ({
+        ...lease,
+        lagMs: live.has(lease.token) ? now - (seen.get(lease.token)?.at ?? now) : undefined,
+      }));
+    }
     await new Promise((resolve) => setTimeout(resolve, 200));
-    last = await leases.list(prefix);
   }
-  return last.map((lease) => ({
-    holder: lease.holder,
-    address: lease.address,
-    responds: !wasSeen(first, lease),
-  }));
 }
-
-const wasSeen = (seen: readonly ListedLease[], { token, beat }: ListedLease): boolean =>
-  seen.some((each) => each.token === token && each.beat === beat);

@@ -36,13 +36,21 @@ async function pump(
   { encode, eager, end = "" }: Encoder,
   sink: Sink,
 ): Promise<void> {
-  const left = new Promise<undefined>((resolve) => {
-    sink.onClose(() => {
-      resolve(undefined);
-      // Reaches an iterator that hangs in next() now; a generator runs it after its current step.
-      Promise.resolve(iterator.return?.()).catch(() => {});
-    });
+  let hasLeft = false;
+  let leave = () => {};
+  sink.onClose(() => {
+    hasLeft = true;
+    leave();
+    // Reaches an iterator that hangs in next() now; a generator runs it after its current step.
+    Promise.resolve(iterator.return?.()).catch(() => {});
   });
+  /** Undefined when the client leaves. A race with one promise for all items would keep every one until the end. */
+  const unlessLeft = (next: Promise<IteratorResult<unknown>>) =>
+    new Promise<IteratorResult<unknown> | undefined>((resolve, reject) => {
+      leave = () => resolve(undefined);
+      if (hasLeft) leave();
+      next.then(resolve, reject);
+    });
   let text = "";
   let pause: Promise<undefined> | undefined;
   const flush = async () => {
@@ -72,7 +80,7 @@ async function pump(
       next.catch(() => {});
       await flush();
     }
-    result = await Promise.race([next, left]);
+    result = await unlessLeft(next);
   }
   text += end;
   if (!sink.closed) await flush();

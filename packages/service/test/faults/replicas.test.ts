@@ -86,16 +86,10 @@ describe.each(controlPlanes)(
       const lag = expect.any(Number) as number;
       const expected = names.map((name) => {
         const works = name === writer();
-        return {
-          address: urlOf(name),
-          responds: true,
-          works,
-          lag_seconds: lag,
-          shard_lag_seconds: works ? { main: lag } : {},
-        };
+        const more = { lag_seconds: lag, shard_lag_seconds: works ? { main: lag } : {} };
+        return expect.objectContaining({ address: urlOf(name), responds: true, works, ...more }) as unknown;
       });
-      type Listed = (typeof expected)[number] & { holder: string; shards: string[] };
-      const listed = (JSON.parse(out) as Listed[]).map(({ holder: _, shards: __, ...member }) => member);
+      const listed = JSON.parse(out) as unknown[];
       expect(listed).toEqual(expect.arrayContaining(expected));
       expect(listed).toHaveLength(3);
     });

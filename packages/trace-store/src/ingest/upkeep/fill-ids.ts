@@ -10,6 +10,16 @@ import { lostIds, storeWatermarks } from "./watermarks.js";
 
 /** Calls that one statement copies, about. */
 const sliceRows = 500_000;
+/** The same of a store that is filled: fewer, since each is sorted in one piece. */
+const filledRows = 100_000;
+/** After about so many it says how far it is. */
+const progressRows = 1_000_000;
+/** A fifth of a core, a few milliseconds at a time: nobody waits for it. */
+const unhurried = {
+  max_execution_speed: "800000",
+  timeout_before_checking_execution_speed: 0,
+  max_block_size: "8192",
+} as const;
 const copy = `INSERT INTO call_ids (project_id, id_key, started_at) SELECT project_id, ${idKey("id")}, started_at FROM calls`;
 
 /** Adds the calls that were written since the last time to `call_ids`: up to a version that is stored whole. */
@@ -49,15 +59,17 @@ export async function fillIds(context: IngestContext, upTo: bigint): Promise<voi
     consistent: consistent || state.repairedUpTo,
     indexed: state.watermarks.idsFrom === noWatermarks.idsFrom ? upTo : state.watermarks.indexed,
   };
-  let copied = 0;
+  let [copied, toldAt] = [0, 0];
   for (const month of await months(engine)) {
     const left = { ...month, upTo: month.upTo < state.watermarks.idsFrom ? month.upTo : state.watermarks.idsFrom - 1n };
     for (const slice of (await timeSlices(engine, left)).toReversed()) {
       const params = new Parameters();
-      await engine.command({ sql: `${copy} WHERE ${startedIn(params, slice)}`, params });
+      await engine.command({ sql: `${copy} WHERE ${startedIn(params, slice)}`, params }, { settings: unhurried });
       await storeWatermarks(context, { ...basis, idsFrom: slice.after + 1n });
       copied += slice.rows;
+      if (copied < toldAt) continue;
       onProgress?.(`calls are being indexed by id, which makes looking for them fast: ${copied} so far`);
+      toldAt = copied + progressRows;
     }
   }
   await storeWatermarks(context, { ...basis, idsFrom: allIds });
@@ -94,7 +106,7 @@ async function timeSlices(engine: Engine, times: Times): Promise<Slice[]> {
       GROUP BY bucket ORDER BY bucket`;
     return { sql, params };
   });
-  return small.length === 0 ? [] : joinSlices(times, small, sliceRows);
+  return small.length === 0 ? [] : joinSlices(times, small, filledRows);
 }
 
 function startedIn(params: Parameters, { after, upTo }: Times): string {

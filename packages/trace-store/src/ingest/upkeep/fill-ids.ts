@@ -73,6 +73,7 @@ export async function fillIds(context: IngestContext, upTo: bigint): Promise<voi
     }
   }
   await storeWatermarks(context, { ...basis, idsFrom: allIds });
+  if (copied > 0) onProgress?.(`all calls are indexed by id: ${copied} just now`);
 }
 
 /** Parts that were written before the indexes of versions were added do not have them; those of `calls` always have. */

@@ -4,6 +4,7 @@ import { Conversation } from "../call/conversation/conversation.js";
 import { messagesOf } from "../call/conversation/messages.js";
 import { Failure } from "../ui/failure.js";
 import { formatCount, formatDuration } from "../ui/format.js";
+import { LongText } from "../ui/long-text.js";
 import { visibleLine, visibleText } from "../ui/visible-text.js";
 import { messageOf } from "./answer.js";
 import { TokenComparison } from "./token-comparison.js";
@@ -22,6 +23,8 @@ interface Props {
   hasBase: boolean;
   onBase: (model: string) => void;
   onRemove: () => void;
+  /** Asks this model again; undefined while that cannot be. */
+  onRetry: (() => void) | undefined;
   onDataset: (() => void) | undefined;
 }
 
@@ -35,6 +38,7 @@ export function ModelColumn({
   hasBase,
   onBase,
   onRemove,
+  onRetry,
   onDataset,
 }: Props) {
   return (
@@ -68,11 +72,11 @@ export function ModelColumn({
               {choice.reasoning !== "" && (
                 <details className="play-details">
                   <summary>reasoning, {formatCount(choice.reasoning.length)} characters</summary>
-                  <p className="play-text given">{visibleText(choice.reasoning)}</p>
+                  <LongText className="play-text" text={choice.reasoning} />
                 </details>
               )}
               {choice.tools.length === 0 || run.status === "running" ? (
-                <p className="play-text given">{visibleText(choice.text)}</p>
+                <LongText className="play-text" text={choice.text} />
               ) : (
                 <Conversation messages={messagesOf({ inputs: `{"messages":[${messageOf(choice)}]}` })} />
               )}
@@ -96,7 +100,11 @@ export function ModelColumn({
           ))}
           {run.status === "failed" && (
             <>
-              <Failure what={run.answer.choices.length > 0 ? "It broke off." : "It failed."} error={run.error} />
+              <Failure
+                what={run.answer.choices.length > 0 ? "It broke off." : "It failed."}
+                error={run.error}
+                {...(onRetry !== undefined && { onRetry })}
+              />
               <ErrorBody error={run.error} />
             </>
           )}

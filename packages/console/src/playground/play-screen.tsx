@@ -188,6 +188,7 @@ export function PlayScreen() {
                 base={base}
                 hasBase={base !== undefined && models.includes(base)}
                 onBase={add}
+                onRetry={mayRun ? () => runs.start({ draft, projectId, model }) : undefined}
                 onRemove={() => setModels(models.filter((one) => one !== model))}
                 onDataset={readOnly === undefined ? () => addToDataset(model) : undefined}
               />

@@ -4,7 +4,8 @@ import type { ReactNode } from "react";
 import { JsonView } from "../../json/json-view.js";
 import { asText } from "../../json/members.js";
 import { formatBytes, formatCount } from "../../ui/format.js";
-import { visibleLine, visibleText } from "../../ui/visible-text.js";
+import { LongText } from "../../ui/long-text.js";
+import { visibleLine } from "../../ui/visible-text.js";
 import { isOwnImage } from "./messages.js";
 import type { Message, MessagePart } from "./messages.js";
 import "./conversation.css";
@@ -53,12 +54,12 @@ export function Conversation({ messages, renderOrigin }: Props) {
 function Part({ part }: { part: MessagePart }): ReactNode {
   switch (part.kind) {
     case "text":
-      return <Text text={part.text} />;
+      return <LongText className="message-text" text={part.text} />;
     case "reasoning":
       return (
         <details className="message-aside">
           <summary>reasoning, {formatCount(part.text.length)} characters</summary>
-          <Text text={part.text} />
+          <LongText className="message-text" text={part.text} />
         </details>
       );
     case "tool call":
@@ -94,7 +95,7 @@ const Id = ({ id }: { id: string | undefined }) =>
 function Value({ label, json }: { label: string; json: string }) {
   const text = asText(json);
   if (jsonType(json) !== "string") return <JsonView label={label} text={json} />;
-  return isObject(text) ? <JsonView label={label} text={text} /> : <Text text={text} />;
+  return isObject(text) ? <JsonView label={label} text={text} /> : <LongText className="message-text" text={text} />;
 }
 
 function isObject(text: string): boolean {
@@ -105,22 +106,6 @@ function isObject(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-const shownCharacters = 10_000;
-
-function Text({ text }: { text: string }) {
-  const [end, setEnd] = useState(shownCharacters);
-  return (
-    <div>
-      <p className="message-text given">{visibleText(text.slice(0, end))}</p>
-      {text.length > end && (
-        <button className="plain" onClick={() => setEnd(end * 10)}>
-          {formatCount(end)} of {formatCount(text.length)} characters: show more
-        </button>
-      )}
-    </div>
-  );
 }
 
 /** Nothing is fetched from other hosts: of an image that is elsewhere there is the address. */

@@ -1,5 +1,6 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { newProject } from "../../test-service.js";
+import { startUpstream } from "../../upstream.js";
 import { newModel } from "../../training/jobs.js";
 import { chromiumPath } from "../browser.js";
 import { axeInBothSchemes, openConsole } from "../open-console.js";
@@ -137,6 +138,82 @@ describe.skipIf(chromiumPath === undefined)("the playground", () => {
     expect(await page.evaluate("window.planted")).toBeUndefined();
     expect(problems).toEqual([]);
   });
+
+  test(
+    "of servers that stream badly what came stays, and each is asked again alone",
+    { timeout: 240_000 },
+    async () => {
+      const chunk = (content: string, more = "") =>
+        `data: {"choices":[{"index":0,"delta":{"content":${JSON.stringify(content)}}${more}}]}\n\n`;
+      const end = `${chunk("", ',"finish_reason":"stop"')}data: [DONE]\n\n`;
+      const asked: string[] = [];
+      const upstream = await startUpstream({
+        "POST /v1/chat/completions": (response, { body }) => {
+          const { model } = JSON.parse(body) as { model: string };
+          asked.push(model);
+          if (model === "busy" && asked.filter((one) => one === model).length === 1) {
+            const headers = { "retry-after": "7", "content-type": "application/json" };
+            return response.writeHead(429, headers).end('{"error":{"message":"Too many requests","type":"rate"}}');
+          }
+          response.writeHead(200, { "content-type": "text/event-stream" });
+          if (model === "garbage") response.end(`${chunk("so far")}data: {"choices": [\uFFFD\n\n\u0000\n\n`);
+          else if (model === "cut") {
+            response.write(chunk("half an ans"));
+            // A browser forgets what came together with the end of the connection.
+            setTimeout(() => response.socket?.end(), 2000);
+          } else if (model === "huge") response.end(`${chunk("x".repeat(10_000_000))}${end}`);
+          else if (model === "endless") response.write(chunk("and on and "));
+          else response.end(`${chunk("after all")}${end}`);
+        },
+      });
+      onTestFinished(upstream.close);
+      const models = ["garbage", "cut", "busy", "huge", "endless", "heddle/starter"];
+      const visited = await console_.open(`${newProject("local")}/play?models=${models.join(",")}`);
+      const { page, problems } = visited;
+      await page.route("**/v1/chat/completions", async (route) => {
+        const { model } = JSON.parse(route.request().postData() ?? "{}") as { model: string };
+        if (model === "heddle/starter") await route.continue();
+        else await route.continue({ url: `${upstream.url}/v1/chat/completions` });
+      });
+      await page.getByLabel("Message 1", { exact: true }).fill("Say the word loom.");
+      await page.getByLabel("max_completion_tokens", { exact: true }).fill("8");
+      await page.keyboard.press("Control+Enter");
+      const column = (name: string) => page.getByRole("region", { name, exact: true });
+      for (const [name, text] of [
+        ["garbage", "so far"],
+        ["cut", "half an ans"],
+      ] as const) {
+        await column(name).getByText("It broke off.").waitFor();
+        await column(name).getByText(text, { exact: true }).waitFor();
+      }
+      await column("busy").getByText("the service asks to wait 7 s").waitFor();
+      await column("huge")
+        .getByText(/✓ done/)
+        .waitFor();
+      await column("huge").getByText("10,000 of 10,000,000 characters: show more").waitFor();
+      await column("heddle/starter")
+        .getByText(/✓ done/)
+        .waitFor();
+      await column("endless").getByText("and on and").waitFor();
+      await column("endless").getByText("● running").waitFor();
+      expect(await axeInBothSchemes(visited)).toEqual([]);
+      const others = async () => {
+        const texts = await page.locator(".play-column").allInnerTexts();
+        return texts.filter((_, index) => models[index] !== "busy");
+      };
+      const before = await others();
+      await column("busy").getByRole("button", { name: "Try again" }).click();
+      await column("busy").getByText("after all").waitFor();
+      expect(await others()).toEqual(before);
+      expect(asked).toHaveLength(6);
+      await page.keyboard.press("Control+.");
+      await column("endless")
+        .getByText(/^stopped/)
+        .waitFor();
+      await column("endless").getByText("and on and").waitFor();
+      expect(problems).toEqual([]);
+    },
+  );
 
   test(
     "a checkpoint next to its base says token by token which of the two finds its answer likelier",

@@ -132,6 +132,25 @@ describe.skipIf(chromiumPath === undefined)("training on calls in the console", 
       await dialog.getByRole("button", { name: "Train on 4 calls" }).click();
       await dialog.getByRole("link", { name: "Watch it" }).click();
       await page.getByRole("region", { name: "Job" }).getByText("preference job").waitFor();
+
+      // The model is deleted: its calls stay, and what they lead to says so.
+      await console_.service.training().deleteModel({ model_id: model.id });
+      await page.goto(`${console_.url}/console/${projectId}/calls/${ids[0]}`);
+      await lineage.getByText("with the reward 1").waitFor();
+      await lineage.getByRole("link", { name: `an RL job of ${model.name}` }).click();
+      await page.getByText("it may have been deleted, with its jobs and checkpoints").waitFor();
+      expect(await axeInBothSchemes(visited)).toEqual([]);
+      const models = encodeURIComponent(model.inference_name);
+      await page.goto(`${console_.url}/console/${projectId}/play?call=${ids[0]}&models=${models}`);
+      const column = page.getByRole("region", { name: model.inference_name, exact: true });
+      await column.getByText("The service does not list this model.").waitFor();
+      await page.keyboard.press("Control+Enter");
+      await column.getByText("It failed.").waitFor();
+      await column.getByText(model.name).first().waitFor();
+      await page.getByRole("region", { name: "Recorded" }).getByRole("link", { name: "trace" }).waitFor();
+      expect(await axeInBothSchemes(visited)).toEqual([]);
+      await page.goto(`${console_.url}/console/${projectId}/training`);
+      await page.getByText("has trained nothing yet").waitFor();
       expect(problems).toEqual([]);
     },
   );

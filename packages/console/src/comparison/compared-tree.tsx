@@ -137,7 +137,11 @@ function RowName({ alignment, row, isOpen }: { alignment: Alignment; row: number
           {statusMarks[status]} <span className="unseen">{status.replace("_", " ")}</span>
         </span>
       ))}
-      {others.length > 0 && <span className="compared-differs">≠ {others.join(", ")}</span>}
+      {others.length > 0 && (
+        <span className="compared-differs">
+          ≠<span className="compared-what"> {others.join(", ")}</span>
+        </span>
+      )}
       {below > 0 && <span className="quiet">{below} below</span>}
     </>
   );

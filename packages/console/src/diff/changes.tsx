@@ -34,7 +34,7 @@ export function Changes({ title, before, after, note }: Props) {
         <span className="quiet">
           {parts.length === 0
             ? `no change in ${counted(lines.length, "line")}`
-            : `+${formatCount(count("added"))} −${formatCount(count("removed"))} of ${counted(after.length, "line")}`}
+            : `+${formatCount(count("added"))} −${formatCount(count("removed"))} of ${counted(after.length || before.length, "line")}`}
           {note !== undefined && ` · ${note}`}
         </span>
       </header>

@@ -5,6 +5,7 @@ import { newId } from "../../data/new-id.js";
 import { useReadOnlyReason } from "../../data/use-read-only.js";
 import { emojis, longestNote, note, noteType, reaction, reactionType } from "../../feedback/kinds.js";
 import type { NewFeedback } from "../../feedback/kinds.js";
+import { useSession } from "../../session/session-context.js";
 import { JsonView } from "../../json/json-view.js";
 import { stringMember } from "../../json/members.js";
 import { Ago } from "../../ui/ago.js";
@@ -18,6 +19,7 @@ import "./feedback.css";
 export function Feedback({ projectId, callId }: { projectId: string; callId: string }) {
   const { query, give, takeBack } = useFeedback(projectId, callId);
   const readOnly = useReadOnlyReason();
+  const isShared = useSession().share !== undefined;
   const [text, setText] = useState("");
   const field = useRef<HTMLInputElement>(null);
   const send = (given: NewFeedback) => give.mutate({ id: newId(), given });
@@ -37,11 +39,13 @@ export function Feedback({ projectId, callId }: { projectId: string; callId: str
     setText("");
   };
   const failed = give.error ?? takeBack.error;
+  // Who follows a link reads what was said, and is offered nothing that the link does not allow.
+  if (isShared && query.error === null && (query.data ?? []).length === 0) return undefined;
   return (
     <section className="span-part feedback" aria-label="Feedback">
       <div className="span-part-head">
         <h3>feedback</h3>
-        <div className="feedback-emojis">
+        <div className="feedback-emojis" hidden={isShared}>
           {emojis.map((emoji, index) => (
             <button
               key={emoji}

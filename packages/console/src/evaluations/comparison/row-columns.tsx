@@ -47,7 +47,8 @@ export function rowColumns({
           <span className="given">{visibleLine(preview(content.input, expectedOf(content.input)?.name))}</span>
         ),
     },
-    ...(hasExpected
+    // Where there is little room, the scores of the runs; what is expected is in the row that is opened.
+    ...(hasExpected && !isNarrow
       ? [
           {
             id: "expected",

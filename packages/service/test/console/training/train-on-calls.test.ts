@@ -136,7 +136,7 @@ describe.skipIf(chromiumPath === undefined)("training on calls in the console", 
       // The model is deleted: its calls stay, and what they lead to says so.
       await console_.service.training().deleteModel({ model_id: model.id });
       await page.goto(`${console_.url}/console/${projectId}/calls/${ids[0]}`);
-      await lineage.getByText("with the reward 1").waitFor();
+      await lineage.getByText("with the reward 1").first().waitFor();
       await lineage.getByRole("link", { name: `an RL job of ${model.name}` }).click();
       await page.getByText("it may have been deleted, with its jobs and checkpoints").waitFor();
       expect(await axeInBothSchemes(visited)).toEqual([]);

@@ -153,7 +153,8 @@ describe.skipIf(chromiumPath === undefined)("the playground", () => {
           asked.push(model);
           if (model === "busy" && asked.filter((one) => one === model).length === 1) {
             const headers = { "retry-after": "7", "content-type": "application/json" };
-            return response.writeHead(429, headers).end('{"error":{"message":"Too many requests","type":"rate"}}');
+            response.writeHead(429, headers).end('{"error":{"message":"Too many requests","type":"rate"}}');
+            return;
           }
           response.writeHead(200, { "content-type": "text/event-stream" });
           if (model === "garbage") response.end(`${chunk("so far")}data: {"choices": [\uFFFD\n\n\u0000\n\n`);
@@ -166,7 +167,7 @@ describe.skipIf(chromiumPath === undefined)("the playground", () => {
           else response.end(`${chunk("after all")}${end}`);
         },
       });
-      onTestFinished(upstream.close);
+      onTestFinished(async () => await upstream.close());
       const models = ["garbage", "cut", "busy", "huge", "endless", "heddle/starter"];
       const visited = await console_.open(`${newProject("local")}/play?models=${models.join(",")}`);
       const { page, problems } = visited;

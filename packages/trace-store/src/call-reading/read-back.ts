@@ -1,6 +1,6 @@
+import { mainThread } from "@heddle/concurrency";
 import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
-import { newestBy } from "../schema/newest-by.js";
 import { callRowColumns } from "../stored-calls/rows.js";
 import type { ReadBack, ReadCall } from "../stored-calls/kept-call.js";
 import type { CallRow } from "../stored-calls/stored-call.js";
@@ -17,17 +17,32 @@ export async function readBack({ engine, scope }: Pick<CallSource, "engine" | "s
   const { project_id, inFlight } = scope();
   const reading = inFlight.readBack(project_id);
   if (reading === undefined) return;
+  let readUpTo: bigint | "all" | undefined;
   try {
     const after = await firstLeftOut(engine, scope, reading);
-    const calls: ReadCall[] = [];
-    // One by one: the text of all would be parsed in one piece.
-    for await (const row of engine.stream<Row>(() => rowsAfter(scope(), after), { settings: listSettings })) {
-      calls.push(readCall(project_id, row));
-    }
-    reading.end({ calls: [...newestBy(calls, ({ id }) => id).values()], after });
+    const rows = engine.stream<Row>(() => rowsAfter(scope(), after), { settings: listSettings });
+    if (await addAll(rows, (some) => reading.add(some.map((row) => readCall(project_id, row)))))
+      readUpTo = after ?? "all";
   } catch {
-    reading.end();
+    // They are read from the tables.
+  } finally {
+    reading.end(readUpTo);
   }
+}
+
+/** Calls that memory takes before others get to run. */
+const addedAtOnce = 200;
+
+async function addAll(rows: AsyncIterable<Row>, add: (some: readonly Row[]) => boolean): Promise<boolean> {
+  let some: Row[] = [];
+  for await (const row of rows) {
+    some.push(row);
+    if (some.length < addedAtOnce) continue;
+    if (!add(some)) return false;
+    some = [];
+    await mainThread.giveWay();
+  }
+  return add(some);
 }
 
 /** About the bytes of a row besides its payloads. */

@@ -37,11 +37,10 @@ export interface ReadBack {
   /** How much memory takes. */
   mostCalls: number;
   mostBytes: number;
-  /**
-   * Without calls where they could not be read. `after`: all were read that started after this; undefined when there are no
-   * others. False when memory did not take them: some were replaced or deleted meanwhile.
-   */
-  end(found?: { calls: readonly ReadCall[]; after: bigint | undefined }): boolean;
+  /** False when memory takes no more: some of the project were replaced or deleted meanwhile. */
+  add(calls: readonly ReadCall[]): boolean;
+  /** After all were added that started after a time, or all that there are; without one where that failed. */
+  end(after?: bigint | "all"): void;
 }
 
 /** The texts of columns of a row, `exact` as it is written; null where there is none. */

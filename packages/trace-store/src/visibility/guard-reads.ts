@@ -17,7 +17,13 @@ export function guardReads(inFlight: InFlight, mayWrite: () => boolean): InFligh
     keptOfTrace: (projectId, traceId) => (mayWrite() ? inFlight.keptOfTrace(projectId, traceId) : []),
     readBack: (projectId) => {
       const reading = mayWrite() ? inFlight.readBack(projectId) : undefined;
-      return reading && { ...reading, end: (found) => reading.end(mayWrite() ? found : undefined) };
+      return (
+        reading && {
+          ...reading,
+          add: (calls) => mayWrite() && reading.add(calls),
+          end: (after) => reading.end(mayWrite() ? after : undefined),
+        }
+      );
     },
     hidden: (projectId) => (mayWrite() ? inFlight.hidden(projectId) : undefined),
     hasNames: (projectId) => !mayWrite() || inFlight.hasNames(projectId),

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { NewestCalls } from "./newest-calls.js";
 
 const call = (projectId: string, id: string, startedAt: bigint, version = 1n) => ({
@@ -67,4 +67,52 @@ it("one call far ahead of its time says nothing about other projects, however ma
   expect(newest.of("future").after).toBe(10n ** 12n);
   expect(newest.of("another").after).toBeLessThan(15_000n);
   for (const n of [1, 5000, 14_999]) expect(newest.of(`p${n}`).after).toBeGreaterThanOrEqual(BigInt(n));
+});
+
+describe("what is read back", () => {
+  const all = (newest: NewestCalls, projectId: string) => {
+    const { after, isAll } = newest.of(projectId);
+    return { after, isAll, ids: idsOf(newest, projectId) };
+  };
+
+  it("is there once with what was written since, and again only when some is forgotten, after a while", () => {
+    const newest = new NewestCalls(1_000_000, 100n);
+    newest.add([call("a", "3", 110n)]);
+    const reading = newest.readBack("a");
+    expect([newest.readBack("a"), newest.readBack("b")]).toEqual([undefined, undefined]);
+    expect(reading?.add([call("a", "1", 10n), call("a", "3", 110n), call("a", "2", 20n)])).toBe(true);
+    expect(newest.of("a").after).toBe(100n);
+    reading?.end(5n);
+    expect(all(newest, "a")).toEqual({ after: 5n, isAll: false, ids: ["1", "2", "3"] });
+    expect(newest.readBack("a")).toBeUndefined();
+    newest.readBack("b")?.end("all");
+    expect(newest.of("b").isAll).toBe(true);
+    newest.started("b", 3n);
+    expect(newest.of("b")).toMatchObject({ after: 3n, isAll: false });
+  });
+
+  it("counts for nothing when calls of the project are deleted or forgotten meanwhile", () => {
+    const newest = new NewestCalls(20_000, 100n);
+    const deleted = newest.readBack("a");
+    newest.remove({ project_id: "a", id: "1" }, 10n, 1n);
+    expect(deleted?.add([call("a", "1", 10n)])).toBe(false);
+    deleted?.end("all");
+    expect(all(newest, "a")).toEqual({ after: 100n, isAll: false, ids: [] });
+    const forgotten = newest.readBack("b");
+    forgotten?.add([call("b", "1", 10n)]);
+    for (let at = 1n; at < 40n; at++) newest.add([call("c", String(at), 200n + at)]);
+    forgotten?.end("all");
+    expect(all(newest, "b")).toEqual({ after: 100n, isAll: false, ids: [] });
+  });
+
+  it("of two versions is the newer one", () => {
+    const newest = new NewestCalls(1_000_000, 100n);
+    const reading = newest.readBack("a");
+    reading?.add([call("a", "1", 10n, 1n)]);
+    reading?.add([call("a", "1", 10n, 3n)]);
+    reading?.add([call("a", "1", 10n, 2n)]);
+    reading?.end("all");
+    expect(newest.get({ project_id: "a", id: "1" }, 10n)?.version).toBe(3n);
+    expect(idsOf(newest, "a")).toEqual(["1"]);
+  });
 });

@@ -3,7 +3,7 @@ import type { CallKey } from "../../stored-calls/call-key.js";
 import { copyText } from "../../stored-calls/call-sides.js";
 import { compareStarts } from "../../stored-calls/compare-starts.js";
 import { idOfRow } from "../../stored-calls/kept-call.js";
-import type { KeptCall, NewestOfProject, ReadBack } from "../../stored-calls/kept-call.js";
+import type { KeptCall, NewestOfProject, ReadBack, ReadCall } from "../../stored-calls/kept-call.js";
 import { startOfTime } from "./times.js";
 
 /** About the memory of a call without its row, a fifth of it for a trace of its own. */
@@ -134,15 +134,16 @@ export class NewestCalls {
       mostBytes: Math.floor(
         Math.max(this.#limit * readBackFromOthers, Math.min(this.#limit * readBackShare, this.#limit - this.#bytes)),
       ),
-      end: (found) => {
+      add: (calls) => {
+        if (!reading.isStale) this.add(calls.filter((call) => this.#isNewer(call)));
+        return !reading.isStale;
+      },
+      end: (after) => {
         this.#reading = undefined;
-        if (found === undefined || reading.isStale) return false;
-        const after = found.after ?? startOfTime;
-        if (after >= this.#horizonOf(projectId)) return false;
-        this.#setHorizon(reading.projectId, after);
-        this.#readBack.set(reading.projectId, { after, at: performance.now() });
-        this.add(found.calls.filter((call) => !this.#has(call)));
-        return true;
+        if (after === undefined || reading.isStale) return;
+        const horizon = after === "all" ? startOfTime : after;
+        if (horizon < this.#horizonOf(projectId)) this.#setHorizon(reading.projectId, horizon);
+        this.#readBack.set(reading.projectId, { after: horizon, at: performance.now() });
       },
     };
   }
@@ -151,7 +152,10 @@ export class NewestCalls {
   add(calls: readonly WrittenCall[]): void {
     const size = calls.reduce((bytes, { row }) => bytes + row.length, 0);
     if (size > this.#limit) {
-      for (const { project_id, started_at } of calls) this.started(project_id, started_at);
+      for (const { project_id, started_at } of calls) {
+        this.started(project_id, started_at);
+        this.#changed(project_id);
+      }
       return;
     }
     if (calls.length === 0) return;
@@ -226,13 +230,19 @@ export class NewestCalls {
     this.startedUpTo(ordered[Math.floor(maxHorizons * 0.75)] ?? 0n);
   }
 
-  /** What is being read of the project may be of before. */
+  /** What is being read of the project may be of before, or is not whole any more. */
   #changed(projectId: string): void {
     if (this.#reading?.projectId === projectId) this.#reading.isStale = true;
   }
 
-  #has({ project_id, id, started_at, version }: WrittenCall & CallKey): boolean {
-    return this.#startedAt(project_id, started_at).some((call) => call.id === id && call.version === version);
+  /** Whether a version of a call is not here; an older one then no longer counts. */
+  #isNewer({ project_id, id, started_at, version }: ReadCall): boolean {
+    for (const call of this.#startedAt(project_id, started_at)) {
+      if (call.id !== id) continue;
+      if (call.version >= version) return false;
+      call.isGone = true;
+    }
+    return true;
   }
 
   #group(): Group {
@@ -250,6 +260,7 @@ export class NewestCalls {
     for (const [projectId, { calls }] of group.projects) {
       const latest = calls.reduce((time, { started_at }) => (started_at > time ? started_at : time), 0n);
       this.started(projectId, latest);
+      this.#changed(projectId);
       const project = this.#projects.get(projectId);
       if (project === undefined) continue;
       const stays = (call: Member) => call.group !== group;

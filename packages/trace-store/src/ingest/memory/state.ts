@@ -177,17 +177,18 @@ export class IngestState implements InFlight {
   readBack(projectId: string): ReadBack | undefined {
     const { newestCalls } = this;
     const reading = this.needsRecovery ? undefined : newestCalls.readBack(projectId);
-    return (
-      reading && {
-        ...reading,
-        end: (found) => {
-          // What is known was loaded again meanwhile, and so is this.
-          const isTaken = reading.end(this.newestCalls === newestCalls && !this.needsRecovery ? found : undefined);
-          if (isTaken) for (const call of found?.calls ?? []) this.known.add(keyText(call), call.started_at);
-          return isTaken;
-        },
-      }
-    );
+    if (reading === undefined) return undefined;
+    // What is known is loaded again after a failure.
+    const isCurrent = () => this.newestCalls === newestCalls && !this.needsRecovery;
+    return {
+      ...reading,
+      add: (calls) => {
+        const isTaken = isCurrent() && reading.add(calls);
+        if (isTaken) for (const call of calls) this.known.add(keyText(call), call.started_at);
+        return isTaken;
+      },
+      end: (after) => reading.end(isCurrent() ? after : undefined),
+    };
   }
 
   hidden(projectId: string): ReadonlyMap<string, HiddenCall> | undefined {

@@ -16,6 +16,7 @@ interface WireCall {
   id: string;
   inputs: unknown;
   output: unknown;
+  started_at: string;
   ended_at: string | null;
   attributes: unknown;
 }
@@ -33,6 +34,10 @@ export async function check(wire: Wire, projectId: string, ledger: Ledger): Prom
   if (count > seen.size) verdict.doubled.push(`${count - seen.size} calls in the count`);
   if (count < seen.size) verdict.missing.push(`${seen.size - count} calls in the count`);
 
+  const counted = await countedIn(wire, projectId, [...seen.values()]);
+  if (counted > seen.size) verdict.doubled.push(`${counted - seen.size} calls in the statistics`);
+  if (counted < seen.size) verdict.missing.push(`${seen.size - counted} calls in the statistics`);
+
   for (const [id, entry] of ledger.calls) {
     if (entry.start?.acked === true || entry.end?.acked === true) verdict.checked += 1;
     judge(`${entry.kind} ${id}`, entry, seen.get(id), verdict);
@@ -49,6 +54,20 @@ export async function check(wire: Wire, projectId: string, ledger: Ledger): Prom
   };
   await Promise.all(Array.from({ length: 8 }, readEach));
   return verdict;
+}
+
+/** How many calls the statistics count, from the first of these to the last. */
+async function countedIn(wire: Wire, projectId: string, calls: readonly WireCall[]): Promise<number> {
+  const times = calls.map((call) => Date.parse(call.started_at));
+  if (times.length === 0) return 0;
+  const [first, last] = times.reduce(([least, most], ms) => [Math.min(least, ms), Math.max(most, ms)], [Infinity, 0]);
+  const { call_buckets: buckets } = await wire.ask<{ call_buckets: { count: number }[] }>("/calls/stats", {
+    project_id: projectId,
+    start: new Date(first).toISOString(),
+    end: new Date(last + 1).toISOString(),
+    call_metrics: [{ metric: "latency_ms", aggregations: ["avg"] }],
+  });
+  return buckets.reduce((sum, { count }) => sum + count, 0);
 }
 
 function judge(name: string, entry: CallEntry, call: WireCall | undefined, verdict: Verdict): void {

@@ -99,6 +99,30 @@ async function startAgain(replica: HeddleProcess): Promise<void> {
   await replica.start().catch(async () => await replica.start());
 }
 
+/** One that was so busy that another one has taken over ends by itself, and is started again as any. */
+async function startEnded({ replicas }: ReplicaSet): Promise<void> {
+  const ended = Object.values(replicas).filter((each) => each.pid() === 0);
+  await Promise.all(ended.map(startAgain));
+}
+
+/** Starts again what ends, until it is stopped. */
+function supervise(set: ReplicaSet): { stop(): Promise<void> } {
+  const ending = new AbortController();
+  const watching = (async () => {
+    while (!ending.signal.aborted) {
+      await startEnded(set);
+      await delay(500, undefined, { signal: ending.signal }).catch(() => undefined);
+    }
+  })();
+  watching.catch(() => undefined);
+  return {
+    async stop() {
+      ending.abort();
+      await watching.catch(() => undefined);
+    },
+  };
+}
+
 test.each(controlPlanes)(
   "with a control plane on %s nothing that one acknowledged is lost, doubled or split, whatever ends which of them",
   async (_, makeControlPlane) => {
@@ -149,13 +173,13 @@ test.each(controlPlanes)(
         writing.then(() => Promise.reject(new Error("the writers have ended"))),
         expect.poll(acked, { timeout: 120_000, interval: 100 }).toBeGreaterThan(before + 10),
       ]);
-      // One that was so busy that another one has taken over ends by itself, and is started again as any.
-      const ended = replicaNames.filter((each) => set.replicas[each].pid() === 0);
-      await Promise.all(ended.map(async (each) => await startAgain(set.replicas[each])));
+      await startEnded(set);
       up.add(name);
     }
     stopped = true;
     await writing;
+    const supervised = supervise(set);
+    onTestFinished(async () => await supervised.stop());
     for (const name of replicaNames) {
       // Databases are still opened, and divided among those that were started last.
       for (const [projectId, ledger] of ledgers) {

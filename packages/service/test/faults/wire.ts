@@ -84,15 +84,15 @@ function reads(post: Wire["post"]): Pick<Wire, "ask" | "rows"> {
 }
 
 /**
- * As a client that sends again what got 503, when that says, and what found nobody who listens: for reads, and for what may
- * be stored twice. What the last attempt within `forMs` got is what it gets.
+ * As a client that sends again what got 503, when that says, and what got no response, or not all of one: for reads, and for
+ * what may be stored twice. What the last attempt within `forMs` got is what it gets.
  */
 export function patient(wire: Wire, forMs = 60_000): Wire {
   const again = async (send: () => Promise<Reply>): Promise<Reply> => {
     const end = performance.now() + forMs;
     for (;;) {
       const reply = await send();
-      const isLater = reply.status === 503 || (reply.status === 0 && reply.text.includes("ECONNREFUSED"));
+      const isLater = reply.status === 503 || reply.status === 0;
       if (!isLater || performance.now() > end) return reply;
       await delay(1000 * Number(reply.headers.get("retry-after") ?? 0.2));
     }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatNumber } from "./numbers.js";
+import { formatNumber, formatPlace } from "./numbers.js";
 
 test.each([
   [0, "0"],
@@ -13,4 +13,8 @@ test.each([
   [-Infinity, "−∞"],
 ])("%s is shown as %s", (value, text) => {
   expect(formatNumber(value)).toBe(text);
+});
+
+test("a place on an axis keeps the digits of a whole number", () => {
+  expect([1234, 0.71234].map(formatPlace)).toEqual(["1,234", "0.712"]);
 });

@@ -1,3 +1,5 @@
+import { formatCount } from "../ui/format.js";
+
 const three = new Intl.NumberFormat("en", { maximumSignificantDigits: 3, useGrouping: false });
 const scientific = new Intl.NumberFormat("en", { notation: "scientific", maximumSignificantDigits: 3 });
 
@@ -9,3 +11,6 @@ export function formatNumber(value: number): string {
     size !== 0 && (size < 0.001 || size >= 1e6) ? scientific.format(value).replace("E", "e") : three.format(value);
   return text.replace(/^-/, "−");
 }
+
+/** A place on an axis: of steps every digit, since each is another one. */
+export const formatPlace = (x: number): string => (Number.isInteger(x) ? formatCount(x) : formatNumber(x));

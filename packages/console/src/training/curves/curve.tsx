@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useMedia } from "../../ui/use-media.js";
 import { visibleLine } from "../../ui/visible-text.js";
-import { formatNumber } from "../numbers.js";
+import { formatNumber, formatPlace } from "../numbers.js";
 import { columnsOf, extentOf, nearest, smoothed } from "./series.js";
 import type { Column, Series } from "./series.js";
 
@@ -10,6 +10,9 @@ const [height, margin] = [88, 4];
 interface Props {
   series: Series;
   range: readonly [number, number];
+  /** What the range is of, and its ends as they are said. */
+  axis: string;
+  ends: readonly [number, number];
   /** Where the cursor of all curves is. */
   cursor: number | undefined;
   isSmooth: boolean;
@@ -20,7 +23,17 @@ interface Props {
 }
 
 /** One curve, with its value at the cursor. Readers of screens have the table. */
-export function Curve({ series, range, cursor, isSmooth, version, onCursor, onPick }: Props) {
+export function Curve({
+  series,
+  range,
+  axis,
+  ends: [first, last],
+  cursor,
+  isSmooth,
+  version,
+  onCursor,
+  onPick,
+}: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(0);
   const isDark = useMedia("(prefers-color-scheme: dark)");
@@ -89,6 +102,17 @@ export function Curve({ series, range, cursor, isSmooth, version, onCursor, onPi
         )}
         {cursor !== undefined && <span className="curve-cursor" style={{ left: `${left}%` }} />}
       </div>
+      <p className="curve-range" aria-hidden>
+        {first === last ? (
+          <span>{`${axis} ${formatPlace(first)}`}</span>
+        ) : (
+          <>
+            <span>{formatPlace(first)}</span>
+            <span>{axis}</span>
+            <span>{formatPlace(last)}</span>
+          </>
+        )}
+      </p>
     </figure>
   );
 }

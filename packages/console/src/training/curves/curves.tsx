@@ -6,7 +6,7 @@ import type { Column } from "../../grid/virtual-grid.js";
 import { Failure } from "../../ui/failure.js";
 import { counted, formatCount } from "../../ui/format.js";
 import { visibleLine } from "../../ui/visible-text.js";
-import { formatNumber } from "../numbers.js";
+import { formatNumber, formatPlace } from "../numbers.js";
 import { curvesCommands } from "../training-commands.js";
 import { isActive } from "../training-search.js";
 import { Curve } from "./curve.js";
@@ -80,7 +80,7 @@ export function Curves({ job, checkpoints, axis, onAxis, onStep }: Props) {
           Table <kbd>T</kbd>
         </button>
         <span className="quiet" role="status">
-          {any && `${axisTitles[axis]} ${formatNumber(xs[index] ?? 0)}, ${counted(xs.length, "point")}`}
+          {any && `${axisTitles[axis]} ${formatPlace(xs[index] ?? 0)}, ${counted(xs.length, "point")}`}
         </span>
         <span className="quiet">
           <kbd>←</kbd> <kbd>→</kbd> move the cursor
@@ -109,6 +109,8 @@ export function Curves({ job, checkpoints, axis, onAxis, onStep }: Props) {
               key={series.name}
               series={series}
               range={range}
+              axis={axisTitles[axis]}
+              ends={[xs[0] ?? 0, xs.at(-1) ?? 0]}
               cursor={xs[index]}
               isSmooth={isSmooth}
               version={events.version}

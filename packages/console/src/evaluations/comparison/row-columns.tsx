@@ -34,6 +34,42 @@ export function rowColumns({
   isNarrow,
   onRun,
 }: View): Column<GridRow>[] {
+  const ofRuns = runs.map((id, run): [score: Column<GridRow>, output: Column<GridRow>] => [
+    {
+      id: `score ${id}`,
+      title: letterOf(run),
+      width: run === 0 ? 72 : 112,
+      align: "end",
+      cell: ({ row }) => <Outcome row={row} run={run} score={score} isLowerBetter={isLowerBetter} />,
+    },
+    {
+      id: `output ${id}`,
+      title: (
+        <button
+          className={run === current ? "plain run-title is-current" : "plain run-title"}
+          aria-pressed={run === current}
+          tabIndex={-1}
+          title={names[run]}
+          onClick={() => onRun(run)}
+        >
+          {letterOf(run)} <span className="given">{visibleLine(names[run] ?? "")}</span>
+        </button>
+      ),
+      width: isNarrow ? 130 : 160,
+      grows: true,
+      cell: ({ row, content }) => {
+        const trials = content?.trials.get(id);
+        if (content !== undefined && trials === undefined) return <span className="quiet">not in this run</span>;
+        const [first] = trials ?? [];
+        return (
+          <span className={row.unstable[run] ? "given is-unstable" : "given"}>
+            {first !== undefined && visibleLine(preview(first.output))}
+            {(trials?.length ?? 0) > 1 && <span className="quiet"> ×{trials?.length}</span>}
+          </span>
+        );
+      },
+    },
+  ]);
   return [
     {
       id: "input",
@@ -47,7 +83,7 @@ export function rowColumns({
           <span className="given">{visibleLine(preview(content.input, expectedOf(content.input)?.name))}</span>
         ),
     },
-    // Where there is little room, the scores of the runs; what is expected is in the row that is opened.
+    // Where there is little room the scores come first; what is expected is in the row that is opened.
     ...(hasExpected && !isNarrow
       ? [
           {
@@ -62,42 +98,7 @@ export function rowColumns({
           },
         ]
       : []),
-    ...runs.flatMap((id, run): Column<GridRow>[] => [
-      {
-        id: `score ${id}`,
-        title: letterOf(run),
-        width: run === 0 ? 72 : 112,
-        align: "end",
-        cell: ({ row }) => <Outcome row={row} run={run} score={score} isLowerBetter={isLowerBetter} />,
-      },
-      {
-        id: `output ${id}`,
-        title: (
-          <button
-            className={run === current ? "plain run-title is-current" : "plain run-title"}
-            aria-pressed={run === current}
-            tabIndex={-1}
-            title={names[run]}
-            onClick={() => onRun(run)}
-          >
-            {letterOf(run)} <span className="given">{visibleLine(names[run] ?? "")}</span>
-          </button>
-        ),
-        width: isNarrow ? 130 : 160,
-        grows: true,
-        cell: ({ row, content }) => {
-          const trials = content?.trials.get(id);
-          if (content !== undefined && trials === undefined) return <span className="quiet">not in this run</span>;
-          const [first] = trials ?? [];
-          return (
-            <span className={row.unstable[run] ? "given is-unstable" : "given"}>
-              {first !== undefined && visibleLine(preview(first.output))}
-              {(trials?.length ?? 0) > 1 && <span className="quiet"> ×{trials?.length}</span>}
-            </span>
-          );
-        },
-      },
-    ]),
+    ...(isNarrow ? [...ofRuns.map(([of]) => of), ...ofRuns.map(([, output]) => output)] : ofRuns.flat()),
   ];
 }
 

@@ -63,10 +63,12 @@ describe(`a service with files in S3${databases === undefined ? "" : " and keys 
   });
 
   test("says in one line at the start what is wrong with its backends", async () => {
-    const refused = async (env: Record<string, string>, line: string) =>
-      await expect(
-        startService(settings({ ...env, HEDDLE_DATA_DIR: join(directory, "new") }), { writeLog }),
-      ).rejects.toThrow(new ConfigError(line));
+    const refused = async (env: Record<string, string>, line: string) => {
+      const start = startService(settings({ ...env, HEDDLE_DATA_DIR: join(directory, "new") }), { writeLog });
+      const error: unknown = await start.catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(ConfigError);
+      expect(error).toHaveProperty("message", line);
+    };
     await refused(
       { HEDDLE_BLOBS_URL: "s3://no-such-bucket" },
       'the file store refuses this service: S3 has no bucket "no-such-bucket": create it, or correct HEDDLE_BLOBS_URL',

@@ -7,7 +7,7 @@ import { HeddleError } from "@heddle/errors";
  */
 export const reservedEntities: ReadonlySet<string> = new Set(
   `agents aliases annotation_queues api artifacts artifactsV2 assets call calls console cost docs evaluations exports
-  favicon.ico feedback file files geolocate graphql health image inference keys login logout me metrics obj objs otel
+  favicon.ico feedback file files geolocate graphql health image inference keys live login logout me metrics obj objs otel
   packages project projects refs robots.txt server_info service sessions settings shares table tags threads trace traces v1 v2 v3
   version wandb-files webhooks`.split(/\s+/),
 );

@@ -95,6 +95,7 @@ describe.skipIf(chromiumPath === undefined)("calls in the console", () => {
     await rows(page).nth(1).waitFor();
     await page.getByLabel("Status").selectOption("failed");
     await page.getByText("1 call", { exact: true }).waitFor();
+    await rows(page).getByText("fine", { exact: true }).waitFor({ state: "detached" });
     expect(await rows(page).innerText()).toMatch(/broken[^]*TimeoutError/);
     await page.keyboard.press("/");
     await page.keyboard.type("order");

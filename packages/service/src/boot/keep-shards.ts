@@ -81,6 +81,8 @@ export function keepShards(base: Base, shards: Shards, options: KeepOptions): { 
     // Others may have changed where projects are while they had it.
     shards.homes.forgetAll();
     const { losses } = base;
+    // Before it is opened: others may put projects there meanwhile.
+    const known = (await base.control.shards.list()).find((shard) => shard.name === name);
     const store = await openLeased(base, lease, {
       shard: name,
       client: { url },
@@ -88,7 +90,6 @@ export function keepShards(base: Base, shards: Shards, options: KeepOptions): { 
       prices: options.prices,
       onLoss: (lost) => losses.report("traces", `${name}: ${lost}`),
     });
-    const known = (await base.control.shards.list()).find((shard) => shard.name === name);
     if (store.isNew && known !== undefined && known.projects > 0) {
       losses.report(
         "traces",

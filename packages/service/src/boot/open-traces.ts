@@ -55,6 +55,8 @@ export async function openTraces(
       onLoss: (lost) => losses.report("traces", lost),
       cores: engine && availableParallelism(),
     });
+  // Before it is opened: other replicas may put projects there meanwhile.
+  const known = (await control.shards.list()).find(({ name }) => name === mainShard);
   const store = await (engine === undefined ? open() : openOnEngine(engine, open));
   // Another replica takes the database over at once.
   closing.add(() => store.close(config.replicaAddress === undefined ? {} : { withinMs: leaveMs }));
@@ -70,7 +72,7 @@ export async function openTraces(
   // Not earlier: a start that is refused says why, and nothing else.
   for (const line of readableByOthers(config)) warn(line);
   losses.logEarlier();
-  await findLosses(config, { control, store, blobs }, losses);
+  await findLosses(config, { projects: known?.projects ?? 0, store, blobs }, losses);
   if (engine !== undefined) {
     const inventory = keepInventory(config.dataDir, store);
     closing.add(() => inventory.stop());

@@ -191,6 +191,8 @@ test.each(controlPlanes)(
       }
     }
     expect(acked()).toBeGreaterThan(50);
+    // Projects were made while the databases were.
+    for (const name of replicaNames) expect(set.replicas[name].log()).not.toContain("was empty when it met");
   },
   540_000 + 2 * lastsMs,
 );

@@ -1,5 +1,4 @@
 import type { BlobStore } from "@heddle/blob-store";
-import type { ControlPlane } from "@heddle/control-plane";
 import { missingParts } from "@heddle/trace-store";
 import type { StoredPart, TraceStore } from "@heddle/trace-store";
 import type { Config } from "../../config/config.js";
@@ -7,19 +6,17 @@ import type { LossLog } from "./loss-log.js";
 import { readInventory, writeInventory } from "./part-inventory.js";
 
 interface Stored {
-  control: ControlPlane;
+  /** How many there were in the tracing database before it was opened. */
+  projects: number;
   store: TraceStore;
   blobs: BlobStore;
 }
 
 /** Compares at the start what the stores have with what they had, and reports what is missing. */
 export async function findLosses(config: Config, stored: Stored, losses: LossLog): Promise<void> {
-  const { control, store } = stored;
-  if (store.isNew) {
-    const projects = (await control.projects.list()).length;
-    if (projects > 0) {
-      losses.report("traces", `The tracing database was empty when it met a control plane with ${projects} project(s)`);
-    }
+  const { projects, store } = stored;
+  if (store.isNew && projects > 0) {
+    losses.report("traces", `The tracing database was empty when it met a control plane with ${projects} project(s)`);
   }
   if (config.clickhouseUrl === undefined) await comparePartsWithInventory(config, store, losses);
   if ((await store.files.exist()) && !(await hasBlobs(stored.blobs))) {

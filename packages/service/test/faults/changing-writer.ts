@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Writing } from "./writing.js";
+import { isSentAgain } from "./wire.js";
 
 /**
  * Starts calls, ends, renames and deletes some, and gives and takes back feedback on them, each change until it is
@@ -38,7 +39,7 @@ export async function changeCalls({ wire, project_id, random, stopped }: Omit<Wr
     for (;;) {
       const { status, text } = await wire.post(path, body);
       if (status === 200) return;
-      if (status !== 0 && status !== 503) throw new Error(`${path} answered ${status}: ${text}`);
+      if (!isSentAgain(status)) throw new Error(`${path} answered ${status}: ${text}`);
       await delay(50);
     }
   }

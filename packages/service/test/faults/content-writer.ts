@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { isSentAgain } from "./wire.js";
 import type { Wire } from "./wire.js";
 import type { Writing } from "./writing.js";
 
@@ -70,7 +71,7 @@ export async function writeContents({ wire, project_id, ledger, random, stopped 
   async function post(path: string, body: unknown): Promise<string | undefined> {
     const { status, text } = await wire.post(path, body);
     if (status === 200) return text;
-    if (status !== 0 && status !== 503) throw new Error(`${path} responded ${status}: ${text}`);
+    if (!isSentAgain(status)) throw new Error(`${path} responded ${status}: ${text}`);
     return undefined;
   }
 

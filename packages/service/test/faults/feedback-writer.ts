@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Writing } from "./writing.js";
+import { isSentAgain } from "./wire.js";
 
 interface Query {
   result: { payload: unknown }[];
@@ -43,7 +44,7 @@ export async function writeFeedback({ wire, project_id, ledger, random, stopped 
     for (;;) {
       const { status, text } = await wire.post(path, body);
       if (status === 200) return;
-      if (status !== 0 && status !== 503) throw new Error(`${path} answered ${status}: ${text}`);
+      if (!isSentAgain(status)) throw new Error(`${path} answered ${status}: ${text}`);
       await delay(50);
     }
   }

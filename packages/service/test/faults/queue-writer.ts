@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { isSentAgain } from "./wire.js";
 import type { Wire } from "./wire.js";
 import type { Writing } from "./writing.js";
 
@@ -103,7 +104,7 @@ function enter({ ledger }: Writing, what: string, expected: unknown, read: (from
 async function send<Response>({ wire }: Writing, path: string, body: unknown): Promise<Response | undefined> {
   const { status, text } = await wire.post(path, body);
   if (status === 200) return JSON.parse(text) as Response;
-  if (status !== 0 && status !== 503) throw new Error(`${path} answered ${status}: ${text}`);
+  if (!isSentAgain(status)) throw new Error(`${path} answered ${status}: ${text}`);
   await delay(50);
   return undefined;
 }

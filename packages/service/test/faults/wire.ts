@@ -24,6 +24,12 @@ export interface Wire {
   slowestMs(): number;
 }
 
+/**
+ * Whether a client sends a request again that got this status: where there was no response, where the service was stopped while a
+ * request came (408), and where it cannot respond now.
+ */
+export const isSentAgain = (status: number): boolean => status === 0 || status === 408 || status === 503;
+
 /** Plain requests without any retry, as the owner; each to the URL, or to the one that is named for it; what naming throws is thrown. */
 export function wire(url: string | (() => string)): Wire {
   const base = typeof url === "string" ? () => url : url;
@@ -92,7 +98,7 @@ export function patient(wire: Wire, forMs = 60_000): Wire {
     const end = performance.now() + forMs;
     for (;;) {
       const reply = await send();
-      const isLater = reply.status === 503 || reply.status === 0;
+      const isLater = isSentAgain(reply.status);
       if (!isLater || performance.now() > end) return reply;
       await delay(1000 * Number(reply.headers.get("retry-after") ?? 0.2));
     }

@@ -4,6 +4,7 @@ import { writeContents } from "./content-writer.js";
 import { writeFeedback } from "./feedback-writer.js";
 import { writeQueue } from "./queue-writer.js";
 import type { Writing } from "./writing.js";
+import { isSentAgain } from "./wire.js";
 
 /** How a client writes; each runs as one client after another request. */
 const kinds: Record<string, (writing: Writing) => Promise<void>> = {
@@ -151,7 +152,7 @@ async function send(
     ack();
     return true;
   }
-  if (status !== 0 && status !== 503) throw new Error(`${path} responded ${status}: ${text}`);
+  if (!isSentAgain(status)) throw new Error(`${path} responded ${status}: ${text}`);
   await delay(50);
   return false;
 }

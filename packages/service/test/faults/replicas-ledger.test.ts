@@ -61,7 +61,8 @@ function troublesOf(set: ReplicaSet): Troubles {
       await set.whileCutOff(async () => {
         await delay(3000);
         for (const name of replicaNames) {
-          const client = wire(set.urlOf(name));
+          // A replica waits up to 30 s for one that works on the database, which nobody can take over now.
+          const client = wire(set.urlOf(name), 40_000);
           const body = { project_id: projectIds[0], limit: 1 };
           const write = {
             batch: [

@@ -31,7 +31,7 @@ export interface Wire {
 export const isSentAgain = (status: number): boolean => status === 0 || status === 408 || status === 503;
 
 /** Plain requests without any retry, as the owner; each to the URL, or to the one that is named for it; what naming throws is thrown. */
-export function wire(url: string | (() => string)): Wire {
+export function wire(url: string | (() => string), withinMs = timeoutMs): Wire {
   const base = typeof url === "string" ? () => url : url;
   let hung = 0;
   let slowest = 0;
@@ -45,7 +45,7 @@ export function wire(url: string | (() => string)): Wire {
       return ms;
     };
     try {
-      const response = await fetch(`${origin}${path}`, { ...init, signal: AbortSignal.timeout(timeoutMs) });
+      const response = await fetch(`${origin}${path}`, { ...init, signal: AbortSignal.timeout(withinMs) });
       const text = await response.text();
       return { status: response.status, text, headers: response.headers, ms: spent() };
     } catch (error) {

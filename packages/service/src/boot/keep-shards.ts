@@ -6,7 +6,7 @@ import type { Membership } from "../replicas/members.js";
 import { leaving } from "../shards/shard-place.js";
 import type { Shards } from "../shards/shards.js";
 import type { Base } from "./open-base.js";
-import { openLeased } from "./open-traces.js";
+import { openLeased, projectsIn } from "./open-traces.js";
 import { followWriterLease, shardLeaseName } from "./writer-lease.js";
 import type { WriterLease } from "./writer-lease.js";
 
@@ -81,8 +81,7 @@ export function keepShards(base: Base, shards: Shards, options: KeepOptions): { 
     // Others may have changed where projects are while they had it.
     shards.homes.forgetAll();
     const { losses } = base;
-    // Before it is opened: others may put projects there meanwhile.
-    const known = (await base.control.shards.list()).find((shard) => shard.name === name);
+    const projects = await projectsIn(base, name);
     const store = await openLeased(base, lease, {
       shard: name,
       client: { url },
@@ -90,10 +89,10 @@ export function keepShards(base: Base, shards: Shards, options: KeepOptions): { 
       prices: options.prices,
       onLoss: (lost) => losses.report("traces", `${name}: ${lost}`),
     });
-    if (store.isNew && known !== undefined && known.projects > 0) {
+    if (store.isNew && projects > 0) {
       losses.report(
         "traces",
-        `The tracing database ${name} was empty when it met a control plane with ${known.projects} of its project(s)`,
+        `The tracing database ${name} was empty when it met a control plane with ${projects} of its project(s)`,
       );
     }
     return store;

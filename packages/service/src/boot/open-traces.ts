@@ -42,7 +42,7 @@ export async function openTraces(
   closing: Closing,
   { prices, blobs, onOpen }: TracesOptions,
 ): Promise<{ store: TraceStore; engine: EngineHost | undefined }> {
-  const { config, log, losses, control } = base;
+  const { config, log, losses } = base;
   const info = (line: string) => log.info(line);
   const warn = (line: string) => log.warn(line);
   const engine = config.clickhouseUrl === undefined ? await startHost(config, info) : undefined;
@@ -55,8 +55,7 @@ export async function openTraces(
       onLoss: (lost) => losses.report("traces", lost),
       cores: engine && availableParallelism(),
     });
-  // Before it is opened: other replicas may put projects there meanwhile.
-  const known = (await control.shards.list()).find(({ name }) => name === mainShard);
+  const projects = await projectsIn(base, mainShard);
   const store = await (engine === undefined ? open() : openOnEngine(engine, open));
   // Another replica takes the database over at once.
   closing.add(() => store.close(config.replicaAddress === undefined ? {} : { withinMs: leaveMs }));
@@ -72,12 +71,17 @@ export async function openTraces(
   // Not earlier: a start that is refused says why, and nothing else.
   for (const line of readableByOthers(config)) warn(line);
   losses.logEarlier();
-  await findLosses(config, { projects: known?.projects ?? 0, store, blobs }, losses);
+  await findLosses(config, { projects, store, blobs }, losses);
   if (engine !== undefined) {
     const inventory = keepInventory(config.dataDir, store);
     closing.add(() => inventory.stop());
   }
   return { store, engine };
+}
+
+/** How many projects a tracing database has; asked before it is opened, since other replicas may put some there meanwhile. */
+export async function projectsIn({ control }: Base, shard: string): Promise<number> {
+  return (await control.shards.list()).find(({ name }) => name === shard)?.projects ?? 0;
 }
 
 interface LeasedOptions extends Pick<TraceStoreOptions, "client" | "database" | "prices" | "onLoss"> {

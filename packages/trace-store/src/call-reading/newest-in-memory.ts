@@ -61,8 +61,7 @@ function inMemory(list: PlannedCalls, most: number): Awaited<ReturnType<RowSourc
   const isAfter = afterPosition(plan);
   const found: KeptCall[] = [];
   let work = 0;
-  let at = newest.calls.length - 1;
-  for (; at >= 0 && found.length < most && work < mostWork; at--) {
+  for (let at = newest.calls.length - 1; at >= 0 && found.length < most && work < mostWork; at--) {
     const call = newest.calls[at];
     if (call === undefined || call.started_at <= newest.after || !isKept(call.started_at)) break;
     work++;

@@ -39,7 +39,7 @@ export async function openEngine(
   const facts = await once(`SELECT version(), timezone(), (${failedWritesSql})`);
   const [version = "", timezone = "", failedAtStart] = facts.trim().split("\t");
   const failedWrites = Number(failedAtStart);
-  const pool = await openSessionPool({ directory, engineArguments: args, failedWrites });
+  const pool = await openSessionPool(library, { directory, engineArguments: args, failedWrites });
   let mergesAreNice = false;
   return {
     pool,

@@ -1,7 +1,7 @@
 import type { Session } from "chdb";
 import type { SessionNeeds } from "./worker-protocol.js";
 
-/** Sessions that a thread keeps for the next statement of the same kind; to open one takes 1 ms. */
+/** Sessions that are kept for the next statement of the same kind; to open one takes 1 ms. */
 const maxOpen = 8;
 
 /**
@@ -18,13 +18,13 @@ export class OpenSessions {
   }
 
   /** A session set up as needed, until it is given back or closed. */
-  take(needs: SessionNeeds): Session {
+  async take(needs: SessionNeeds): Promise<Session> {
     const kept = this.#idle.get(keyOf(needs));
     this.#idle.delete(keyOf(needs));
     const session = kept ?? this.#open();
     try {
-      if (!kept) session.query(needs.setup);
-      if (needs.parameters !== "") session.query(needs.parameters);
+      if (!kept) await session.queryAsync(needs.setup);
+      if (needs.parameters !== "") await session.queryAsync(needs.parameters);
     } catch (error) {
       session.close();
       throw error;
@@ -32,7 +32,12 @@ export class OpenSessions {
     return session;
   }
 
+  /** Ends what {@link take} began; a session that cannot be used again is closed. */
   giveBack(needs: SessionNeeds, session: Session): void {
+    if (!needs.reusable) {
+      session.close();
+      return;
+    }
     const key = keyOf(needs);
     this.#idle.get(key)?.close();
     this.#idle.delete(key);

@@ -1,3 +1,4 @@
+import type { EngineLibrary } from "./library.js";
 import { ServerError } from "./server-error.js";
 import { startSessionThread } from "./session-thread.js";
 import type { SessionThread } from "./session-thread.js";
@@ -24,8 +25,8 @@ interface Waiting {
 }
 
 /** Starts with one thread. From the first request on one is kept in reserve: to start it is slow when others work. */
-export async function openSessionPool(workerData: WorkerData): Promise<SessionPool> {
-  const idle: SessionThread[] = [await startSessionThread(workerData)];
+export async function openSessionPool(library: EngineLibrary, workerData: WorkerData): Promise<SessionPool> {
+  const idle: SessionThread[] = [await startSessionThread(library, workerData)];
   const line: Waiting[] = [];
   let threads = 1;
   let starting = 0;
@@ -34,7 +35,7 @@ export async function openSessionPool(workerData: WorkerData): Promise<SessionPo
     threads++;
     starting++;
     try {
-      const thread = await startSessionThread(workerData);
+      const thread = await startSessionThread(library, workerData);
       starting--;
       release(thread);
     } catch (error) {

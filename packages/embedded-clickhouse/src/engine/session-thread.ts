@@ -1,24 +1,28 @@
 import { randomUUID } from "node:crypto";
 import { startThread } from "@heddle/concurrency";
+import type { EngineLibrary } from "./library.js";
 import { ServerError } from "./server-error.js";
-import type { WorkerData, WorkerReply, WorkerRequest, WorkerValue } from "./worker-protocol.js";
+import { WholeStatements } from "./whole-statements.js";
+import type { WholeRequest, WorkerData, WorkerReply, WorkerRequest, WorkerValue } from "./worker-protocol.js";
 
-/** A thread that runs one statement at a time; its methods are called one after the other. */
+/** Runs one statement at a time, one with a result of any size on a thread of its own; its methods are called one after the other. */
 export interface SessionThread {
   /** Ends the log comment of its statements, by which they are stopped. */
   readonly marker: string;
   /** Closes its sessions and takes a new marker, so that a late request to stop meets nothing. */
   renew(): Promise<void>;
+  run(request: WholeRequest): Promise<WorkerValue>;
   call(request: WorkerRequest): Promise<WorkerValue>;
   /** Set once the thread has died. */
   readonly failed: Error | undefined;
 }
 
-export async function startSessionThread(workerData: WorkerData): Promise<SessionThread> {
+export async function startSessionThread(library: EngineLibrary, workerData: WorkerData): Promise<SessionThread> {
   const worker = startThread(new URL("./session-worker.ts", import.meta.url), { workerData });
   let waiting: { resolve(value: WorkerValue): void; reject(error: Error): void } | undefined;
   let failed: Error | undefined;
   let marker = newMarker();
+  const whole = new WholeStatements(library, workerData);
 
   worker.on("message", (reply: WorkerReply) => {
     const asked = waiting;
@@ -57,8 +61,10 @@ export async function startSessionThread(workerData: WorkerData): Promise<Sessio
     },
     async renew() {
       marker = newMarker();
+      whole.close();
       await call({ do: "closeSessions" }).catch(() => undefined);
     },
+    run: (request) => whole.run(request),
     call,
   };
 }

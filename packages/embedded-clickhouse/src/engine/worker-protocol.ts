@@ -1,6 +1,6 @@
 import type { Written } from "./library.js";
 
-// One request at a time per thread, one reply per request; the first reply reports that the thread is ready.
+// A thread gets one request at a time, and replies once to each; its first reply reports that it is ready.
 
 export interface WorkerData {
   directory: string;
@@ -21,11 +21,13 @@ export interface SessionNeeds {
   reusable: boolean;
 }
 
-/** A thread is asked as seldom as possible: every question wakes two threads. */
-export type WorkerRequest =
+/** A statement with all of its data and its result. */
+export type WholeRequest =
   /** `changes`: the statement may write. */
   | { do: "run"; session: SessionNeeds; sql: string; format: string; changes: boolean }
-  | { do: "insert"; session: SessionNeeds; sql: string; bytes: Uint8Array }
+  | { do: "insert"; session: SessionNeeds; sql: string; bytes: Buffer };
+
+export type WorkerRequest =
   | { do: "stream"; session: SessionNeeds; sql: string; format: string }
   | { do: "next" }
   | { do: "endStream" }

@@ -62,7 +62,7 @@ async function runWhole(
   signal: AbortSignal,
 ): Promise<void> {
   const started = performance.now();
-  const result = await thread.call({ do: "run", session, sql, format, changes: statement.kind !== "select" });
+  const result = await thread.run({ do: "run", session, sql, format, changes: statement.kind !== "select" });
   reply.begin({
     readRows: result.rows,
     readBytes: result.readBytes,

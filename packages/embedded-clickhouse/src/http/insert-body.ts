@@ -27,7 +27,7 @@ export async function insertBody(
 
   async function send(bytes: Buffer): Promise<void> {
     refuseEmptyLine(bytes);
-    const { written } = await thread.call({ do: "insert", session, sql, bytes });
+    const { written } = await thread.run({ do: "insert", session, sql, bytes });
     total.writtenRows += written?.rowsWritten ?? 0;
     total.writtenBytes += written?.bytesWritten ?? 0;
   }

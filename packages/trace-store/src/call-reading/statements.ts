@@ -54,13 +54,9 @@ export const spareRows = 16;
 export const maxDropped = 200;
 
 /**
- * Filters over payloads stop at the newest matches instead of reading ahead in every part. Long conditions and lists
- * of operands make long statements.
+ * Filters over payloads stop at the newest matches instead of reading ahead in every part.
  */
-export const listSettings: StatementOptions["settings"] = {
-  read_in_order_use_buffering: 0,
-  max_query_size: "16777216",
-};
+export const listSettings: StatementOptions["settings"] = { read_in_order_use_buffering: 0 };
 
 interface KeyRow {
   id: string;

@@ -191,7 +191,7 @@ async function count(context: CallReadsContext, request: CallCount, options: Rea
     return { sql: probe ? `SELECT sum(n) AS n, sum(bytes) AS bytes FROM (${union})` : union, params: p };
   };
   // Of all calls the engine counts whole granules, and reads few: another thread takes longer to start than to help.
-  const settings = { max_query_size: "16777216", ...(isAll && { max_threads: 1 }) };
+  const settings = isAll ? { max_threads: 1 } : {};
   const read = async (only?: "complete") => {
     type Row = { n: string; bytes: string };
     const rows = await context.engine.rows<Row>(() => statement(only), { ...options, settings });

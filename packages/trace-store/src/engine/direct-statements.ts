@@ -3,10 +3,8 @@ import type { Agent, IncomingMessage } from "node:http";
 import { parseError } from "@clickhouse/client";
 import type { ClickHouseSettings } from "@clickhouse/client";
 import type { ParameterValue } from "./parameters.js";
-import { escaped, quoted } from "./tab-separated.js";
+import { withLiterals } from "./with-literals.js";
 
-/** The part of an HTTP field of the engine that parameters and settings may take. */
-const targetBytes = 32 * 1024;
 const timeoutMs = 60_000;
 
 interface DirectStatement {
@@ -16,41 +14,28 @@ interface DirectStatement {
   signal: AbortSignal | undefined;
 }
 
-/**
- * Both are undefined for a statement whose parameters are too long to be sent this way, and throw what the client library
- * throws.
- */
+/** Both throw what the client library throws. */
 export interface DirectStatements {
   /** All rows. */
-  rows<T>(statement: DirectStatement): Promise<T[]> | undefined;
+  rows<T>(statement: DirectStatement): Promise<T[]>;
   /** Rows one by one, with back-pressure. Leaving the loop stops the statement. */
-  stream<T>(statement: DirectStatement): AsyncIterable<T> | undefined;
+  stream<T>(statement: DirectStatement): AsyncIterable<T>;
 }
 
 /**
- * Sends statements with short parameters to the embedded engine, with one HTTP request of Node each over `agent`, which
- * knows where it is. The client library waits for a timer before it sends anything and wraps every row: half of the time
- * of an empty statement.
+ * Sends statements to the embedded engine, with one HTTP request of Node each over `agent`, which knows where it is. The
+ * client library waits for a timer before it sends anything and wraps every row: half of the time of an empty statement.
  */
 export function directStatements(agent: Agent, database: string): DirectStatements {
-  const targetFor = ({ params, settings }: DirectStatement) => {
-    const target = targetOf(database, params, settings);
-    return target.length > targetBytes ? undefined : target;
-  };
+  const begin = (statement: DirectStatement) => send(agent, targetOf(database, statement.settings), statement);
   return {
-    rows<T>(statement: DirectStatement) {
-      const target = targetFor(statement);
-      return target === undefined ? undefined : send(agent, target, statement).then((response) => allRows<T>(response));
-    },
-    stream(statement) {
-      const target = targetFor(statement);
-      return target === undefined ? undefined : eachRow(send(agent, target, statement));
-    },
+    rows: async <T>(statement: DirectStatement) => await allRows<T>(await begin(statement)),
+    stream: (statement) => eachRow(begin(statement)),
   };
 }
 
 /** Resolves to the response when it begins. */
-async function send(agent: Agent, path: string, { sql, signal }: DirectStatement): Promise<IncomingMessage> {
+async function send(agent: Agent, path: string, { sql, params, signal }: DirectStatement): Promise<IncomingMessage> {
   return await new Promise<IncomingMessage>((resolve, reject) => {
     const options = { agent, path, method: "POST", ...(signal && { signal }) };
     const sending = request(options, (response) => {
@@ -60,20 +45,15 @@ async function send(agent: Agent, path: string, { sql, signal }: DirectStatement
     });
     sending.setTimeout(timeoutMs, () => sending.destroy(new Error("The engine did not respond in time")));
     sending.on("error", reject);
-    sending.end(sql);
+    sending.end(withLiterals(sql, params));
   });
 }
 
-function targetOf(
-  database: string,
-  params: Readonly<Record<string, ParameterValue>>,
-  settings: ClickHouseSettings,
-): string {
+function targetOf(database: string, settings: ClickHouseSettings): string {
   const fields = new URLSearchParams({ database, default_format: "JSONEachRow" });
   for (const [name, value] of Object.entries(settings)) {
     if (value !== undefined) fields.set(name, typeof value === "boolean" ? String(Number(value)) : String(value));
   }
-  for (const [name, value] of Object.entries(params)) fields.set(`param_${name}`, parameterText(value));
   return `/?${fields.toString()}`;
 }
 
@@ -124,12 +104,4 @@ function parseRows<T>(lines: string): T[] {
 function failureIn(frame: string): Error {
   const [, message = frame] = /^\r\n__exception__\r\n\w+\r\n([^]*)\n\d+ \w+\r\n__exception__\r\n$/.exec(frame) ?? [];
   return parseError(message);
-}
-
-/** A value as the HTTP interface of ClickHouse takes it. */
-function parameterText(value: ParameterValue): string {
-  if (value === null) return String.raw`\N`;
-  if (typeof value === "string") return escaped(value);
-  if (typeof value !== "object") return String(value);
-  return `[${value.map((item) => (typeof item === "string" ? quoted(item) : String(item))).join(",")}]`;
 }

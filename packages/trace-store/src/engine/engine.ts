@@ -57,8 +57,8 @@ const sentMs = 20;
 
 const readSettings: ClickHouseSettings = {
   output_format_json_quote_64bit_integers: 1,
-  // A long statement is refused for its number of conditions (code 168), not as if its SQL were wrong.
-  max_query_size: "16777216",
+  // A long statement is refused for its number of conditions (code 168), not as if its SQL were wrong. Lists may be part of it.
+  max_query_size: "67108864",
 };
 
 const insertSettings: ClickHouseSettings = {
@@ -192,8 +192,7 @@ async function rowsOnce<T>(
 ): Promise<T[]> {
   const statement = typeof source === "function" ? source() : source;
   const whole = { ...options, settings: { ...options?.settings, wait_end_of_query: 1 } } as const;
-  const found = direct?.rows<T>(directStatement(statement, whole));
-  if (found !== undefined) return await found;
+  if (direct !== undefined) return await direct.rows<T>(directStatement(statement, whole));
   const rows: T[] = [];
   for await (const row of rowsOf<T>(client, statement, whole)) rows.push(row);
   return rows;

@@ -8,7 +8,6 @@ import { pairedDifference } from "./paired-difference.js";
 import type { PairedDifference } from "./paired-difference.js";
 import { selectComparedRows } from "./compared-rows.js";
 import type { ComparedRow } from "./compared-rows.js";
-import { resultsSettings } from "./results-source.js";
 import type { ResultsSource } from "./results-source.js";
 import { selectTrialFields } from "./results-sql.js";
 import { emptyColumn, fillTo, maxColumns, ScoreColumns } from "./score-columns.js";
@@ -109,7 +108,7 @@ async function readColumns(
   const columns = new ScoreColumns(runs.length, wanted);
   type Row = { row_digest: string; run: number; scores: string };
   let count = 0;
-  for await (const row of engine.stream<Row>(statement, { signal, settings: resultsSettings })) {
+  for await (const row of engine.stream<Row>(statement, { signal })) {
     if (++count > maxTrials)
       throw new HeddleError("too_large", `the runs have more than ${maxTrials} trials; compare fewer`, {
         loc: ["others"],

@@ -9,6 +9,3 @@ export interface ResultsSource {
   costs: Pick<Costs, "book">;
   signal: AbortSignal | undefined;
 }
-
-/** Long conditions make long statements. */
-export const resultsSettings = { max_query_size: "16777216" };

@@ -10,7 +10,6 @@ import { readRows } from "../tables/rows.js";
 import { usageRows, usageSql } from "../usage/stored-usage.js";
 import type { StoredUsage } from "../usage/stored-usage.js";
 import type { EvaluationResultsQuery, ResultsPlan } from "./results-plan.js";
-import { resultsSettings } from "./results-source.js";
 import type { ResultsSource } from "./results-source.js";
 import { selectRows } from "./results-sql.js";
 import { selectTrialCalls } from "./trial-sql.js";
@@ -115,7 +114,7 @@ async function readKeys({ engine, scope, signal }: ResultsSource, plan: ResultsP
       params: p,
     };
   };
-  const options = { signal, settings: resultsSettings };
+  const options = { signal };
   const rows = statement((p) => pageClause(p, page), "row_digest, evaluations, count() OVER () AS total");
   const keys = await engine.rows<RowKey>(rows, options);
   if (keys.length > 0 || ((page.offset ?? 0) === 0 && page.limit !== 0))
@@ -162,7 +161,7 @@ async function readPayloads(
     const columns = "trial_id, trial_output AS output, trial_inputs AS inputs";
     return { sql: `SELECT ${columns} FROM (${union}) ORDER BY version DESC LIMIT 1 BY trial_id`, params: p };
   };
-  const rows = await engine.rows<Payload>(statement, { signal, settings: resultsSettings });
+  const rows = await engine.rows<Payload>(statement, { signal });
   return new Map(rows.map((row) => [row.trial_id, row]));
 }
 
@@ -215,7 +214,7 @@ async function readTrialCalls(
     return { sql: `${calls} ORDER BY toInt64(us), call_id`, params: p };
   };
   const found = new Map<string, TrialCall[]>();
-  for await (const row of engine.stream<TrialCall>(statement, { signal, settings: resultsSettings })) {
+  for await (const row of engine.stream<TrialCall>(statement, { signal })) {
     const siblings = found.get(row.trial_id);
     if (siblings === undefined) found.set(row.trial_id, [row]);
     else siblings.push(row);

@@ -4,7 +4,6 @@ import { Parameters } from "../engine/parameters.js";
 import { UsageCosts, tokenSums } from "../stats/usage-costs.js";
 import type { TokenSums } from "../stats/usage-costs.js";
 import type { ResultsPlan } from "./results-plan.js";
-import { resultsSettings } from "./results-source.js";
 import type { ResultsSource } from "./results-source.js";
 import { selectRows, selectTrialFields } from "./results-sql.js";
 import { ScoreSums } from "./score-stats.js";
@@ -60,7 +59,7 @@ async function countRows({ engine, scope, signal }: ResultsSource, plan: Results
     const p = new Parameters();
     return { sql: `SELECT count() AS total FROM (${selectRows(scope(), p, plan).sql})`, params: p };
   };
-  const [row] = await engine.rows<{ total: string }>(statement, { signal, settings: resultsSettings });
+  const [row] = await engine.rows<{ total: string }>(statement, { signal });
   return Number(row?.total ?? 0);
 }
 
@@ -82,7 +81,7 @@ async function sumScores(source: ResultsSource, plan: ResultsPlan) {
   };
   const found = new Map<string, { trials: number; sums: ScoreSums }>();
   type Row = { run_id: string; scores: string; trials: string };
-  for await (const { run_id, scores, trials } of engine.stream<Row>(statement, { signal, settings: resultsSettings })) {
+  for await (const { run_id, scores, trials } of engine.stream<Row>(statement, { signal })) {
     const run = found.get(run_id) ?? { trials: 0, sums: new ScoreSums() };
     run.trials += Number(trials);
     run.sums.add(scores, Number(trials));
@@ -105,7 +104,7 @@ async function sumTokens(source: ResultsSource, plan: ResultsPlan): Promise<Map<
     const sql = `SELECT run_id, sum(tokens) AS total FROM (${those})${ofRows(source, p, plan)} GROUP BY run_id`;
     return { sql, params: p };
   };
-  const rows = await engine.rows<{ run_id: string; total: string }>(statement, { signal, settings: resultsSettings });
+  const rows = await engine.rows<{ run_id: string; total: string }>(statement, { signal });
   return new Map(rows.map(({ run_id, total }) => [run_id, Number(total)]));
 }
 
@@ -122,7 +121,7 @@ export async function meanOutput({ engine, scope, signal }: ResultsSource, runId
     });
     return { sql: `SELECT avg(output_number) AS mean FROM (${predictions})`, params: p };
   };
-  const [row] = await engine.rows<{ mean: number | null }>(statement, { signal, settings: resultsSettings });
+  const [row] = await engine.rows<{ mean: number | null }>(statement, { signal });
   return row?.mean ?? null;
 }
 
@@ -163,7 +162,7 @@ async function sumCosts(source: ResultsSource, plan: ResultsPlan, book: PriceBoo
     return { sql, params: p };
   };
   const models = new Map<string, Set<string>>();
-  for (const row of await engine.rows<TokenSums>(statement, { signal, settings: resultsSettings })) {
+  for (const row of await engine.rows<TokenSums>(statement, { signal })) {
     costs.add(row);
     models.set(row.bucket, (models.get(row.bucket) ?? new Set()).add(row.model ?? ""));
   }

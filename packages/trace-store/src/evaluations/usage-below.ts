@@ -7,7 +7,6 @@ import { usageRows, usageSql } from "../usage/stored-usage.js";
 import type { StoredUsage } from "../usage/stored-usage.js";
 import { visibleCalls } from "../visibility/visible-calls.js";
 import type { ResultsPlan } from "./results-plan.js";
-import { resultsSettings } from "./results-source.js";
 import type { ResultsSource } from "./results-source.js";
 import { selectPredictions } from "./trial-sql.js";
 
@@ -81,7 +80,7 @@ async function* childrenOf(
     return { sql: `SELECT ${columns} FROM (${union}) ORDER BY version DESC LIMIT 1 BY call_id`, params: p };
   };
   type Row = StoredUsage & { call_id: string; call_parent: string; us: string };
-  for await (const row of engine.stream<Row>(statement, { signal, settings: resultsSettings })) {
+  for await (const row of engine.stream<Row>(statement, { signal })) {
     yield { id: row.call_id, parent: row.call_parent, used: { us: BigInt(row.us), usage: usageRows(row) } };
   }
 }
@@ -114,7 +113,7 @@ export async function* usageBelowRuns(
     });
   };
   let some: Row[] = [];
-  for await (const row of engine.stream<Row>(statement, { signal, settings: resultsSettings })) {
+  for await (const row of engine.stream<Row>(statement, { signal })) {
     if (some.push(row) < parentsAtOnce) continue;
     yield await below(some);
     some = [];

@@ -7,14 +7,15 @@ import { located } from "./row-source.js";
 import { fetchBytes, fetchCalls, fetchWhere, listSettings, streamStatement } from "./statements.js";
 import type { CallList, CallSource } from "./statements.js";
 import { tracesInMemory } from "./traces-in-memory.js";
-import { briefly, briefReader } from "../stored-calls/brief.js";
+import { tracesInTables } from "./traces-in-tables.js";
+import { briefly, briefReader, lengthOf } from "../stored-calls/brief.js";
 import type { BriefRow } from "../stored-calls/brief.js";
 import type { CallRow } from "../stored-calls/stored-call.js";
 
 /** Rows of a list, in order. */
 export async function* readCallRows(list: CallList): AsyncGenerator<CallRow, void, undefined> {
   const { limit = Number.POSITIVE_INFINITY, offset, byId } = list;
-  const rows = await tracesInMemory(list);
+  const rows = (await tracesInMemory(list)) ?? (await tracesInTables(list));
   const mostRows = Math.min(limit + offset, byId?.ids.length ?? Number.POSITIVE_INFINITY);
   if (rows !== undefined) yield* callsOfRows(list, rows);
   else yield* mostRows <= pageRows ? pageOfCalls(list, mostRows) : streamOfCalls(list);
@@ -42,7 +43,7 @@ async function* streamOfCalls(list: CallList): AsyncGenerator<CallRow, void, und
       continue;
     }
     held.push(row);
-    bytes += textLength(row);
+    bytes += lengthOf(row);
     if (bytes < fetchBytes) continue;
     yield* wholeCalls(list, held, bytes);
     [held, bytes] = [[], 0];
@@ -66,9 +67,6 @@ async function* wholeCalls(list: CallList, rows: BriefRow[], bytes: number): Asy
     release?.();
   }
 }
-
-const textLength = ({ brief, attributes, inputs, output, summary }: BriefRow): number =>
-  [brief, attributes, inputs, output, summary].reduce((sum, text) => sum + (text?.length ?? 0), 0);
 
 /** Reads one call: out of memory, or first where memory says or near the time that its id carries. */
 export async function fetchCall(source: CallSource, id: string): Promise<CallRow | undefined> {

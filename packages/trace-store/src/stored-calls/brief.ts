@@ -47,3 +47,7 @@ export function briefReader(select: readonly string[]): (row: BriefRow) => CallR
     return read as unknown as CallRow;
   };
 }
+
+/** Characters of its texts. */
+export const lengthOf = ({ brief, attributes, inputs, output, summary }: BriefRow): number =>
+  [brief, attributes, inputs, output, summary].reduce((sum, text) => sum + (text?.length ?? 0), 0);

@@ -2,6 +2,8 @@ import type { Agent } from "node:http";
 import { totalmem } from "node:os";
 import { resolve } from "node:path";
 import { HeddleError } from "@heddle/errors";
+import { statementsAt } from "./frames/statements.js";
+import type { Statements } from "./frames/statements.js";
 import { socketAgent } from "./socket-agent.js";
 import { chooseAddress, releaseAddress } from "./supervision/address.js";
 import type { Address } from "./supervision/address.js";
@@ -17,6 +19,8 @@ export interface EngineHost {
   password: string | undefined;
   /** Spread into `createClient` of `@clickhouse/client`. Every call makes an agent of its own. */
   clientOptions(): EngineClientOptions;
+  /** The faster way for what reads; undefined on a port. Every call makes connections of its own. */
+  statements(): Statements | undefined;
   state(): HostState;
   /** `restart`: a new process responds. Requests that were running have failed with connection errors. */
   on(event: "restart", listener: () => void): void;
@@ -50,6 +54,7 @@ export async function startEngineHost(options: EngineHostOptions): Promise<Engin
   return {
     ...publicAddress(address),
     clientOptions: () => clientOptions(address),
+    statements: () => (address.kind === "socket" ? statementsAt(address.path) : undefined),
     state: () => supervisor.state(),
     on: (event, listener) => void supervisor.events.on(event, listener),
     close: () => supervisor.close(),

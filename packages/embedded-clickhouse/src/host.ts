@@ -8,6 +8,7 @@ import { openEngine } from "./engine/engine.js";
 import type { EmbeddedEngine } from "./engine/engine.js";
 import { loadEngineLibrary } from "./engine/library.js";
 import type { EngineLibrary } from "./engine/library.js";
+import { StatementServer } from "./frames/statement-server.js";
 import { createEngineServer } from "./http/server.js";
 import type { FromHost, HostOptions, ToHost } from "./messages.js";
 
@@ -25,7 +26,7 @@ process.on("SIGTERM", () => undefined);
 // Without its parent the host is unused and would keep the directory locked. Acknowledged data is on disk.
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
 
-let running: { engine: EmbeddedEngine; server: Server } | undefined;
+let running: { engine: EmbeddedEngine; server: Server; statements: StatementServer } | undefined;
 
 process.on("message", (message: ToHost) => {
   if (message.type === "start") void start(message.options);
@@ -39,9 +40,14 @@ async function start(options: HostOptions): Promise<void> {
       throw new HeddleError("unsupported", textOf(error));
     });
     const engine = await openWhenFree(library, options);
-    const server = createEngineServer(engine, "password" in options.listen ? options.listen.password : undefined);
+    const statements = new StatementServer(engine);
+    const server = createEngineServer(
+      engine,
+      statements,
+      "password" in options.listen ? options.listen.password : undefined,
+    );
     const port = await listen(server, options.listen);
-    running = { engine, server };
+    running = { engine, server, statements };
     send({ type: "ready", port, version: engine.version });
   } catch (error) {
     const code = error instanceof HeddleError ? error.code : "failed";
@@ -123,10 +129,14 @@ async function probe(): Promise<void> {
 /** Lets running requests end. The engine is never closed while it works: that aborts it. */
 async function close(): Promise<void> {
   if (running) {
-    const { server, engine } = running;
+    const { server, engine, statements } = running;
     const drained = once(server, "close");
     server.close();
-    const late = setTimeout(() => server.closeAllConnections(), drainMs);
+    statements.close();
+    const late = setTimeout(() => {
+      server.closeAllConnections();
+      statements.destroy();
+    }, drainMs);
     await drained;
     clearTimeout(late);
     await engine.close();

@@ -1,5 +1,7 @@
 import { inject } from "vitest";
 import type { EngineClientOptions } from "../src/engine-host.js";
+import { statementsAt } from "../src/frames/statements.js";
+import type { Statements } from "../src/frames/statements.js";
 import { socketAgent } from "../src/socket-agent.js";
 
 // The provided value is declared where it is provided.
@@ -9,4 +11,10 @@ export type { ProvidedClickHouse } from "./global-setup.js";
 export function testClientOptions(): EngineClientOptions {
   const { socketPath, ...options } = inject("clickhouse");
   return socketPath === undefined ? options : { ...options, http_agent: socketAgent(socketPath) };
+}
+
+/** The same, and the host's way for statements that read. */
+export function testConnection(): EngineClientOptions & { statements: Statements | undefined } {
+  const { socketPath } = inject("clickhouse");
+  return { ...testClientOptions(), statements: socketPath === undefined ? undefined : statementsAt(socketPath) };
 }

@@ -76,7 +76,7 @@ import { openTraces } from "./traces/traces.js";
 import type { Traces } from "./traces/traces.js";
 
 export interface TraceStoreOptions {
-  /** How to reach the engine, as `EngineHost.clientOptions()` gives it. */
+  /** How to reach the engine, as `clientOptions()` and `statements()` of an `EngineHost` give it. */
   client: EngineConnection;
   /** Default `trace`. */
   database?: string;

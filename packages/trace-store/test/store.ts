@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { testClientOptions } from "@heddle/embedded-clickhouse/testing";
+import { testConnection } from "@heddle/embedded-clickhouse/testing";
 import { connectEngine } from "../src/engine/engine.js";
 import type { Engine } from "../src/engine/engine.js";
 import { openTraceStore } from "../src/store.js";
@@ -22,14 +22,14 @@ export interface TestDatabase {
 export function testDatabase(): TestDatabase {
   const name = `test_${randomUUID().replaceAll("-", "")}`;
   // Every client has an agent of its own: on a shared one, each closes sockets that another is using.
-  const engine = connectEngine(testClientOptions(), name);
+  const engine = connectEngine(testConnection(), name);
   const opened: TraceStore[] = [];
   return {
     name,
     engine,
     async open(options) {
       const store = await openTraceStore({
-        client: testClientOptions(),
+        client: testConnection(),
         database: name,
         controlPlaneId: testControlPlane,
         ...options,
@@ -46,7 +46,7 @@ export function testDatabase(): TestDatabase {
     async drop() {
       for (const store of opened) await store.close();
       await engine.close();
-      const bootstrap = connectEngine(testClientOptions(), "default");
+      const bootstrap = connectEngine(testConnection(), "default");
       await bootstrap.command({ sql: `DROP DATABASE IF EXISTS ${name}` });
       await bootstrap.close();
     },

@@ -3,29 +3,41 @@ import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import type { EmbeddedEngine } from "../engine/engine.js";
+import { onThread } from "../engine/on-thread.js";
 import { ServerError } from "../engine/server-error.js";
+import { protocol } from "../frames/frame.js";
+import type { StatementServer } from "../frames/statement-server.js";
 import { authenticate } from "./authentication.js";
-import { stopQuery } from "./cancel.js";
 import { execute } from "./execute.js";
 import { defaultFormat, prepare } from "./execution.js";
 import type { Execution } from "./execution.js";
 import { readMultipart } from "./multipart.js";
 import { addField, isOn, readQueryRequest } from "./query-request.js";
 import { createQueryResponse } from "./query-response.js";
-import type { QueryResponse } from "./query-response.js";
 import { decodedBody, readWhole } from "./request-body.js";
 
 /** Long lists arrive as parameters in the URL; Node's own limit is 16 KB. */
 const maxHeaderBytes = 1024 * 1024 + 64 * 1024;
 
-/** Serves the ClickHouse HTTP interface from the engine. Requests need the password when one is given. */
-export function createEngineServer(engine: EmbeddedEngine, password: string | undefined): Server {
+/**
+ * Serves the ClickHouse HTTP interface from the engine, and hands connections over to `statements` that are to be upgraded.
+ * Both need the password when one is given.
+ */
+export function createEngineServer(
+  engine: EmbeddedEngine,
+  statements: StatementServer,
+  password: string | undefined,
+): Server {
   const server = createServer(
     { maxHeaderSize: maxHeaderBytes, keepAliveTimeout: 30_000, requestTimeout: 0 },
     (request, response) => {
       respond(engine, password, request, response).catch(() => response.destroy());
     },
   );
+  server.on("upgrade", (request, socket, head) => {
+    if (request.headers.upgrade === protocol && isAllowed(request, password)) statements.accept(socket, head);
+    else socket.end("HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n");
+  });
   return server;
 }
 
@@ -72,7 +84,8 @@ async function respond(
       compress: isOn(execution.request.settings.get("enable_http_compression")),
       timezone: engine.timezone,
     });
-    await onThread(engine, execution, reply, disconnect.signal);
+    const { signal } = disconnect;
+    await onThread(engine, signal, async (thread) => await execute(thread, execution, reply, signal));
   } catch (error) {
     if (!disconnect.signal.aborted) reply.fail(ServerError.fromUnknown(error));
     // The rest of the body is read and discarded, so that the connection can be used again.
@@ -112,20 +125,11 @@ function prepareInlineInsert(execution: Execution, text: Buffer): Execution {
   return { ...execution, sql, data: Readable.from([data]) };
 }
 
-async function onThread(
-  engine: EmbeddedEngine,
-  execution: Execution,
-  reply: QueryResponse,
-  signal: AbortSignal,
-): Promise<void> {
-  const thread = await engine.pool.acquire(signal);
-  const stopped = stopQuery(engine, thread.marker, signal);
+function isAllowed(request: IncomingMessage, password: string | undefined): boolean {
   try {
-    await execute(thread, execution, reply, signal);
-  } finally {
-    stopped.end();
-    // A request to stop can still be under way.
-    if (signal.aborted) await thread.renew();
-    engine.pool.release(thread);
+    authenticate(request, new URLSearchParams(), password);
+    return true;
+  } catch {
+    return false;
   }
 }

@@ -1,3 +1,4 @@
+import { assignment, quoted } from "../engine/reading-session.js";
 import type { SessionNeeds } from "../engine/worker-protocol.js";
 import type { Execution } from "./execution.js";
 
@@ -26,14 +27,4 @@ export function sessionNeeds({ request, statement }: Execution, marker: string):
     parameters: once || parameters.length === 0 ? "" : `SET ${parameters.join(", ")}`,
     reusable: !once && statement.kind !== "other",
   };
-}
-
-function assignment(name: string, value: string): string {
-  return `${quoted(name, "`")} = ${quoted(value, "'")}`;
-}
-
-/** A character of code 0 would end the text of a synchronous statement. */
-function quoted(text: string, quote: "'" | "`"): string {
-  const escaped = text.replaceAll("\\", "\\\\").replaceAll(quote, `\\${quote}`).replaceAll("\0", "\\0");
-  return quote + escaped + quote;
 }

@@ -50,7 +50,7 @@ export async function openTraces(
   const open = async () =>
     await openLeased(base, lease, {
       shard: mainShard,
-      client: engine?.clientOptions() ?? { url: config.clickhouseUrl },
+      client: engine === undefined ? { url: config.clickhouseUrl } : connectionTo(engine),
       prices,
       onLoss: (lost) => losses.report("traces", lost),
       cores: engine && availableParallelism(),
@@ -132,3 +132,5 @@ async function startHost(config: Config, log: (line: string) => void): Promise<E
   started = true;
   return host;
 }
+
+const connectionTo = (engine: EngineHost) => ({ ...engine.clientOptions(), statements: engine.statements() });

@@ -5,17 +5,22 @@ import { setTimeout as delay } from "node:timers/promises";
 import { ClickHouseLogLevel, createClient } from "@clickhouse/client";
 import type { ClickHouseClient, ClickHouseClientConfigOptions, ClickHouseSettings } from "@clickhouse/client";
 import { directStatements } from "./direct-statements.js";
-import type { DirectStatements } from "./direct-statements.js";
+import type { DirectStatements, ReadingStatements } from "./direct-statements.js";
 import { textIndexNames } from "../schema/text-index-names.js";
 import { engineFailure, isConnectionLoss } from "./engine-failure.js";
 import { engineProcess } from "./engine-process.js";
 import type { Parameters } from "./parameters.js";
 
-/** How to reach the engine: URL, agent and credentials, as a ClickHouse client takes them. */
-export type EngineConnection = Pick<
+/**
+ * How to reach the engine: URL, agent and credentials, as a ClickHouse client takes them, and for what reads a faster way,
+ * which the connection keeps for itself.
+ */
+export interface EngineConnection extends Pick<
   ClickHouseClientConfigOptions,
   "url" | "http_agent" | "username" | "password" | "request_timeout"
->;
+> {
+  statements?: ReadingStatements | undefined;
+}
 
 export interface StatementOptions {
   signal?: AbortSignal;
@@ -91,7 +96,7 @@ export interface InsertOptions {
 
 /** Connects to the engine; nothing is sent before the first statement. */
 export function connectEngine(
-  connection: EngineConnection,
+  { statements, ...connection }: EngineConnection,
   database: string,
   { namePrefix = "", deduplicated = new Set(), mayRepeat = () => true, isReplicated = false }: InsertOptions = {},
 ): Engine {
@@ -114,7 +119,7 @@ export function connectEngine(
     deduplicated.has(table) && isConnectionLoss(error) && mayRepeat() && (await process.isSame()) && mayRepeat();
   const sending = new Set<Promise<void>>();
   const isServer = connection.http_agent === undefined;
-  const direct = connection.http_agent && directStatements(connection.http_agent, database);
+  const direct = statements && directStatements(statements, database);
   const abortable = (options: StatementOptions | undefined): StatementOptions | undefined =>
     isServer && options?.signal !== undefined
       ? { ...options, settings: { ...options.settings, ...abortableSettings } }
@@ -149,6 +154,7 @@ export function connectEngine(
     },
     command: (statement, options) => command(client, statement, named(statement, options, namePrefix)),
     close: async () => {
+      statements?.close();
       if (connection.http_agent === undefined) await client.close();
     },
   };
@@ -191,8 +197,8 @@ async function rowsOnce<T>(
   options?: StatementOptions,
 ): Promise<T[]> {
   const statement = typeof source === "function" ? source() : source;
+  if (direct !== undefined) return await direct.rows<T>(directStatement(statement, options ?? {}));
   const whole = { ...options, settings: { ...options?.settings, wait_end_of_query: 1 } } as const;
-  if (direct !== undefined) return await direct.rows<T>(directStatement(statement, whole));
   const rows: T[] = [];
   for await (const row of rowsOf<T>(client, statement, whole)) rows.push(row);
   return rows;

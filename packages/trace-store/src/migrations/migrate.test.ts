@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "vitest";
-import { testClientOptions } from "@heddle/embedded-clickhouse/testing";
+import { testConnection } from "@heddle/embedded-clickhouse/testing";
 import { completePart, newProject } from "../../test/call-parts.js";
 import { testDatabase } from "../../test/store.js";
 import { connectEngine } from "../engine/engine.js";
@@ -9,7 +9,7 @@ import { catchUpStatements, migrate } from "./migrate.js";
 import { allMigrations } from "./migrations.js";
 
 const db = testDatabase();
-const bootstrap = connectEngine(testClientOptions(), "default");
+const bootstrap = connectEngine(testConnection(), "default");
 afterAll(async () => {
   await db.drop();
   await bootstrap.close();

@@ -1,4 +1,4 @@
-import { testClientOptions } from "@heddle/embedded-clickhouse/testing";
+import { testConnection } from "@heddle/embedded-clickhouse/testing";
 import { afterAll, expect, test } from "vitest";
 import { completePart, newProject, startPart } from "../../test/call-parts.js";
 import { listCalls } from "../../test/list-calls.js";
@@ -11,7 +11,7 @@ afterAll(async () => {
   await second.drop();
 });
 const idle = ({ name }: typeof first) => ({
-  client: testClientOptions(),
+  client: testConnection(),
   database: name,
   controlPlaneId: testControlPlane,
 });

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { EmbeddedEngine } from "../engine/engine.js";
+import type { EmbeddedEngine } from "./engine.js";
 
 /**
  * Kills the query with this marker when the signal aborts, and again until `end` is called:

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { Parameters } from "../engine/parameters.js";
 import { timeDirection } from "../query/call-query.js";
 import { compileFilter } from "../query/filter.js";
@@ -26,8 +27,7 @@ export async function tracesInMemory(list: CallList): Promise<PageRow[] | undefi
   const traceIds = plan.filter.trace_ids ?? [];
   if (traceIds.length === 0 || traceIds.length > mostTraces || byId !== undefined) return undefined;
   if (!isInTableOrder(plan) || plan.seek !== undefined || plan.upTo !== undefined) return undefined;
-  const after = hasAllAfter(list, traceIds);
-  if (after === undefined) {
+  if (hasAllAfter(list, traceIds) === undefined) {
     void readBack(list);
     return undefined;
   }
@@ -36,13 +36,17 @@ export async function tracesInMemory(list: CallList): Promise<PageRow[] | undefi
   const mayRun = readsRunning(scope, { traceIds });
   const running = mayRun ? await runningInMemory(plan, scope, byId, select)?.(pageRows) : none;
   if (running?.complete !== true) return undefined;
-  if (after !== "all" && (await hasCallsBefore(list, traceIds, after))) return undefined;
-  const since = hasAllAfter(list, traceIds);
-  if (since === undefined || (since !== "all" && (after === "all" || since > after))) return undefined;
+  const after = hasAllAfter(list, traceIds);
   const complete = keptOf(list, traceIds);
-  if (complete === undefined) return undefined;
-  const rows = newestBy([...running.rows, ...keptRows(complete, plan, select)], ({ id }) => id);
-  return inTableOrder([...rows.values()], timeDirection(plan));
+  if (after === undefined || complete === undefined) return undefined;
+  const [isCut, rows] = await Promise.all([
+    after === "all" ? false : hasCallsBefore(list, traceIds, after),
+    // Once the engine is busy.
+    setImmediate().then(() => keptRows(complete, plan, select)),
+  ]);
+  if (isCut) return undefined;
+  const newest = newestBy([...running.rows, ...rows], ({ id }) => id);
+  return inTableOrder([...newest.values()], timeDirection(plan));
 }
 
 const none = { rows: [], complete: true };

@@ -3,6 +3,7 @@ export { FairQueue, type FairQueueOptions, type Turn } from "./fair-queue.js";
 export { FairShare, type FairShareOptions, type Release, type Sharer, type ShareLoad } from "./fair-share.js";
 export { forEachConcurrently } from "./for-each-concurrently.js";
 export { keyLocks } from "./key-locks.js";
+export { machineMemory } from "./machine-memory.js";
 export { mapConcurrently } from "./map-concurrently.js";
 export { mutex } from "./mutex.js";
 export { withTimeout } from "./with-timeout.js";

@@ -1,6 +1,6 @@
 import type { Agent } from "node:http";
-import { totalmem } from "node:os";
 import { resolve } from "node:path";
+import { machineMemory } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
 import { statementsAt } from "./frames/statements.js";
 import type { Statements } from "./frames/statements.js";
@@ -43,7 +43,7 @@ export interface EngineClientOptions {
 export async function startEngineHost(options: EngineHostOptions): Promise<EngineHost> {
   const directory = resolve(options.directory);
   const address = chooseAddress(directory, options.listen ?? "socket");
-  const memoryBytes = options.memoryBytes ?? Math.floor(availableMemory() / 2 / (options.hosts ?? 1));
+  const memoryBytes = options.memoryBytes ?? Math.floor(machineMemory() / 2 / (options.hosts ?? 1));
   const supervisor = new Supervisor({ directory, memoryBytes }, address, options.log ?? (() => undefined));
   try {
     await supervisor.start();
@@ -77,12 +77,6 @@ function clientOptions(address: Address): EngineClientOptions {
     return { url, http_agent: socketAgent(address.path) };
   }
   return { url, username: "default", password };
-}
-
-/** A container's limit counts, where there is one. */
-function availableMemory(): number {
-  const limit = process.constrainedMemory();
-  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
 }
 
 function explain(error: HeddleError): HeddleError {

@@ -1,4 +1,5 @@
-import { availableParallelism, totalmem } from "node:os";
+import { availableParallelism } from "node:os";
+import { machineMemory } from "@heddle/concurrency";
 import { HeddleError, withLoc } from "@heddle/errors";
 import { structuredOutputsAvailable } from "@heddle/structured-outputs";
 import type { BaseModelInfo, GenerateRequest, TrainerSpec, TrainingEngine } from "@heddle/training";
@@ -74,7 +75,7 @@ export async function openEmbeddedEngine(settings: EmbeddedEngineSettings): Prom
 function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
   const { trainingProcesses = 1, threads = availableParallelism(), log = () => undefined } = settings;
   const { samplingThreads = availableParallelism() } = settings;
-  const memoryBytes = settings.memoryBytes ?? Math.floor(availableMemory() / 2);
+  const memoryBytes = settings.memoryBytes ?? Math.floor(machineMemory() / 2);
   const resources = {
     trainerBytes: (memoryBytes * (1 - samplingShare)) / trainingProcesses,
     samplerBytes: memoryBytes * samplingShare,
@@ -197,10 +198,4 @@ function unavailableEngine(reason: string, settings: BaseModelSettings): Trainin
     sampler: { unsupportedFields, generate: refuse, preload: refuse, unload: refuse },
     close: async () => undefined,
   };
-}
-
-/** Memory of the container if it has a limit, else of the machine, in bytes. */
-function availableMemory(): number {
-  const limit = process.constrainedMemory();
-  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
 }

@@ -6,6 +6,7 @@ import type { Config } from "../config/config.js";
 import { mostGrpcCalls, mostGrpcConnections } from "../otlp/collector.js";
 import { senderShapesBytes } from "../otlp/sender-shapes.js";
 import { packingThreads } from "../training-jobs/packing-threads.js";
+import { mostCallMemoryBytes } from "../limits/call-memory.js";
 import { trainingDataBytes } from "../limits/training-data-limit.js";
 
 /** Something of the service process that takes memory, and how much it may take. */
@@ -28,6 +29,11 @@ export const memoryAccount: readonly MemoryPart[] = [
     part: "the service itself: code, connections, pages of SQLite, garbage that is not collected yet",
     bound: "450 MB",
     bytes: () => 450e6,
+  },
+  {
+    part: "the newest calls, whole",
+    bound: "`HEDDLE_CALL_MEMORY`",
+    bytes: ({ callMemoryBytes = mostCallMemoryBytes }) => callMemoryBytes,
   },
   {
     part: "bodies of requests that arrive, are inflated, parsed and worked on",

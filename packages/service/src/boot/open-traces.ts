@@ -8,6 +8,7 @@ import type { EngineHost } from "@heddle/embedded-clickhouse";
 import { openTraceStore } from "@heddle/trace-store";
 import type { Price, TraceStore, TraceStoreOptions } from "@heddle/trace-store";
 import type { Config } from "../config/config.js";
+import { newestCallBytes } from "../limits/call-memory.js";
 import { engineShares } from "../limits/shares.js";
 import { engineDirectory } from "../operations/data-directory.js";
 import { findLosses } from "../operations/losses/find-losses.js";
@@ -106,6 +107,7 @@ export async function openLeased(
     ...(config.clickhouseCluster !== undefined && { cluster: config.clickhouseCluster }),
     controlPlaneId: control.identity,
     textIndex: config.textIndex,
+    limits: { newestCallBytes: newestCallBytes(config) },
     shares: engineShares(config.limits, { cores, databases: config.shards.length + 1 }),
     mayWrite: () => lease.mayWrite(),
     onProgress: (line) => log.info(line),

@@ -37,6 +37,7 @@ test("defaults work without any variable", () => {
     corsOrigins: [],
     console: true,
     engineMemoryBytes: undefined,
+    callMemoryBytes: undefined,
     databaseUrl: undefined,
     completions: { slots: 64, waitingPerKey: 1000, record: true },
     otlpGrpcPort: undefined,

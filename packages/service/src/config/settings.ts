@@ -173,6 +173,13 @@ export const settings = {
     unset: "half of the machine's",
     meaning: "memory the embedded engine may use, as 2GB or 900MB; queries that want more fail",
   },
+  callMemoryBytes: {
+    name: "HEDDLE_CALL_MEMORY",
+    kind: bytes(1e6),
+    unset: "1/64 of the machine's, from 32MB to 512MB",
+    meaning:
+      "memory for the newest calls, as they are: reads of these take a millisecond or two, without the engine. Tracing databases of replicas have equal parts of it",
+  },
   databaseUrl: {
     name: "HEDDLE_DATABASE_URL",
     kind: databaseUrl,

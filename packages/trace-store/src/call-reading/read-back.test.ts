@@ -153,7 +153,7 @@ describe("after a start", () => {
     await reopen({ newestCallBytes: 160_000 });
     await listCalls(store, { project_id: projectId, sort_by: newestFirst, limit: 5 });
     await untilInMemory(projectId, 5);
-    expect(store.load().memory.newest_calls).toBeLessThan(80_000);
+    expect(store.load().memory.newest_calls).toBeLessThan(160_000);
     await expectAsInTables({ project_id: projectId, limit: 40 });
     await expectAsInTables({ project_id: projectId, limit: 60 });
   });

@@ -1,32 +1,40 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { mainThread } from "@heddle/concurrency";
 import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
 import { callRowColumns } from "../stored-calls/rows.js";
-import type { ReadBack, ReadCall } from "../stored-calls/kept-call.js";
+import type { ReadBackSlice, ReadCall } from "../stored-calls/kept-call.js";
 import type { CallRow } from "../stored-calls/stored-call.js";
 import type { CallScope } from "../visibility/call-scope.js";
 import { visibleCalls } from "../visibility/visible-calls.js";
 import { listSettings } from "./statements.js";
 import type { CallSource } from "./statements.js";
 
+/** Of the time that a slice took, how long it waits before the next one: what it reads takes a fifth of a core. */
+const pauseShare = 4;
+
 /**
  * Reads the newest complete calls of a project back into memory, where a start or the writes of others have left too few of them
- * there. Never rejects.
+ * there: 10,000 at once, and what else memory takes in the background. Never rejects.
  */
 export async function readBack({ engine, scope }: Pick<CallSource, "engine" | "scope">): Promise<void> {
   const { project_id, inFlight } = scope();
   const reading = inFlight.readBack(project_id);
   if (reading === undefined) return;
-  let readUpTo: bigint | "all" | undefined;
   try {
-    const after = await firstLeftOut(engine, scope, reading);
-    const rows = engine.stream<Row>(() => rowsAfter(scope(), after), { settings: listSettings });
-    if (await addAll(rows, (some) => reading.add(some.map((row) => readCall(project_id, row)))))
-      readUpTo = after ?? "all";
+    for (let slice = reading.next(); slice !== undefined; slice = reading.next()) {
+      const began = performance.now();
+      const after = await firstLeftOut(engine, scope, slice);
+      const rows = engine.stream<Row>(() => rowsOf(scope(), slice, after), { settings: listSettings });
+      if (!(await addAll(rows, (some) => reading.add(some.map((row) => readCall(project_id, row)))))) return;
+      reading.has(after ?? "all");
+      if (after === slice.upTo) return;
+      await delay(pauseShare * (performance.now() - began), undefined, { ref: false });
+    }
   } catch {
     // They are read from the tables.
   } finally {
-    reading.end(readUpTo);
+    reading.end();
   }
 }
 
@@ -48,16 +56,18 @@ async function addAll(rows: AsyncIterable<Row>, add: (some: readonly Row[]) => b
 /** About the bytes of a row besides its payloads. */
 const rowBytes = 500;
 
-/** When the newest call started that memory does not take; undefined when it takes all. */
+/** When the newest call of a slice started that memory does not take; undefined when it takes all. */
 async function firstLeftOut(
   engine: Engine,
   scope: () => CallScope,
-  { mostCalls, mostBytes }: ReadBack,
+  { upTo, mostCalls, mostBytes }: ReadBackSlice,
 ): Promise<bigint | undefined> {
   const statement = () => {
     const p = new Parameters();
     const select = [started, `size_bytes + ${rowBytes} AS bytes`];
-    const newest = visibleCalls(scope(), p, { select, orderBy: "started_at DESC", limit: mostCalls, only: "complete" });
+    const where = startedUpTo(p, upTo);
+    const order = { orderBy: "started_at DESC", limit: mostCalls, only: "complete" } as const;
+    const newest = visibleCalls(scope(), p, { select, where, ...order });
     const total = `SELECT started_us, sum(bytes) OVER (ORDER BY started_us DESC ROWS UNBOUNDED PRECEDING) AS total FROM (${newest})`;
     const isOver = `total > ${p.bind("UInt64", mostBytes)}`;
     const sql = `SELECT count() AS calls, min(started_us) AS oldest, countIf(${isOver}) AS left, maxIf(started_us, ${isOver}) AS first FROM (${total})`;
@@ -76,9 +86,12 @@ const row = `formatRow('TabSeparated', ${callRowColumns.join(", ")}) AS row`;
 
 type Row = Pick<CallRow, "id" | "trace_id" | "state" | "started_us"> & { version: string; row: string };
 
-function rowsAfter(scope: CallScope, after: bigint | undefined) {
+const startedUpTo = (p: Parameters, upTo: bigint | undefined): string[] =>
+  upTo === undefined ? [] : [`started_at <= ${p.time(upTo)}`];
+
+function rowsOf(scope: CallScope, { upTo }: ReadBackSlice, after: bigint | undefined) {
   const p = new Parameters();
-  const where = after === undefined ? [] : [`started_at > ${p.time(after)}`];
+  const where = [...startedUpTo(p, upTo), ...(after === undefined ? [] : [`started_at > ${p.time(after)}`])];
   const select = ["id", "trace_id", "version", "toString(status) AS state", started, row];
   return { sql: visibleCalls(scope, p, { select, where, only: "complete" }), params: p };
 }

@@ -32,15 +32,22 @@ export interface ReadCall extends CallKey, Omit<KeptCall, "id"> {
   trace_id: string;
 }
 
-/** The newest calls of a project on their way from the tables into memory. */
+/** The newest calls of a project on their way from the tables into memory, slice by slice back in time. */
 export interface ReadBack {
-  /** How much memory takes. */
+  /** What to read next; undefined when memory takes no more. */
+  next(): ReadBackSlice | undefined;
+  /** False when memory takes no more: some of the project were replaced, deleted or forgotten meanwhile. */
+  add(calls: readonly ReadCall[]): boolean;
+  /** All of the slice were added that started after a time, or all that there are. */
+  has(after: bigint | "all"): void;
+  end(): void;
+}
+
+export interface ReadBackSlice {
+  /** Of calls that started then or before; undefined for the first slice. */
+  upTo: bigint | undefined;
   mostCalls: number;
   mostBytes: number;
-  /** False when memory takes no more: some of the project were replaced or deleted meanwhile. */
-  add(calls: readonly ReadCall[]): boolean;
-  /** After all were added that started after a time, or all that there are; without one where that failed. */
-  end(after?: bigint | "all"): void;
 }
 
 /** The texts of columns of a row, `exact` as it is written; null where there is none. */

@@ -20,8 +20,11 @@ export function guardReads(inFlight: InFlight, mayWrite: () => boolean): InFligh
       return (
         reading && {
           ...reading,
+          next: () => (mayWrite() ? reading.next() : undefined),
           add: (calls) => mayWrite() && reading.add(calls),
-          end: (after) => reading.end(mayWrite() ? after : undefined),
+          has: (after) => {
+            if (mayWrite()) reading.has(after);
+          },
         }
       );
     },

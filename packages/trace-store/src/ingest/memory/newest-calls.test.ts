@@ -82,10 +82,13 @@ describe("what is read back", () => {
     expect([newest.readBack("a"), newest.readBack("b")]).toEqual([undefined, undefined]);
     expect(reading?.add([call("a", "1", 10n), call("a", "3", 110n), call("a", "2", 20n)])).toBe(true);
     expect(newest.of("a").after).toBe(100n);
-    reading?.end(5n);
+    reading?.has(5n);
+    reading?.end();
     expect(all(newest, "a")).toEqual({ after: 5n, isAll: false, ids: ["1", "2", "3"] });
     expect(newest.readBack("a")).toBeUndefined();
-    newest.readBack("b")?.end("all");
+    const whole = newest.readBack("b");
+    whole?.has("all");
+    whole?.end();
     expect(newest.of("b").isAll).toBe(true);
     newest.started("b", 3n);
     expect(newest.of("b")).toMatchObject({ after: 3n, isAll: false });
@@ -96,12 +99,14 @@ describe("what is read back", () => {
     const deleted = newest.readBack("a");
     newest.remove({ project_id: "a", id: "1" }, 10n, 1n);
     expect(deleted?.add([call("a", "1", 10n)])).toBe(false);
-    deleted?.end("all");
+    deleted?.has("all");
+    deleted?.end();
     expect(all(newest, "a")).toEqual({ after: 100n, isAll: false, ids: [] });
     const forgotten = newest.readBack("b");
     forgotten?.add([call("b", "1", 10n)]);
     for (let at = 1n; at < 40n; at++) newest.add([call("c", String(at), 200n + at)]);
-    forgotten?.end("all");
+    forgotten?.has("all");
+    forgotten?.end();
     expect(all(newest, "b")).toEqual({ after: 100n, isAll: false, ids: [] });
   });
 
@@ -111,8 +116,33 @@ describe("what is read back", () => {
     reading?.add([call("a", "1", 10n, 1n)]);
     reading?.add([call("a", "1", 10n, 3n)]);
     reading?.add([call("a", "1", 10n, 2n)]);
-    reading?.end("all");
+    reading?.has("all");
+    reading?.end();
     expect(newest.get({ project_id: "a", id: "1" }, 10n)?.version).toBe(3n);
     expect(idsOf(newest, "a")).toEqual(["1"]);
+  });
+
+  it("comes in slices back in time, and of it the oldest calls are forgotten first, before what was written", () => {
+    const newest = new NewestCalls(30_000, 1000n);
+    newest.add([call("a", "live", 2000n)]);
+    const reading = newest.readBack("a");
+    const slices = [];
+    for (let slice = reading?.next(), after = 900n; slice !== undefined; slice = reading?.next(), after -= 100n) {
+      // A call has about 960 bytes.
+      if (slice.mostBytes < 4800) break;
+      slices.push(slice.upTo);
+      reading?.add(Array.from({ length: 5 }, (_, n) => call("a", `${after}-${n}`, after + BigInt(n) + 1n)));
+      reading?.has(after);
+    }
+    reading?.end();
+    expect(slices).toEqual([undefined, 900n, 800n, 700n, 600n, 500n]);
+    expect(newest.of("a")).toMatchObject({ after: 400n, isAll: false });
+    expect(newest.bytes).toBeLessThanOrEqual(30_000);
+    for (let at = 0n; at < 10n; at++) newest.add([call("a", `new ${at}`, 3000n + at)]);
+    expect(newest.of("a").after).toBeLessThan(900n);
+    expect(newest.of("a").after).toBeGreaterThan(400n);
+    expect(idsOf(newest, "a")).toEqual(expect.arrayContaining(["900-0", "live", "new 0", "new 9"]));
+    for (let at = 0n; at < 25n; at++) newest.add([call("a", `newer ${at}`, 4000n + at)]);
+    expect(idsOf(newest, "a")).not.toContain("900-0");
   });
 });

@@ -12,12 +12,10 @@ const callBytes = 250;
 const groupShare = 1 / 32;
 /** Projects with a horizon of their own. Beyond, that of most becomes the one of all. */
 const maxHorizons = 10_000;
-/** What is read back of one project takes what is free, at most this part of the memory, … */
-const readBackShare = 1 / 2;
-/** … or this one where less is free, … */
+/** What is read back of one project takes what is free, or this part of the memory where less is free, … */
 const readBackFromOthers = 1 / 8;
-/** … and at most this many calls, … */
-const readBackCalls = 10_000;
+/** … in slices of so much, … */
+const [sliceCalls, sliceBytes] = [10_000, 16 * 1024 * 1024];
 /** … and is not read again so soon: other projects may need the memory more. */
 const readBackPauseMs = 60_000;
 
@@ -29,6 +27,19 @@ export type WrittenCall = Pick<CallKey, "project_id"> &
 interface Group {
   projects: Map<string, GroupOfProject>;
   bytes: number;
+  isForgotten: boolean;
+}
+
+/** What adds calls, to groups of its own. */
+interface Adding {
+  last?: Group;
+}
+
+/** What is being read back; its groups in the order of their calls, the newest first. */
+interface Reading extends Adding {
+  projectId: string;
+  isStale: boolean;
+  groups: Group[];
 }
 
 interface GroupOfProject {
@@ -89,8 +100,8 @@ export class NewestCalls {
   readonly #limit: number;
   /** Down to which time calls of a project were read back, and when that was, in milliseconds. */
   readonly #readBack = new LRUCache<string, { after: bigint; at: number }>({ max: maxHorizons });
-  #reading: { projectId: string; isStale: boolean } | undefined;
-  #last: Group | undefined;
+  #reading: Reading | undefined;
+  readonly #written: Adding = {};
   #horizon: bigint;
   #bytes = 0;
 
@@ -126,30 +137,43 @@ export class NewestCalls {
     if (this.#reading !== undefined || horizon === startOfTime) return undefined;
     if (last !== undefined && (horizon <= last.after || performance.now() - last.at < readBackPauseMs))
       return undefined;
-    const reading = { projectId: copyText(projectId), isStale: false };
+    const reading: Reading = { projectId: copyText(projectId), isStale: false, groups: [] };
     this.#reading = reading;
     this.#readBack.set(reading.projectId, { after: startOfTime, at: performance.now() });
+    let left = Math.max(this.#limit * readBackFromOthers, this.#limit - this.#bytes);
+    let upTo: bigint | undefined;
     return {
-      mostCalls: readBackCalls,
-      mostBytes: Math.floor(
-        Math.max(this.#limit * readBackFromOthers, Math.min(this.#limit * readBackShare, this.#limit - this.#bytes)),
-      ),
-      add: (calls) => {
-        if (!reading.isStale) this.add(calls.filter((call) => this.#isNewer(call)));
-        return !reading.isStale;
+      next: () => {
+        if (reading.isStale || left <= 0 || upTo === startOfTime) return undefined;
+        return { upTo, mostCalls: sliceCalls, mostBytes: Math.min(sliceBytes, Math.floor(left)) };
       },
-      end: (after) => {
+      add: (calls) => {
+        if (reading.isStale) return false;
+        const newer = calls.filter((call) => this.#isNewer(call));
+        left -= bytesOf(newer);
+        this.#add(newer, reading);
+        return true;
+      },
+      has: (after) => {
+        if (reading.isStale) return;
+        upTo = after === "all" ? startOfTime : after;
+        if (upTo < this.#horizonOf(projectId)) this.#setHorizon(reading.projectId, upTo);
+      },
+      end: () => {
         this.#reading = undefined;
-        if (after === undefined || reading.isStale) return;
-        const horizon = after === "all" ? startOfTime : after;
-        if (horizon < this.#horizonOf(projectId)) this.#setHorizon(reading.projectId, horizon);
-        this.#readBack.set(reading.projectId, { after: horizon, at: performance.now() });
+        this.#forgetFirst(reading.groups);
+        if (reading.isStale || upTo === undefined) return;
+        this.#readBack.set(reading.projectId, { after: upTo, at: performance.now() });
       },
     };
   }
 
   /** Of one commit, whose rows are copied. */
   add(calls: readonly WrittenCall[]): void {
+    this.#add(calls, this.#written);
+  }
+
+  #add(calls: readonly WrittenCall[], adding: Adding): void {
     const size = calls.reduce((bytes, { row }) => bytes + row.length, 0);
     if (size > this.#limit) {
       for (const { project_id, started_at } of calls) {
@@ -160,7 +184,7 @@ export class NewestCalls {
     }
     if (calls.length === 0) return;
     const copy = Buffer.allocUnsafeSlow(size);
-    const group = this.#group();
+    const group = this.#groupOf(adding);
     let at = 0;
     for (const call of calls) {
       const { project_id, trace_id, row } = call;
@@ -176,10 +200,10 @@ export class NewestCalls {
       const trace = mine.traces.get(trace_id);
       if (trace === undefined) mine.traces.set(copyText(trace_id), [member]);
       else trace.push(member);
-      const bytes = callBytes + row.length;
-      group.bytes += bytes;
-      this.#bytes += bytes;
     }
+    const bytes = bytesOf(calls);
+    group.bytes += bytes;
+    this.#bytes += bytes;
     for (const group of this.#groups) {
       if (this.#bytes <= this.#limit) return;
       this.#forget(group);
@@ -245,17 +269,27 @@ export class NewestCalls {
     return true;
   }
 
-  #group(): Group {
-    if (this.#last === undefined || this.#last.bytes >= this.#limit * groupShare) {
-      this.#last = { projects: new Map(), bytes: 0 };
-      this.#groups.add(this.#last);
-    }
-    return this.#last;
+  #groupOf(adding: Adding): Group {
+    if (adding.last !== undefined && !adding.last.isForgotten && adding.last.bytes < this.#limit * groupShare)
+      return adding.last;
+    const group: Group = { projects: new Map(), bytes: 0, isForgotten: false };
+    adding.last = group;
+    this.#groups.add(group);
+    if (this.#reading === adding) this.#reading.groups.push(group);
+    return group;
+  }
+
+  /** What was read back is forgotten before what was written, and of that the oldest calls first: they are of the least use. */
+  #forgetFirst(groups: readonly Group[]): void {
+    const others = [...this.#groups].filter((group) => !groups.includes(group));
+    this.#groups.clear();
+    for (const group of [...groups.filter(({ isForgotten }) => !isForgotten).toReversed(), ...others])
+      this.#groups.add(group);
   }
 
   #forget(group: Group): void {
     this.#groups.delete(group);
-    if (this.#last === group) this.#last = undefined;
+    group.isForgotten = true;
     this.#bytes -= group.bytes;
     for (const [projectId, { calls }] of group.projects) {
       const latest = calls.reduce((time, { started_at }) => (started_at > time ? started_at : time), 0n);
@@ -293,6 +327,9 @@ export class NewestCalls {
     return calls.slice(from, to);
   }
 }
+
+const bytesOf = (calls: ReadonlyArray<Pick<WrittenCall, "row">>): number =>
+  calls.reduce((bytes, { row }) => bytes + callBytes + row.length, 0);
 
 /** Adds what is in order to what is in order: mostly it comes after everything else. */
 function merge(ordered: Member[], added: readonly Member[]): void {

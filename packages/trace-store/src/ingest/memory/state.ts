@@ -187,7 +187,10 @@ export class IngestState implements InFlight {
         if (isTaken) for (const call of calls) this.known.add(keyText(call), call.started_at);
         return isTaken;
       },
-      end: (after) => reading.end(isCurrent() ? after : undefined),
+      next: () => (isCurrent() ? reading.next() : undefined),
+      has: (after) => {
+        if (isCurrent()) reading.has(after);
+      },
     };
   }
 

@@ -10,26 +10,29 @@ import { visibleCalls } from "../visibility/visible-calls.js";
 import { listSettings } from "./statements.js";
 import type { CallSource } from "./statements.js";
 
-/** Of the time that a slice took, how long it waits before the next one: what it reads takes a fifth of a core. */
-const pauseShare = 4;
+/** So many slices are read at once: 10,000 calls. */
+const slicesAtOnce = 5;
+/** Between those after them it waits for a multiple of the time that one took. */
+const pauseShare = { idle: 1, busy: 19 };
 
 /**
  * Reads the newest complete calls of a project back into memory, where a start or the writes of others have left too few of them
- * there: 10,000 at once, and what else memory takes in the background. Never rejects.
+ * there: 10,000 at once, and what else memory takes in the background, with half of a core while nobody uses it, else with a
+ * twentieth. Never rejects.
  */
 export async function readBack({ engine, scope }: Pick<CallSource, "engine" | "scope">): Promise<void> {
   const { project_id, inFlight } = scope();
   const reading = inFlight.readBack(project_id);
   if (reading === undefined) return;
   try {
+    let slices = 0;
     for (let slice = reading.next(); slice !== undefined; slice = reading.next()) {
       const began = performance.now();
       const after = await firstLeftOut(engine, scope, slice);
-      const rows = engine.stream<Row>(() => rowsOf(scope(), slice, after), { settings: listSettings });
-      if (!(await addAll(rows, (some) => reading.add(some.map((row) => readCall(project_id, row)))))) return;
-      reading.has(after ?? "all");
-      if (after === slice.upTo) return;
-      await delay(pauseShare * (performance.now() - began), undefined, { ref: false });
+      if (!reading.add(await callsOf(engine, scope, slice, after), after ?? "all") || after === slice.upTo) return;
+      if (++slices < slicesAtOnce) continue;
+      const pause = (performance.now() - began) * (slice.isIdle ? pauseShare.idle : pauseShare.busy);
+      await delay(pause, undefined, { ref: false });
     }
   } catch {
     // They are read from the tables.
@@ -38,19 +41,25 @@ export async function readBack({ engine, scope }: Pick<CallSource, "engine" | "s
   }
 }
 
-/** Calls that memory takes before others get to run. */
-const addedAtOnce = 200;
+/** One thread of the engine: another one is there for others. */
+const settings = { ...listSettings, max_threads: 1 };
 
-async function addAll(rows: AsyncIterable<Row>, add: (some: readonly Row[]) => boolean): Promise<boolean> {
-  let some: Row[] = [];
-  for await (const row of rows) {
-    some.push(row);
-    if (some.length < addedAtOnce) continue;
-    if (!add(some)) return false;
-    some = [];
-    await mainThread.giveWay();
+/** Calls that are read before others get to run. */
+const readAtOnce = 200;
+
+/** The calls of a slice that started after a time. */
+async function callsOf(
+  engine: Engine,
+  scope: () => CallScope,
+  slice: ReadBackSlice,
+  after: bigint | undefined,
+): Promise<ReadCall[]> {
+  const calls: ReadCall[] = [];
+  for await (const row of engine.stream<Row>(() => rowsOf(scope(), slice, after), { settings })) {
+    calls.push(readCall(scope().project_id, row));
+    if (calls.length % readAtOnce === 0) await mainThread.giveWay();
   }
-  return add(some);
+  return calls;
 }
 
 /** About the bytes of a row besides its payloads. */
@@ -74,7 +83,7 @@ async function firstLeftOut(
     return { sql, params: p };
   };
   type Sums = Record<"calls" | "oldest" | "left" | "first", string>;
-  const [sums] = await engine.rows<Sums>(statement, { settings: listSettings });
+  const [sums] = await engine.rows<Sums>(statement, { settings });
   if (sums === undefined) return undefined;
   if (sums.left !== "0") return BigInt(sums.first);
   return Number(sums.calls) === mostCalls ? BigInt(sums.oldest) : undefined;

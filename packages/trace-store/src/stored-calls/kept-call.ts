@@ -36,10 +36,11 @@ export interface ReadCall extends CallKey, Omit<KeptCall, "id"> {
 export interface ReadBack {
   /** What to read next; undefined when memory takes no more. */
   next(): ReadBackSlice | undefined;
-  /** False when memory takes no more: some of the project were replaced, deleted or forgotten meanwhile. */
-  add(calls: readonly ReadCall[]): boolean;
-  /** All of the slice were added that started after a time, or all that there are. */
-  has(after: bigint | "all"): void;
+  /**
+   * Adds those of the slice that started after a time, or all that there are. False when memory takes no more: some of the
+   * project were replaced, deleted or forgotten meanwhile.
+   */
+  add(calls: readonly ReadCall[], after: bigint | "all"): boolean;
   end(): void;
 }
 
@@ -48,6 +49,8 @@ export interface ReadBackSlice {
   upTo: bigint | undefined;
   mostCalls: number;
   mostBytes: number;
+  /** Nobody has used memory for a moment. */
+  isIdle: boolean;
 }
 
 /** The texts of columns of a row, `exact` as it is written; null where there is none. */

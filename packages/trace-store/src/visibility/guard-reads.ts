@@ -21,10 +21,7 @@ export function guardReads(inFlight: InFlight, mayWrite: () => boolean): InFligh
         reading && {
           ...reading,
           next: () => (mayWrite() ? reading.next() : undefined),
-          add: (calls) => mayWrite() && reading.add(calls),
-          has: (after) => {
-            if (mayWrite()) reading.has(after);
-          },
+          add: (calls, after) => mayWrite() && reading.add(calls, after),
         }
       );
     },

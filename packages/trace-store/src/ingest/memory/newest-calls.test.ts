@@ -80,14 +80,12 @@ describe("what is read back", () => {
     newest.add([call("a", "3", 110n)]);
     const reading = newest.readBack("a");
     expect([newest.readBack("a"), newest.readBack("b")]).toEqual([undefined, undefined]);
-    expect(reading?.add([call("a", "1", 10n), call("a", "3", 110n), call("a", "2", 20n)])).toBe(true);
-    expect(newest.of("a").after).toBe(100n);
-    reading?.has(5n);
+    expect(reading?.add([call("a", "1", 10n), call("a", "3", 110n), call("a", "2", 20n)], 5n)).toBe(true);
     reading?.end();
     expect(all(newest, "a")).toEqual({ after: 5n, isAll: false, ids: ["1", "2", "3"] });
     expect(newest.readBack("a")).toBeUndefined();
     const whole = newest.readBack("b");
-    whole?.has("all");
+    whole?.add([], "all");
     whole?.end();
     expect(newest.of("b").isAll).toBe(true);
     newest.started("b", 3n);
@@ -98,25 +96,24 @@ describe("what is read back", () => {
     const newest = new NewestCalls(20_000, 100n);
     const deleted = newest.readBack("a");
     newest.remove({ project_id: "a", id: "1" }, 10n, 1n);
-    expect(deleted?.add([call("a", "1", 10n)])).toBe(false);
-    deleted?.has("all");
+    expect(deleted?.add([call("a", "1", 10n)], "all")).toBe(false);
     deleted?.end();
     expect(all(newest, "a")).toEqual({ after: 100n, isAll: false, ids: [] });
     const forgotten = newest.readBack("b");
-    forgotten?.add([call("b", "1", 10n)]);
+    forgotten?.add([call("b", "1", 10n)], 5n);
     for (let at = 1n; at < 40n; at++) newest.add([call("c", String(at), 200n + at)]);
-    forgotten?.has("all");
+    expect(forgotten?.add([call("b", "0", 4n)], "all")).toBe(false);
     forgotten?.end();
-    expect(all(newest, "b")).toEqual({ after: 100n, isAll: false, ids: [] });
+    expect(all(newest, "b")).toEqual({ after: 10n, isAll: false, ids: [] });
   });
 
   it("of two versions is the newer one", () => {
     const newest = new NewestCalls(1_000_000, 100n);
     const reading = newest.readBack("a");
-    reading?.add([call("a", "1", 10n, 1n)]);
-    reading?.add([call("a", "1", 10n, 3n)]);
-    reading?.add([call("a", "1", 10n, 2n)]);
-    reading?.has("all");
+    reading?.add(
+      [1n, 3n, 2n].map((version) => call("a", "1", 10n, version)),
+      "all",
+    );
     reading?.end();
     expect(newest.get({ project_id: "a", id: "1" }, 10n)?.version).toBe(3n);
     expect(idsOf(newest, "a")).toEqual(["1"]);
@@ -131,8 +128,8 @@ describe("what is read back", () => {
       // A call has about 960 bytes.
       if (slice.mostBytes < 4800) break;
       slices.push(slice.upTo);
-      reading?.add(Array.from({ length: 5 }, (_, n) => call("a", `${after}-${n}`, after + BigInt(n) + 1n)));
-      reading?.has(after);
+      const calls = Array.from({ length: 5 }, (_, n) => call("a", `${after}-${n}`, after + BigInt(n) + 1n));
+      expect(reading?.add(calls, after)).toBe(true);
     }
     reading?.end();
     expect(slices).toEqual([undefined, 900n, 800n, 700n, 600n, 500n]);

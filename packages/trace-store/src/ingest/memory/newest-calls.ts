@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { CallKey } from "../../stored-calls/call-key.js";
+import { newestBy } from "../../schema/newest-by.js";
 import { copyText } from "../../stored-calls/call-sides.js";
 import { compareStarts } from "../../stored-calls/compare-starts.js";
 import { idOfRow } from "../../stored-calls/kept-call.js";
@@ -14,10 +15,12 @@ const groupShare = 1 / 32;
 const maxHorizons = 10_000;
 /** What is read back of one project takes what is free, or this part of the memory where less is free, … */
 const readBackFromOthers = 1 / 8;
-/** … in slices of so much, … */
-const [sliceCalls, sliceBytes] = [10_000, 16 * 1024 * 1024];
+/** … in slices that leave time to others, … */
+const [sliceCalls, sliceBytes] = [2000, 4 * 1024 * 1024];
 /** … and is not read again so soon: other projects may need the memory more. */
 const readBackPauseMs = 60_000;
+/** Nobody has read or written for so long: nobody is likely to wait for what is done meanwhile. */
+const idleMs = 250;
 
 /** A call that was just written. Its row may be part of a larger piece of memory. */
 export type WrittenCall = Pick<CallKey, "project_id"> &
@@ -101,6 +104,7 @@ export class NewestCalls {
   /** Down to which time calls of a project were read back, and when that was, in milliseconds. */
   readonly #readBack = new LRUCache<string, { after: bigint; at: number }>({ max: maxHorizons });
   #reading: Reading | undefined;
+  #usedAt = 0;
   readonly #written: Adding = {};
   #horizon: bigint;
   #bytes = 0;
@@ -132,6 +136,7 @@ export class NewestCalls {
    * is being read, or this was a moment ago.
    */
   readBack(projectId: string): ReadBack | undefined {
+    this.#usedAt = performance.now();
     const last = this.#readBack.get(projectId);
     const horizon = this.#horizonOf(projectId);
     if (this.#reading !== undefined || horizon === startOfTime) return undefined;
@@ -145,19 +150,18 @@ export class NewestCalls {
     return {
       next: () => {
         if (reading.isStale || left <= 0 || upTo === startOfTime) return undefined;
-        return { upTo, mostCalls: sliceCalls, mostBytes: Math.min(sliceBytes, Math.floor(left)) };
+        const isIdle = performance.now() - this.#usedAt > idleMs;
+        return { upTo, mostCalls: sliceCalls, mostBytes: Math.min(sliceBytes, Math.floor(left)), isIdle };
       },
-      add: (calls) => {
+      add: (calls, after) => {
         if (reading.isStale) return false;
-        const newer = calls.filter((call) => this.#isNewer(call));
+        const newer = [...newestBy(calls, ({ id }) => id).values()].filter((call) => this.#isNewer(call));
         left -= bytesOf(newer);
         this.#add(newer, reading);
-        return true;
-      },
-      has: (after) => {
-        if (reading.isStale) return;
+        if (reading.isStale) return false;
         upTo = after === "all" ? startOfTime : after;
         if (upTo < this.#horizonOf(projectId)) this.#setHorizon(reading.projectId, upTo);
+        return true;
       },
       end: () => {
         this.#reading = undefined;
@@ -170,6 +174,7 @@ export class NewestCalls {
 
   /** Of one commit, whose rows are copied. */
   add(calls: readonly WrittenCall[]): void {
+    this.#usedAt = performance.now();
     this.#add(calls, this.#written);
   }
 
@@ -226,10 +231,12 @@ export class NewestCalls {
 
   /** A call that started then. */
   get({ project_id, id }: CallKey, startedAt: bigint): KeptCall | undefined {
+    this.#usedAt = performance.now();
     return this.#startedAt(project_id, startedAt).find((call) => call.id === id && !call.isGone);
   }
 
   of(projectId: string): NewestOfProject {
+    this.#usedAt = performance.now();
     const after = this.#horizonOf(projectId);
     return { after, isAll: after === startOfTime, calls: this.#ordered(projectId) };
   }
@@ -308,7 +315,7 @@ export class NewestCalls {
     const project = this.#projects.get(projectId);
     if (project === undefined) return [];
     if (project.added.length > 0) {
-      merge(project.ordered, project.added.toSorted(compareStarts));
+      project.ordered = merged(project.ordered, project.added.toSorted(compareStarts));
       project.added = [];
     }
     return project.ordered;
@@ -331,14 +338,16 @@ export class NewestCalls {
 const bytesOf = (calls: ReadonlyArray<Pick<WrittenCall, "row">>): number =>
   calls.reduce((bytes, { row }) => bytes + callBytes + row.length, 0);
 
-/** Adds what is in order to what is in order: mostly it comes after everything else. */
-function merge(ordered: Member[], added: readonly Member[]): void {
+/** What is in order with what is added in order: what was written mostly comes after everything else, what was read back before. */
+function merged(ordered: Member[], added: Member[]): Member[] {
+  const [first, latest] = [ordered[0], added.at(-1)];
+  if (first === undefined || latest === undefined || compareStarts(latest, first) < 0) return added.concat(ordered);
   let last = ordered.length - 1;
   let next = added.length - 1;
   ordered.length += added.length;
   for (let at = ordered.length - 1; next >= 0; at--) {
     const [before, one] = [ordered[last], added[next]];
-    if (one === undefined) return;
+    if (one === undefined) break;
     if (last >= 0 && before !== undefined && compareStarts(before, one) > 0) {
       ordered[at] = before;
       last--;
@@ -347,4 +356,5 @@ function merge(ordered: Member[], added: readonly Member[]): void {
       next--;
     }
   }
+  return ordered;
 }

@@ -182,15 +182,12 @@ export class IngestState implements InFlight {
     const isCurrent = () => this.newestCalls === newestCalls && !this.needsRecovery;
     return {
       ...reading,
-      add: (calls) => {
-        const isTaken = isCurrent() && reading.add(calls);
+      add: (calls, after) => {
+        const isTaken = isCurrent() && reading.add(calls, after);
         if (isTaken) for (const call of calls) this.known.add(keyText(call), call.started_at);
         return isTaken;
       },
       next: () => (isCurrent() ? reading.next() : undefined),
-      has: (after) => {
-        if (isCurrent()) reading.has(after);
-      },
     };
   }
 

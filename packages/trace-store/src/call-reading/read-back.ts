@@ -10,9 +10,7 @@ import { visibleCalls } from "../visibility/visible-calls.js";
 import { listSettings } from "./statements.js";
 import type { CallSource } from "./statements.js";
 
-/** So many slices are read at once: 10,000 calls. */
-const slicesAtOnce = 5;
-/** Between those after them it waits for a multiple of the time that one took. */
+/** Between slices it waits for a multiple of the time that one took. */
 const pauseShare = { idle: 1, busy: 19 };
 
 /**
@@ -25,12 +23,11 @@ export async function readBack({ engine, scope }: Pick<CallSource, "engine" | "s
   const reading = inFlight.readBack(project_id);
   if (reading === undefined) return;
   try {
-    let slices = 0;
     for (let slice = reading.next(); slice !== undefined; slice = reading.next()) {
       const began = performance.now();
       const after = await firstLeftOut(engine, scope, slice);
       if (!reading.add(await callsOf(engine, scope, slice, after), after ?? "all") || after === slice.upTo) return;
-      if (++slices < slicesAtOnce) continue;
+      if (slice.isUrgent) continue;
       const pause = (performance.now() - began) * (slice.isIdle ? pauseShare.idle : pauseShare.busy);
       await delay(pause, undefined, { ref: false });
     }

@@ -45,12 +45,14 @@ export interface ReadBack {
 }
 
 export interface ReadBackSlice {
-  /** Of calls that started then or before; undefined for the first slice. */
+  /** Of calls that started then or before; undefined where that is all. */
   upTo: bigint | undefined;
   mostCalls: number;
   mostBytes: number;
   /** Nobody has used memory for a moment. */
   isIdle: boolean;
+  /** It is among the first 10,000 calls: they are read at once. */
+  isUrgent: boolean;
 }
 
 /** The texts of columns of a row, `exact` as it is written; null where there is none. */

@@ -119,6 +119,23 @@ describe("what is read back", () => {
     expect(idsOf(newest, "a")).toEqual(["1"]);
   });
 
+  it("gives way to that of another project, after what is read at once", () => {
+    const newest = new NewestCalls(1_000_000, 1000n);
+    const first = newest.readBack("a");
+    const take = (after: bigint) => {
+      const slice = first?.next();
+      if (slice !== undefined) first?.add([call("a", `${after}`, after + 1n)], after);
+      return slice?.isUrgent;
+    };
+    expect([take(900n), take(800n)]).toEqual([true, true]);
+    expect(newest.readBack("b")).toBeUndefined();
+    expect([take(700n), take(600n), take(500n), take(400n)]).toEqual([true, true, true, undefined]);
+    first?.end();
+    expect(newest.of("a").after).toBe(500n);
+    const second = newest.readBack("b");
+    expect(second?.next()).toMatchObject({ upTo: 1000n, isUrgent: true });
+  });
+
   it("comes in slices back in time, and of it the oldest calls are forgotten first, before what was written", () => {
     const newest = new NewestCalls(30_000, 1000n);
     newest.add([call("a", "live", 2000n)]);
@@ -132,7 +149,7 @@ describe("what is read back", () => {
       expect(reading?.add(calls, after)).toBe(true);
     }
     reading?.end();
-    expect(slices).toEqual([undefined, 900n, 800n, 700n, 600n, 500n]);
+    expect(slices).toEqual([1000n, 900n, 800n, 700n, 600n, 500n]);
     expect(newest.of("a")).toMatchObject({ after: 400n, isAll: false });
     expect(newest.bytes).toBeLessThanOrEqual(30_000);
     for (let at = 0n; at < 10n; at++) newest.add([call("a", `new ${at}`, 3000n + at)]);

@@ -5,7 +5,7 @@ import { copyText } from "../../stored-calls/call-sides.js";
 import { compareStarts } from "../../stored-calls/compare-starts.js";
 import { idOfRow } from "../../stored-calls/kept-call.js";
 import type { KeptCall, NewestOfProject, ReadBack, ReadCall } from "../../stored-calls/kept-call.js";
-import { startOfTime } from "./times.js";
+import { endOfTime, startOfTime } from "./times.js";
 
 /** About the memory of a call without its row, a fifth of it for a trace of its own. */
 const callBytes = 250;
@@ -15,8 +15,8 @@ const groupShare = 1 / 32;
 const maxHorizons = 10_000;
 /** What is read back of one project takes what is free, or this part of the memory where less is free, … */
 const readBackFromOthers = 1 / 8;
-/** … in slices that leave time to others, … */
-const [sliceCalls, sliceBytes] = [2000, 4 * 1024 * 1024];
+/** … in slices that leave time to others, the first ones at once, … */
+const [sliceCalls, sliceBytes, urgentSlices] = [2000, 4 * 1024 * 1024, 5];
 /** … and is not read again so soon: other projects may need the memory more. */
 const readBackPauseMs = 60_000;
 /** Nobody has read or written for so long: nobody is likely to wait for what is done meanwhile. */
@@ -42,6 +42,8 @@ interface Adding {
 interface Reading extends Adding {
   projectId: string;
   isStale: boolean;
+  /** By another project. */
+  isWaitedFor: boolean;
   groups: Group[];
 }
 
@@ -132,26 +134,34 @@ export class NewestCalls {
   }
 
   /**
-   * Begins to read back what the tables have of a project; undefined where memory has what there is or what it may take, something
-   * is being read, or this was a moment ago.
+   * Begins to read back what the tables have of a project from before its horizon; undefined where memory has what there is or what
+   * it may take, something is being read, or this was a moment ago. Another project that is read in the background gives way.
    */
   readBack(projectId: string): ReadBack | undefined {
     this.#usedAt = performance.now();
     const last = this.#readBack.get(projectId);
     const horizon = this.#horizonOf(projectId);
-    if (this.#reading !== undefined || horizon === startOfTime) return undefined;
+    if (horizon === startOfTime) return undefined;
     if (last !== undefined && (horizon <= last.after || performance.now() - last.at < readBackPauseMs))
       return undefined;
-    const reading: Reading = { projectId: copyText(projectId), isStale: false, groups: [] };
+    if (this.#reading !== undefined) {
+      if (this.#reading.projectId !== projectId) this.#reading.isWaitedFor = true;
+      return undefined;
+    }
+    const reading: Reading = { projectId: copyText(projectId), isStale: false, isWaitedFor: false, groups: [] };
     this.#reading = reading;
     this.#readBack.set(reading.projectId, { after: startOfTime, at: performance.now() });
     let left = Math.max(this.#limit * readBackFromOthers, this.#limit - this.#bytes);
-    let upTo: bigint | undefined;
+    let upTo = horizon;
+    let slices = 0;
     return {
       next: () => {
         if (reading.isStale || left <= 0 || upTo === startOfTime) return undefined;
+        const isUrgent = slices++ < urgentSlices;
+        if (!isUrgent && reading.isWaitedFor) return undefined;
         const isIdle = performance.now() - this.#usedAt > idleMs;
-        return { upTo, mostCalls: sliceCalls, mostBytes: Math.min(sliceBytes, Math.floor(left)), isIdle };
+        const mostBytes = Math.min(sliceBytes, Math.floor(left));
+        return { upTo: upTo < endOfTime ? upTo : undefined, mostCalls: sliceCalls, mostBytes, isIdle, isUrgent };
       },
       add: (calls, after) => {
         if (reading.isStale) return false;
@@ -166,7 +176,7 @@ export class NewestCalls {
       end: () => {
         this.#reading = undefined;
         this.#forgetFirst(reading.groups);
-        if (reading.isStale || upTo === undefined) return;
+        if (reading.isStale || reading.isWaitedFor) return;
         this.#readBack.set(reading.projectId, { after: upTo, at: performance.now() });
       },
     };

@@ -21,6 +21,8 @@ export interface EngineHost {
   clientOptions(): EngineClientOptions;
   /** The faster way for what reads; undefined on a port. Every call makes connections of its own. */
   statements(): Statements | undefined;
+  /** Both. */
+  connection(): EngineClientOptions & { statements: Statements | undefined };
   state(): HostState;
   /** `restart`: a new process responds. Requests that were running have failed with connection errors. */
   on(event: "restart", listener: () => void): void;
@@ -51,10 +53,12 @@ export async function startEngineHost(options: EngineHostOptions): Promise<Engin
     releaseAddress(address);
     throw error instanceof HeddleError ? explain(error) : error;
   }
+  const statements = () => (address.kind === "socket" ? statementsAt(address.path) : undefined);
   return {
     ...publicAddress(address),
     clientOptions: () => clientOptions(address),
-    statements: () => (address.kind === "socket" ? statementsAt(address.path) : undefined),
+    statements,
+    connection: () => ({ ...clientOptions(address), statements: statements() }),
     state: () => supervisor.state(),
     on: (event, listener) => void supervisor.events.on(event, listener),
     close: () => supervisor.close(),

@@ -26,7 +26,7 @@ const projectId = "bench/1";
 
 const directory = mkdtempSync(join(tmpdir(), "heddle-bench-"));
 const host = await startEngineHost({ directory });
-const engine = connectEngine(host.clientOptions(), database);
+const engine = connectEngine(host.connection(), database);
 let progress: string[] = [];
 const newestFirst = [{ field: "started_at", direction: "desc" as const }];
 const reads: Record<string, () => Promise<unknown>> = {
@@ -41,7 +41,7 @@ const reads: Record<string, () => Promise<unknown>> = {
 };
 const open = async () =>
   await openTraceStore({
-    client: host.clientOptions(),
+    client: host.connection(),
     database,
     controlPlaneId: "bench",
     onProgress: (line) => progress.push(line),

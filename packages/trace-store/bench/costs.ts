@@ -45,7 +45,7 @@ function price(model: number, effective: bigint, cost: number): Price {
 const directory = mkdtempSync(join(tmpdir(), "heddle-bench-"));
 const url = process.env["HEDDLE_CLICKHOUSE_URL"];
 const host = url === undefined ? await startEngineHost({ directory }) : undefined;
-const client = host?.clientOptions() ?? { url };
+const client = host?.connection() ?? { url };
 const prices = Array.from({ length: modelCount }, (_, model) => price(model, 0n, (model + 1) * 1e-7));
 const store = await openTraceStore({
   client,

@@ -25,7 +25,7 @@ const databaseName = "bench_ingest";
 const directory = mkdtempSync(join(tmpdir(), "heddle-bench-"));
 const url = process.env["HEDDLE_CLICKHOUSE_URL"];
 const host = url === undefined ? await startEngineHost({ directory }) : undefined;
-const client = host?.clientOptions() ?? { url };
+const client = host?.connection() ?? { url };
 const insertMs: number[] = [];
 const store = await openTraceStore({
   client,

@@ -96,7 +96,7 @@ function largest(shape: (size: number) => Request): number {
 
 const directory = mkdtempSync(join(tmpdir(), "heddle-bench-"));
 const host = await startEngineHost({ directory });
-const store = await openTraceStore({ client: host.clientOptions(), database: "bench_price", controlPlaneId: "bench" });
+const store = await openTraceStore({ client: host.connection(), database: "bench_price", controlPlaneId: "bench" });
 const random = seededRandom(1);
 for (let stored = 0; stored < calls; stored += 2000) await store.ingest(batchOfCalls(projects.filled, 2000, random));
 

@@ -28,7 +28,7 @@ const freshCalls = { use_query_condition_cache: 0 } as const;
 const directory = mkdtempSync(join(tmpdir(), "heddle-bench-"));
 const url = process.env["HEDDLE_CLICKHOUSE_URL"];
 const host = url === undefined ? await startEngineHost({ directory }) : undefined;
-const client = host?.clientOptions() ?? { url };
+const client = host?.connection() ?? { url };
 /** The statements of the read that is being measured. */
 let sent: Array<{ statement: Statement; options: StatementOptions | undefined; kind: "rows" | "stream" }> = [];
 const store = await openTraceStore({ client, database: databaseName, controlPlaneId: "bench", wrapEngine: recorded });

@@ -27,7 +27,7 @@ const newCalls = 2000;
 const directory = mkdtempSync(join(tmpdir(), "heddle-bench-"));
 const host = await startEngineHost({ directory });
 const client = createClient({ ...host.clientOptions(), database, keep_alive: { idle_socket_ttl: 0 } });
-const engine = connectEngine(host.clientOptions(), database);
+const engine = connectEngine(host.connection(), database);
 let sent: Statement[] = [];
 const table: Record<string, Record<string, string>> = {};
 
@@ -52,7 +52,7 @@ await host.close();
 rmSync(directory, { recursive: true, force: true });
 
 async function open(): Promise<TraceStore> {
-  const options = { client: host.clientOptions(), database, controlPlaneId: "bench", wrapEngine: recorded };
+  const options = { client: host.connection(), database, controlPlaneId: "bench", wrapEngine: recorded };
   return await openTraceStore(options);
 }
 

@@ -33,7 +33,7 @@ console.table(table);
 async function measureIndex(textIndex: TextIndex): Promise<Record<string, number>> {
   const directory = mkdtempSync(join(tmpdir(), "heddle-bench-"));
   const host = await startEngineHost({ directory });
-  const client = host.clientOptions();
+  const client = host.connection();
   const store = await openTraceStore({ client, database: "bench_search", controlPlaneId: "bench", textIndex });
   const engine = connectEngine(client, "bench_search");
   const engines = childProcesses();

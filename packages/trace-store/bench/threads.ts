@@ -27,7 +27,7 @@ const fresh = { use_query_condition_cache: 0 } as const;
 const directory = mkdtempSync(join(tmpdir(), "heddle-bench-"));
 const url = process.env["HEDDLE_CLICKHOUSE_URL"];
 const host = url === undefined ? await startEngineHost({ directory }) : undefined;
-const client = host?.clientOptions() ?? { url };
+const client = host?.connection() ?? { url };
 const store = await openTraceStore({
   client,
   database: databaseName,

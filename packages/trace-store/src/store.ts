@@ -76,7 +76,7 @@ import { openTraces } from "./traces/traces.js";
 import type { Traces } from "./traces/traces.js";
 
 export interface TraceStoreOptions {
-  /** How to reach the engine, as `clientOptions()` and `statements()` of an `EngineHost` give it. */
+  /** How to reach the engine, as `EngineHost.connection()` gives it. */
   client: EngineConnection;
   /** Default `trace`. */
   database?: string;

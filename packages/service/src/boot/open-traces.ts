@@ -51,7 +51,7 @@ export async function openTraces(
   const open = async () =>
     await openLeased(base, lease, {
       shard: mainShard,
-      client: engine === undefined ? { url: config.clickhouseUrl } : connectionTo(engine),
+      client: engine?.connection() ?? { url: config.clickhouseUrl },
       prices,
       onLoss: (lost) => losses.report("traces", lost),
       cores: engine && availableParallelism(),
@@ -134,5 +134,3 @@ async function startHost(config: Config, log: (line: string) => void): Promise<E
   started = true;
   return host;
 }
-
-const connectionTo = (engine: EngineHost) => ({ ...engine.clientOptions(), statements: engine.statements() });

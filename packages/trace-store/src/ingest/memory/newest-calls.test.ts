@@ -119,6 +119,43 @@ describe("what is read back", () => {
     expect(idsOf(newest, "a")).toEqual(["1"]);
   });
 
+  it("leaves what is there when a slice turns out to be larger than what memory takes", () => {
+    const newest = new NewestCalls(10_000, 1000n);
+    newest.add([call("b", "live", 2000n)]);
+    const reading = newest.readBack("a");
+    expect(reading?.add([call("a", "1", 901n), call("a", "2", 902n)], 900n)).toBe(true);
+    expect(
+      reading?.add(
+        Array.from({ length: 8 }, (_, n) => call("a", `old ${n}`, 801n)),
+        800n,
+      ),
+    ).toBe(false);
+    reading?.end();
+    expect([newest.of("a").after, idsOf(newest, "a"), idsOf(newest, "b")]).toEqual([900n, ["1", "2"], ["live"]]);
+  });
+
+  it("takes a part of a full memory from others, what was read back before what was written", () => {
+    const newest = new NewestCalls(40_000, 1000n);
+    const read = (projectId: string, calls: number) => {
+      const reading = newest.readBack(projectId);
+      const taken = Array.from({ length: calls }, (_, n) =>
+        reading?.add([call(projectId, `${n}`, 1000n - BigInt(n))], 999n - BigInt(n)),
+      );
+      reading?.end();
+      return taken.filter(Boolean).length;
+    };
+    for (let at = 0n; at < 10n; at++) newest.add([call("written", `${at}`, 2000n + at)]);
+    expect(read("first", 30)).toBe(30);
+    expect(newest.of("first").after).toBe(970n);
+    // An eighth of the memory is five calls.
+    expect(read("second", 8)).toBe(5);
+    expect(newest.of("second").after).toBe(995n);
+    expect(newest.of("first").after).toBeGreaterThan(970n);
+    expect(newest.of("first").after).toBeLessThan(985n);
+    expect(idsOf(newest, "first")).toContain("0");
+    expect(idsOf(newest, "written")).toHaveLength(10);
+  });
+
   it("gives way to that of another project, after what is read at once", () => {
     const newest = new NewestCalls(1_000_000, 1000n);
     const first = newest.readBack("a");

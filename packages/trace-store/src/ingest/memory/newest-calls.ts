@@ -38,13 +38,13 @@ interface Adding {
   last?: Group;
 }
 
-/** What is being read back; its groups in the order of their calls, the newest first. */
+/** What is being read back. */
 interface Reading extends Adding {
   projectId: string;
   isStale: boolean;
   /** By another project. */
   isWaitedFor: boolean;
-  groups: Group[];
+  groups: Set<Group>;
 }
 
 interface GroupOfProject {
@@ -99,8 +99,8 @@ interface Project {
  */
 export class NewestCalls {
   readonly #projects = new Map<string, Project>();
-  /** Oldest first. */
-  readonly #groups = new Set<Group>();
+  /** In the order in which they are forgotten: what was read back, its oldest calls first, and then what was written. */
+  #groups: Group[] = [];
   readonly #horizons = new Map<string, bigint>();
   readonly #limit: number;
   /** Down to which time calls of a project were read back, and when that was, in milliseconds. */
@@ -148,7 +148,7 @@ export class NewestCalls {
       if (this.#reading.projectId !== projectId) this.#reading.isWaitedFor = true;
       return undefined;
     }
-    const reading: Reading = { projectId: copyText(projectId), isStale: false, isWaitedFor: false, groups: [] };
+    const reading: Reading = { projectId: copyText(projectId), isStale: false, isWaitedFor: false, groups: new Set() };
     this.#reading = reading;
     this.#readBack.set(reading.projectId, { after: startOfTime, at: performance.now() });
     let left = Math.max(this.#limit * readBackFromOthers, this.#limit - this.#bytes);
@@ -167,6 +167,7 @@ export class NewestCalls {
         if (reading.isStale) return false;
         const newer = [...newestBy(calls, ({ id }) => id).values()].filter((call) => this.#isNewer(call));
         left -= bytesOf(newer);
+        if (left < 0) return false;
         this.#add(newer, reading);
         if (reading.isStale) return false;
         upTo = after === "all" ? startOfTime : after;
@@ -175,7 +176,6 @@ export class NewestCalls {
       },
       end: () => {
         this.#reading = undefined;
-        this.#forgetFirst(reading.groups);
         if (reading.isStale || reading.isWaitedFor) return;
         this.#readBack.set(reading.projectId, { after: upTo, at: performance.now() });
       },
@@ -219,9 +219,11 @@ export class NewestCalls {
     const bytes = bytesOf(calls);
     group.bytes += bytes;
     this.#bytes += bytes;
-    for (const group of this.#groups) {
-      if (this.#bytes <= this.#limit) return;
+    const own = this.#reading === adding ? this.#reading.groups : undefined;
+    if (this.#bytes <= this.#limit) return;
+    for (const group of this.#groups.filter((other) => own?.has(other) !== true)) {
       this.#forget(group);
+      if (this.#bytes <= this.#limit) return;
     }
   }
 
@@ -291,21 +293,15 @@ export class NewestCalls {
       return adding.last;
     const group: Group = { projects: new Map(), bytes: 0, isForgotten: false };
     adding.last = group;
-    this.#groups.add(group);
-    if (this.#reading === adding) this.#reading.groups.push(group);
+    if (this.#reading === adding) {
+      this.#reading.groups.add(group);
+      this.#groups.unshift(group);
+    } else this.#groups.push(group);
     return group;
   }
 
-  /** What was read back is forgotten before what was written, and of that the oldest calls first: they are of the least use. */
-  #forgetFirst(groups: readonly Group[]): void {
-    const others = [...this.#groups].filter((group) => !groups.includes(group));
-    this.#groups.clear();
-    for (const group of [...groups.filter(({ isForgotten }) => !isForgotten).toReversed(), ...others])
-      this.#groups.add(group);
-  }
-
   #forget(group: Group): void {
-    this.#groups.delete(group);
+    this.#groups = this.#groups.filter((other) => other !== group);
     group.isForgotten = true;
     this.#bytes -= group.bytes;
     for (const [projectId, { calls }] of group.projects) {

@@ -26,8 +26,8 @@ export async function readBack({ engine, scope }: Pick<CallSource, "engine" | "s
     for (let slice = reading.next(); slice !== undefined; slice = reading.next()) {
       const began = performance.now();
       const after = await firstLeftOut(engine, scope, slice);
-      if (!reading.add(await callsOf(engine, scope, slice, after), after ?? "all") || after === slice.upTo) return;
-      if (slice.isUrgent) continue;
+      const isTaken = reading.add(await callsOf(engine, scope, slice, after), after ?? "all");
+      if (slice.isUrgent || !isTaken) continue;
       const pause = (performance.now() - began) * (slice.isIdle ? pauseShare.idle : pauseShare.busy);
       await delay(pause, undefined, { ref: false });
     }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { NewestCalls } from "./newest-calls.js";
 
 const call = (projectId: string, id: string, startedAt: bigint, version = 1n) => ({
@@ -105,6 +105,28 @@ describe("what is read back", () => {
     expect(forgotten?.add([call("b", "0", 4n)], "all")).toBe(false);
     forgotten?.end();
     expect(all(newest, "b")).toEqual({ after: 10n, isAll: false, ids: [] });
+  });
+
+  it("is read again after a while where that failed, and not where memory takes no more", () => {
+    const newest = new NewestCalls(10_000, 1000n);
+    const failed = newest.readBack("a");
+    failed?.next();
+    failed?.end();
+    const full = newest.readBack("b");
+    expect(
+      full?.add(
+        Array.from({ length: 11 }, (_, n) => call("b", `${n}`, 901n)),
+        900n,
+      ),
+    ).toBe(false);
+    expect(full?.next()).toBeUndefined();
+    full?.end();
+    expect(newest.readBack("a")).toBeUndefined();
+    const later = performance.now() + 61_000;
+    vi.spyOn(performance, "now").mockReturnValue(later);
+    onTestFinished(() => void vi.restoreAllMocks());
+    expect(newest.readBack("b")).toBeUndefined();
+    expect(newest.readBack("a")?.next()).toMatchObject({ upTo: 1000n });
   });
 
   it("of two versions is the newer one", () => {

@@ -156,7 +156,11 @@ export class NewestCalls {
     let slices = 0;
     return {
       next: () => {
-        if (reading.isStale || left <= 0 || upTo === startOfTime) return undefined;
+        if (reading.isStale) return undefined;
+        if (left <= 0 || upTo === startOfTime) {
+          this.#readBack.set(reading.projectId, { after: upTo, at: performance.now() });
+          return undefined;
+        }
         const isUrgent = slices++ < urgentSlices;
         if (!isUrgent && reading.isWaitedFor) return undefined;
         const isIdle = performance.now() - this.#usedAt > idleMs;
@@ -170,14 +174,14 @@ export class NewestCalls {
         if (left < 0) return false;
         this.#add(newer, reading);
         if (reading.isStale) return false;
+        // More calls start at one time than a slice has.
+        if (after === upTo) left = 0;
         upTo = after === "all" ? startOfTime : after;
         if (upTo < this.#horizonOf(projectId)) this.#setHorizon(reading.projectId, upTo);
         return true;
       },
       end: () => {
         this.#reading = undefined;
-        if (reading.isStale || reading.isWaitedFor) return;
-        this.#readBack.set(reading.projectId, { after: upTo, at: performance.now() });
       },
     };
   }

@@ -1,7 +1,6 @@
 import { inject } from "vitest";
-import type { EngineClientOptions } from "../src/engine-host.js";
+import type { EngineClientOptions, EngineHost } from "../src/engine-host.js";
 import { statementsAt } from "../src/frames/statements.js";
-import type { Statements } from "../src/frames/statements.js";
 import { socketAgent } from "../src/socket-agent.js";
 
 // The provided value is declared where it is provided.
@@ -14,7 +13,7 @@ export function testClientOptions(): EngineClientOptions {
 }
 
 /** The same, and the host's way for statements that read. */
-export function testConnection(): EngineClientOptions & { statements: Statements | undefined } {
+export function testConnection(): ReturnType<EngineHost["connection"]> {
   const { socketPath } = inject("clickhouse");
   return { ...testClientOptions(), statements: socketPath === undefined ? undefined : statementsAt(socketPath) };
 }

@@ -44,18 +44,20 @@ export function statementsAt(path: string): Statements {
         };
         signal?.addEventListener("abort", stop, { once: true });
         const chunks: Buffer[] = [];
+        const settle = () => {
+          signal?.removeEventListener("abort", stop);
+          if (!connection.isLost) idle.push(connection);
+        };
         connection.send(
           { ...statement, inPieces: false },
           {
             rows: (lines) => void chunks.push(lines),
             end: () => {
-              signal?.removeEventListener("abort", stop);
-              idle.push(connection);
+              settle();
               resolve(textOf(chunks));
             },
             fail: (error) => {
-              signal?.removeEventListener("abort", stop);
-              if (!connection.isLost) idle.push(connection);
+              settle();
               reject(error);
             },
           },

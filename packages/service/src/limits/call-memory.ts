@@ -3,13 +3,11 @@ import type { Config } from "../config/config.js";
 
 const mebibyte = 2 ** 20;
 /** The part of the machine's memory that the newest calls take by default, and between which bounds. */
-const [share, least, most] = [1 / 64, 32 * mebibyte, 512 * mebibyte];
+const [share, least] = [1 / 64, 32 * mebibyte];
+export const mostCallMemoryBytes = 512 * mebibyte;
 
 /** Bytes of the newest calls that each tracing database may keep in the memory of its writer. */
 export function newestCallBytes({ callMemoryBytes, shards }: Pick<Config, "callMemoryBytes" | "shards">): number {
-  const all = callMemoryBytes ?? Math.min(most, Math.max(least, machineMemory() * share));
+  const all = callMemoryBytes ?? Math.min(mostCallMemoryBytes, Math.max(least, machineMemory() * share));
   return Math.floor(all / (shards.length + 1));
 }
-
-/** The most that they take by default. */
-export const mostCallMemoryBytes = most;

@@ -4,7 +4,7 @@ import { keptCall } from "./newest-in-memory.js";
 import { callsOfRows, pageOfCalls, pageRows } from "./page.js";
 import { readBack } from "./read-back.js";
 import { located } from "./row-source.js";
-import { fetchBytes, fetchCalls, fetchWhere, listSettings, streamStatement } from "./statements.js";
+import { fetchBytes, fetchCalls, fetchWhere, streamStatement, wholeListSettings } from "./statements.js";
 import type { CallList, CallSource } from "./statements.js";
 import { tracesInMemory } from "./traces-in-memory.js";
 import { tracesInTables } from "./traces-in-tables.js";
@@ -27,9 +27,8 @@ export async function* readCallRows(list: CallList): AsyncGenerator<CallRow, voi
  * another statement has read that.
  */
 async function* streamOfCalls(list: CallList): AsyncGenerator<CallRow, void, undefined> {
-  // A reader may take its time: the engine's limit for statements would cut a long result short. All matches are wanted, so
-  // that all indexes are read first, not part by part until there are enough rows.
-  const settings = { ...listSettings, max_execution_time: 0, use_skip_indexes_on_data_read: 0 as const };
+  // A reader may take its time: the engine's limit for statements would cut a long result short.
+  const settings = { ...wholeListSettings, max_execution_time: 0 };
   const read = briefReader(list.select);
   let held: BriefRow[] = [];
   let bytes = 0;

@@ -58,6 +58,9 @@ export const maxDropped = 200;
  */
 export const listSettings: StatementOptions["settings"] = { read_in_order_use_buffering: 0 };
 
+/** Of a list that is read to its end: all indexes are read first, not part by part until there are enough rows. */
+export const wholeListSettings: StatementOptions["settings"] = { ...listSettings, use_skip_indexes_on_data_read: 0 };
+
 interface KeyRow {
   id: string;
   version: string;

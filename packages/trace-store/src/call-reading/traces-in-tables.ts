@@ -7,7 +7,7 @@ import type { BriefRow } from "../stored-calls/brief.js";
 import { visibleCalls } from "../visibility/visible-calls.js";
 import { isInTableOrder, pageRows } from "./page.js";
 import type { PageRow } from "./row-source.js";
-import { fetchBytes, listSettings } from "./statements.js";
+import { fetchBytes, wholeListSettings } from "./statements.js";
 import type { CallList } from "./statements.js";
 import { inTableOrder } from "./table-order.js";
 
@@ -24,7 +24,7 @@ export async function tracesInTables(list: CallList): Promise<PageRow[] | undefi
   const { plan, byId, select, engine, signal } = list;
   if (!plan.filter.trace_ids?.length || byId !== undefined) return undefined;
   if (!isInTableOrder(plan) || plan.seek !== undefined) return undefined;
-  const settings = { ...listSettings, use_skip_indexes_on_data_read: 0 as const, max_result_bytes: String(fetchBytes) };
+  const settings = { ...wholeListSettings, max_result_bytes: String(fetchBytes) };
   const rows = await engine
     .rows<TraceRow>(() => statement(list), { signal, settings })
     .catch((error: unknown) => {

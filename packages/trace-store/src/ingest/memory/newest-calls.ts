@@ -28,6 +28,7 @@ export type WrittenCall = Pick<CallKey, "project_id"> &
 
 /** Calls that are forgotten together. */
 interface Group {
+  readonly by: Adding;
   projects: Map<string, GroupOfProject>;
   bytes: number;
   isForgotten: boolean;
@@ -44,7 +45,6 @@ interface Reading extends Adding {
   isStale: boolean;
   /** By another project. */
   isWaitedFor: boolean;
-  groups: Set<Group>;
 }
 
 interface GroupOfProject {
@@ -148,7 +148,7 @@ export class NewestCalls {
       if (this.#reading.projectId !== projectId) this.#reading.isWaitedFor = true;
       return undefined;
     }
-    const reading: Reading = { projectId: copyText(projectId), isStale: false, isWaitedFor: false, groups: new Set() };
+    const reading: Reading = { projectId: copyText(projectId), isStale: false, isWaitedFor: false };
     this.#reading = reading;
     this.#readBack.set(reading.projectId, { after: startOfTime, at: performance.now() });
     let left = Math.max(this.#limit * readBackFromOthers, this.#limit - this.#bytes);
@@ -220,13 +220,13 @@ export class NewestCalls {
       if (trace === undefined) mine.traces.set(copyText(trace_id), [member]);
       else trace.push(member);
     }
-    const bytes = bytesOf(calls);
+    const bytes = size + callBytes * calls.length;
     group.bytes += bytes;
     this.#bytes += bytes;
-    const own = this.#reading === adding ? this.#reading.groups : undefined;
     if (this.#bytes <= this.#limit) return;
-    for (const group of this.#groups.filter((other) => own?.has(other) !== true)) {
-      this.#forget(group);
+    // What is being read back takes from others.
+    for (const other of this.#groups.filter(({ by }) => by === this.#written || by !== adding)) {
+      this.#forget(other);
       if (this.#bytes <= this.#limit) return;
     }
   }
@@ -295,12 +295,10 @@ export class NewestCalls {
   #groupOf(adding: Adding): Group {
     if (adding.last !== undefined && !adding.last.isForgotten && adding.last.bytes < this.#limit * groupShare)
       return adding.last;
-    const group: Group = { projects: new Map(), bytes: 0, isForgotten: false };
+    const group: Group = { by: adding, projects: new Map(), bytes: 0, isForgotten: false };
     adding.last = group;
-    if (this.#reading === adding) {
-      this.#reading.groups.add(group);
-      this.#groups.unshift(group);
-    } else this.#groups.push(group);
+    if (adding === this.#written) this.#groups.push(group);
+    else this.#groups.unshift(group);
     return group;
   }
 

@@ -8,9 +8,15 @@ const longestRestMs = 100;
 /** For so long after somebody else's request arrived, an entity has the thread for half of the time at most. */
 const recentMs = 250;
 
+interface Time {
+  /** Milliseconds. */
+  now: () => number;
+  after: (callback: () => void, ms: number) => NodeJS.Timeout;
+}
+
 /** What follows a slice: for so long only others have the thread. */
 interface Rest {
-  /** By `performance.now()`, and for how long: never longer, whatever the clock does. */
+  /** When it began, and for how long: never longer, whatever the clock does. */
   since: number;
   ms: number;
   /** Whose slice it was, if slices of others need not wait. */
@@ -23,7 +29,8 @@ interface Rest {
  * or sending a response, comes in between and waits for one slice at most, however many there are. It takes many iterations:
  * so while others have sent requests, each slice is followed by as much time without one of the same entity.
  */
-class MainThread {
+export class MainThread {
+  readonly #time: Time;
   #sharer: () => Sharer | undefined = () => undefined;
   readonly #waiting = new FairQueue<{ entity: string | undefined; resume: () => void }>();
   #isAwaited = false;
@@ -32,6 +39,11 @@ class MainThread {
   /** Whose request arrived last, and when one of another entity did. */
   #last = { entity: "", at: -Infinity };
   #lastOfOthers = -Infinity;
+
+  /** Tests have a time of their own. */
+  constructor(time: Time = { now: () => performance.now(), after: setTimeout }) {
+    this.#time = time;
+  }
 
   /** Says how to find out for whom the running code works. */
   findSharerBy(current: () => Sharer | undefined): void {
@@ -46,7 +58,7 @@ class MainThread {
   /** Notes that a request arrived, which the work of others should not hold up. */
   arrived({ entity }: Sharer): void {
     if (entity !== this.#last.entity) this.#lastOfOthers = this.#last.at;
-    this.#last = { entity, at: performance.now() };
+    this.#last = { entity, at: this.#time.now() };
   }
 
   /** Resolves when the work of the running code, or of `sharer`, may go on. */
@@ -62,7 +74,7 @@ class MainThread {
     this.#isAwaited = true;
     const ms = this.#restLeft();
     if (ms > 0) {
-      this.#restTimer ??= setTimeout(() => this.#next(), ms);
+      this.#restTimer ??= this.#time.after(() => this.#next(), ms);
     } else {
       clearTimeout(this.#restTimer);
       this.#next();
@@ -72,7 +84,7 @@ class MainThread {
   #restLeft(): number {
     const { since, ms, entity } = this.#rest;
     if (entity !== undefined && this.#waiting.waitsBesides(entity)) return 0;
-    return ms - Math.max(0, performance.now() - since);
+    return ms - Math.max(0, this.#time.now() - since);
   }
 
   /** What a callback resolves runs before the next callback of the same iteration, which so knows how long it took. */
@@ -81,12 +93,12 @@ class MainThread {
     let turn: Turn<{ entity: string | undefined; resume: () => void }> | undefined;
     let began = 0;
     setImmediate(() => {
-      began = performance.now();
+      began = this.#time.now();
       turn = this.#waiting.take();
       turn?.item.resume();
     });
     setImmediate(() => {
-      const now = performance.now();
+      const now = this.#time.now();
       const ms = now - began;
       turn?.end(ms);
       this.#rest = this.#restAfter(turn?.item.entity, ms, now);

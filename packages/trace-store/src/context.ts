@@ -13,6 +13,8 @@ export interface StoreContext {
   clock: VersionClock;
   /** Every change of calls and feedback is noted here. */
   openWrites: OpenWrites;
+  /** Aborted when the store closes. */
+  closing: AbortSignal;
   /** And published here, once it can be read. */
   changes: ChangeHub;
   /** Microseconds since 1970. */

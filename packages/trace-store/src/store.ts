@@ -270,8 +270,9 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
   const writing = openWrites(clock, () => changes.notice());
   const settled = () => writing.settled();
   const changes = changeHub(settled, () => clock.last());
-  const context = { engine: reads, writes, commits, clock, now, openWrites: writing, changes };
-  const ingest = await openIngest({ engine, clock, now, writer, openWrites: writing, changes }, options.limits, {
+  const closing = new AbortController();
+  const context = { engine: reads, writes, commits, clock, now, openWrites: writing, changes, closing: closing.signal };
+  const ingest = await openIngest({ ...context, engine, writer }, options.limits, {
     onLoss: options.onLoss,
     onProgress: options.onProgress,
     ...(observer && { onCommit: (commit) => observer.onCommit(commit) }),
@@ -333,6 +334,7 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
     },
     maintain: (force) => ingest.maintain(force),
     async close({ withinMs } = {}) {
+      closing.abort();
       callTails.endTails();
       await ingest.close();
       const leaving = Promise.all([ingest.leaveConsistent(), marks?.stop()]);

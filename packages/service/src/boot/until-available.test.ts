@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { ConfigError } from "../config/config-error.js";
 import { UnavailableError } from "../config/unavailable-error.js";
@@ -20,7 +21,12 @@ test("a start waits for a store that does not respond yet, and says once why", a
   const errors = [new UnavailableError("no Postgres at x", "no Postgres"), new UnavailableError("no S3 at x", "no S3")];
   const { start, lines, log, count } = attempts(errors);
   const reasons: string[] = [];
-  const onWait = (reason: string) => void reasons.push(reason);
+  const onWait = async (reason: string) => {
+    await setImmediate();
+    // Only then is the first wait told.
+    expect(lines).toHaveLength(reasons.length);
+    reasons.push(reason);
+  };
   expect(await untilAvailable(start, { log, onWait, pauseMs: 1 })).toBe("started");
   expect(reasons).toEqual(["no Postgres", "no S3"]);
   expect(count()).toBe(3);

@@ -24,8 +24,9 @@ export async function untilAvailable<T>(
       return await start();
     } catch (error) {
       if (!(error instanceof UnavailableError) || performance.now() + pauseMs > end) throw error;
-      if (isFirst) log(`${error.message}. Trying again for ${withinMs / 1000} s`);
       await onWait?.(error.reason);
+      // Who reads that it waits can ask what for.
+      if (isFirst) log(`${error.message}. Trying again for ${withinMs / 1000} s`);
     }
     await delay(pauseMs);
   }

@@ -49,7 +49,7 @@ const batchBytes = 16 * 1024 * 1024;
 export function openFeedback(context: StoreContext): Feedback {
   const { engine } = context;
   const runExclusive = mutex();
-  const lost = new LostInserts(context.commits, context.changes, runExclusive);
+  const lost = new LostInserts(context, runExclusive);
   let pending: PendingChange[] = [];
 
   async function commitPending(): Promise<void> {

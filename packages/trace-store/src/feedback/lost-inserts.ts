@@ -1,3 +1,4 @@
+import type { StoreContext } from "../context.js";
 import type { ChangeHub } from "../changes/change-hub.js";
 import type { Engine } from "../engine/engine.js";
 import { StatementError } from "../engine/statement-error.js";
@@ -13,12 +14,17 @@ export class LostInserts {
   readonly #engine: Engine;
   readonly #changes: ChangeHub;
   readonly #runExclusive: (work: () => Promise<void>) => Promise<void>;
+  readonly #closing: AbortSignal;
   #ends: Array<() => void> = [];
 
   /** `runExclusive` runs while no other feedback is written. */
-  constructor(engine: Engine, changes: ChangeHub, runExclusive: (work: () => Promise<void>) => Promise<void>) {
-    this.#engine = engine;
+  constructor(
+    { commits, changes, closing }: Pick<StoreContext, "commits" | "changes" | "closing">,
+    runExclusive: (work: () => Promise<void>) => Promise<void>,
+  ) {
+    this.#engine = commits;
     this.#changes = changes;
+    this.#closing = closing;
     this.#runExclusive = runExclusive;
   }
 
@@ -30,6 +36,7 @@ export class LostInserts {
 
   #lookLater(): void {
     const look = () => {
+      if (this.#closing.aborted) return;
       this.#runExclusive(async () => await this.#look()).catch(() => this.#lookLater());
     };
     setTimeout(look, againMs).unref();

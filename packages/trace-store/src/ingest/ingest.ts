@@ -109,7 +109,8 @@ export interface Ingest {
 
 /** Opens the committer of a tracing database and repairs what a crash may have left. */
 export async function openIngest(
-  store: Pick<StoreContext, "engine" | "clock" | "now" | "openWrites" | "changes"> & Pick<IngestContext, "writer">,
+  store: Pick<StoreContext, "engine" | "clock" | "now" | "openWrites" | "changes" | "closing"> &
+    Pick<IngestContext, "writer">,
   limits: Partial<IngestLimits> = {},
   {
     onLoss,
@@ -144,7 +145,7 @@ export async function openIngest(
   /** Who follows the changes waits for what is unknown, also where nothing is written. */
   function recoverSoon(): void {
     const again = () => {
-      if (unknown.length > 0) queue.runExclusive(ready).catch(recoverSoon);
+      if (unknown.length > 0 && !store.closing.aborted) queue.runExclusive(ready).catch(recoverSoon);
     };
     setTimeout(again, recoverMs).unref();
   }

@@ -68,6 +68,7 @@ import { openRefs } from "./refs/refs.js";
 import type { Refs } from "./refs/refs.js";
 import { openTables } from "./tables/tables.js";
 import type { Tables } from "./tables/tables.js";
+import { keepIdFilters } from "./migrations/id-filters.js";
 import { existingIndexes, keepTextIndex, withTextIndex } from "./migrations/text-index.js";
 import type { TextIndex } from "./migrations/text-index.js";
 import { openThreads } from "./threads/threads.js";
@@ -235,7 +236,9 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
     const [epoch, hasOlder] = await Promise.all([
       epochs && fenceFormerWriters(bootstrap, placement, writer, { epochs, stored: stored ?? 0n }),
       hasOlderParts(bootstrap, older),
-      keepTextIndex(bootstrap, placement, { kind: textIndex, existing }),
+      keepTextIndex(bootstrap, placement, { kind: textIndex, existing }).then(
+        async () => await keepIdFilters(bootstrap, placement),
+      ),
     ]);
     isOlder = hasOlder;
     if (epoch !== undefined) {

@@ -241,6 +241,6 @@ export async function fetchWhere<Row extends { id: string } = CallRow>(
     const p = new Parameters();
     return { sql: visibleCalls(scope(), p, { select: ["version", ...select, ...columns(p)], ...which(p) }), params: p };
   };
-  const rows = await engine.rows<Row & { version: string }>(statement, { signal, settings: listSettings });
+  const rows = await engine.rows<Row & { version: string }>(statement, { signal, settings: wholeListSettings });
   return newestBy(rows, ({ id }) => id);
 }

@@ -3,10 +3,10 @@
  * the peers as PyPI has them. The reads alternate, each time of another trace; medians of the milliseconds, and the bytes of a
  * response. Rows that a service has no read for stay empty.
  *
- * `--data` keeps what was sent in a directory, and a run sends only what is missing there; with `--only-send` it reads nothing. Of many
+ * `--rest` is how many seconds after the first reads it begins. `--data` keeps what was sent in a directory, and a run sends only what is missing there; with `--only-send` it reads nothing. Of many
  * spans, `peers/multiply.py` makes most of those that would take the peers hours.
  *
- *   pnpm build && node --import tsx -C @heddle/source packages/service/bench/peer-reads.ts [--spans 26000] [--rounds 25] [--services Heddle,Phoenix,MLflow] [--before <built checkout>] [--venvs <directory>] [--data <directory>] [--only-send]
+ *   pnpm build && node --import tsx -C @heddle/source packages/service/bench/peer-reads.ts [--spans 26000] [--rounds 25] [--rest 10] [--services Heddle,Phoenix,MLflow] [--before <built checkout>] [--venvs <directory>] [--data <directory>] [--only-send]
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";
@@ -92,8 +92,8 @@ async function fill(): Promise<void> {
     const seconds = (performance.now() - began) / 1000;
     console.log(`${peer.name}: ${(traceCount - from) * spansPerTrace} spans sent in ${seconds.toFixed(0)} s`);
   }
-  // Of what they do after writes.
-  await delay(10_000);
+  // After the first reads, and writes, services do some work in the background.
+  await delay(option("rest", 10) * 1000);
 }
 
 /** Some respond before they have stored what was sent. */

@@ -176,9 +176,9 @@ export const settings = {
   callMemoryBytes: {
     name: "HEDDLE_CALL_MEMORY",
     kind: bytes(1e6),
-    unset: "1/64 of the machine's, from 32MB to 512MB",
+    unset: "1/32 of the machine's, from 32MB to 1GB",
     meaning:
-      "memory for the newest calls, as they are: reads of these take a millisecond or two, without the engine. Tracing databases of replicas have equal parts of it",
+      "memory for the newest calls: reads of these take a few milliseconds, without the engine. Tracing databases of replicas have equal parts of it",
   },
   databaseUrl: {
     name: "HEDDLE_DATABASE_URL",

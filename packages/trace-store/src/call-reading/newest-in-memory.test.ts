@@ -215,6 +215,43 @@ describe("the newest calls", () => {
   });
 });
 
+it("what memory has packed is read without a statement: by its id, its trace, and in pages", async () => {
+  await open({ newestCallBytes: 1_000_000 });
+  const projectId = newProject();
+  const from = nowUs();
+  const odd = "tab\t, line\n, \\N, \u{1F9F5}";
+  for (let round = 0; round < 30; round++) {
+    const calls = Array.from({ length: 20 }, (_, n) =>
+      completePart({
+        project_id: projectId,
+        id: `${n % 5 === 0 ? odd : ""}${round}-${n}`,
+        trace_id: `trace ${round}`,
+        started_at: from + BigInt(round * 10 + (n % 4)),
+        inputs: JSON.stringify({ odd, of: "much that is alike ".repeat(50), n }),
+      }),
+    );
+    await store.ingest(calls);
+  }
+  const packed = () => store.load().memory.newest_calls;
+  const written = 600 * 1200;
+  await expect.poll(packed).toBeLessThan(written * 0.7);
+  await expect.poll(packed).toBeLessThanOrEqual(500_000);
+  const all = await listCalls(store, { project_id: projectId, sort_by: newestFirst });
+  expect(all).toHaveLength(600);
+  reads.reset();
+  expect(await listCalls(store, { project_id: projectId, sort_by: newestFirst, limit: 600 })).toEqual(all);
+  for (const round of [0, 7, 29]) {
+    const filter = { trace_ids: [`trace ${round}`] };
+    const trace = all.filter(({ trace_id }) => trace_id === `trace ${round}`);
+    expect(await listCalls(store, { project_id: projectId, sort_by: newestFirst, filter })).toEqual(trace);
+  }
+  for (const call of all.slice(-40)) {
+    expect(await store.calls.read({ project_id: projectId, id: call.id })).toEqual(call);
+  }
+  // Whether the traces have older calls.
+  expect(reads.sent.map(({ sql }) => sql.split(" FROM ")[0])).toEqual(Array(3).fill("SELECT 1 AS found"));
+});
+
 it("what memory has forgotten is read: pages of any length are whole and in order", async () => {
   await open({ newestCallBytes: 20_000 });
   const projects = [newProject(), newProject()];

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { mainThread } from "@heddle/concurrency";
+import { restAfter } from "../background-share.js";
 import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
 import { callRowColumns } from "../stored-calls/rows.js";
@@ -9,9 +9,6 @@ import type { CallScope } from "../visibility/call-scope.js";
 import { visibleCalls } from "../visibility/visible-calls.js";
 import { listSettings } from "./statements.js";
 import type { CallSource } from "./statements.js";
-
-/** Between slices it waits for a multiple of the time that one took. */
-const pauseShare = { idle: 1, busy: 19 };
 
 /**
  * Reads the newest complete calls of a project back into memory, where a start or the writes of others have left too few of them
@@ -27,9 +24,7 @@ export async function readBack({ engine, scope }: Pick<CallSource, "engine" | "s
       const began = performance.now();
       const after = await firstLeftOut(engine, scope, slice);
       const isTaken = reading.add(await callsOf(engine, scope, slice, after), after ?? "all");
-      if (slice.isUrgent || !isTaken) continue;
-      const pause = (performance.now() - began) * (slice.isIdle ? pauseShare.idle : pauseShare.busy);
-      await delay(pause, undefined, { ref: false });
+      if (!slice.isUrgent && isTaken) await restAfter(performance.now() - began, slice.isIdle);
     }
   } catch {
     // They are read from the tables.

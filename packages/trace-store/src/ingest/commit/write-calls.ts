@@ -3,7 +3,7 @@ import type { IngestContext } from "../context.js";
 import { betweenSteps } from "./between-steps.js";
 import type { IngestState } from "../memory/state.js";
 import type { CallKey } from "../../stored-calls/call-key.js";
-import type { WrittenCall } from "../memory/newest-calls.js";
+import type { WrittenCall } from "../memory/call-group.js";
 import { knownCall } from "../../stored-calls/known-call.js";
 import { findStored } from "./find-stored.js";
 import type { CallLookup } from "./find-stored.js";

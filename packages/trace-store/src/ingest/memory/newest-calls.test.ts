@@ -1,3 +1,5 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { NewestCalls } from "./newest-calls.js";
 
@@ -67,6 +69,78 @@ it("one call far ahead of its time says nothing about other projects, however ma
   expect(newest.of("future").after).toBe(10n ** 12n);
   expect(newest.of("another").after).toBeLessThan(15_000n);
   for (const n of [1, 5000, 14_999]) expect(newest.of(`p${n}`).after).toBeGreaterThanOrEqual(BigInt(n));
+});
+
+describe("what is packed", () => {
+  const payload = (n: number) => Array.from({ length: 20 }, (_, at) => `{"step":${at},"of":${n % 7}}`).join(",");
+  const large = (projectId: string, n: number, text = payload(n)) => ({
+    ...call(projectId, `id ${n}`, BigInt(n)),
+    trace_id: `trace ${Math.floor(n / 10)}`,
+    row: Buffer.from(`${projectId}\t${n}\t${text}\n`),
+  });
+  const rowsOf = (newest: NewestCalls, projectId: string) =>
+    newest.of(projectId).calls.map(({ row }) => row.toString());
+  const settled = async (newest: NewestCalls) => {
+    for (let last = -1; last !== newest.bytes; await delay(150)) last = newest.bytes;
+  };
+
+  it("takes less memory and is read as it was written, by its time, its trace and in order", async () => {
+    const newest = new NewestCalls(1_000_000, 0n);
+    const written = Array.from({ length: 900 }, (_, n) => large(n % 3 === 0 ? "a" : "b", n));
+    for (let at = 0; at < written.length; at += 30) newest.add(written.slice(at, at + 30));
+    const before = newest.bytes;
+    expect(before).toBeGreaterThan(500_000);
+    await settled(newest);
+    // While no more than half of it is used, the memory is not needed.
+    expect(newest.bytes).toBeLessThanOrEqual(500_000);
+    expect(newest.bytes).toBeGreaterThan(450_000);
+    for (const projectId of ["a", "b"]) {
+      const own = written.filter((each) => each.project_id === projectId);
+      expect(rowsOf(newest, projectId)).toEqual(own.map(({ row }) => row.toString()));
+      expect(
+        newest.get({ project_id: projectId, id: String(own[5]?.started_at) }, own[5]?.started_at ?? 0n)?.row,
+      ).toEqual(own[5]?.row);
+    }
+    expect(newest.ofTrace("b", "trace 1").map(({ id }) => id)).toEqual(["10", "11", "13", "14", "16", "17", "19"]);
+    newest.remove({ project_id: "b", id: "11" }, 11n, 1n);
+    expect(newest.ofTrace("b", "trace 1").map(({ id }) => id)).toEqual(["10", "13", "14", "16", "17", "19"]);
+  });
+
+  it("leaves room for several times as many calls, within the limit", async () => {
+    const newest = new NewestCalls(500_000, 0n);
+    for (let n = 0; n < 5000; n += 50) {
+      newest.add(Array.from({ length: 50 }, (_, at) => large("a", n + at)));
+      expect(newest.bytes).toBeLessThanOrEqual(500_000);
+      await settled(newest);
+    }
+    const { calls, after } = newest.of("a");
+    // 250 bytes of each are not its row, which has 500.
+    expect(calls.length).toBeGreaterThan(1100);
+    expect(calls).toHaveLength(4999 - Number(after));
+    expect(rowsOf(newest, "a").at(0)).toBe(large("a", Number(after) + 1).row.toString());
+    expect(newest.ofTrace("a", "trace 0")).toEqual([]);
+  });
+
+  it("stays by itself where it is too large for a block", async () => {
+    const newest = new NewestCalls(2_000_000, 0n);
+    const rows = [1, 2, 3, 4].map((n) => large("a", n, String(n).repeat(300_000)));
+    newest.add([large("a", 0), ...rows, large("a", 5)]);
+    newest.add(Array.from({ length: 30 }, (_, n) => large("b", n)));
+    await settled(newest);
+    expect(newest.bytes).toBeGreaterThan(1_200_000);
+    expect(rowsOf(newest, "a")).toEqual([large("a", 0), ...rows, large("a", 5)].map(({ row }) => row.toString()));
+  });
+
+  it("may be forgotten meanwhile", async () => {
+    const newest = new NewestCalls(2_000_000, 0n);
+    for (let n = 0; n < 11; n++) newest.add([large("a", n, "x".repeat(100_000))]);
+    // These are not smaller when they are packed.
+    for (let n = 0; n < 40; n++) newest.add([{ ...call("b", `${n}`, BigInt(n)), row: randomBytes(60_000) }]);
+    await settled(newest);
+    expect(newest.of("a")).toMatchObject({ after: 10n, calls: [] });
+    expect(newest.of("b").calls.length).toBeGreaterThan(30);
+    expect(newest.bytes).toBe(newest.of("b").calls.length * (60_000 + 250));
+  });
 });
 
 describe("what is read back", () => {

@@ -2,15 +2,20 @@ import { LRUCache } from "lru-cache";
 import type { CallKey } from "../../stored-calls/call-key.js";
 import { newestBy } from "../../schema/newest-by.js";
 import { copyText } from "../../stored-calls/call-sides.js";
+import { restAfter } from "../../background-share.js";
 import { compareStarts } from "../../stored-calls/compare-starts.js";
-import { idOfRow } from "../../stored-calls/kept-call.js";
 import type { KeptCall, NewestOfProject, ReadBack, ReadCall } from "../../stored-calls/kept-call.js";
+import { Member, packGroup } from "./call-group.js";
+import type { Adding, Group, WrittenCall } from "./call-group.js";
+import { plainBlock } from "./row-blocks.js";
 import { endOfTime, startOfTime } from "./times.js";
 
 /** About the memory of a call without its row, a fifth of it for a trace of its own. */
 const callBytes = 250;
-/** This part of the memory is forgotten at once. */
+/** This part of the memory is packed or forgotten at once. */
 const groupShare = 1 / 32;
+/** Nothing is packed while less of the memory is used, and never the newest part of it, which most look at. */
+const [packedFrom, neverPacked] = [1 / 2, 1 / 8];
 /** Projects with a horizon of their own. Beyond, that of most becomes the one of all. */
 const maxHorizons = 10_000;
 /** What is read back of one project takes what is free, or this part of the memory where less is free, … */
@@ -22,66 +27,12 @@ const readBackPauseMs = 60_000;
 /** Nobody has read or written for so long: nobody is likely to wait for what is done meanwhile. */
 const idleMs = 250;
 
-/** A call that was just written. Its row may be part of a larger piece of memory. */
-export type WrittenCall = Pick<CallKey, "project_id"> &
-  Omit<KeptCall, "row" | "id"> & { trace_id: string; row: Uint8Array };
-
-/** Calls that are forgotten together. */
-interface Group {
-  readonly by: Adding;
-  projects: Map<string, GroupOfProject>;
-  bytes: number;
-  isForgotten: boolean;
-}
-
-/** What adds calls, to groups of its own. */
-interface Adding {
-  last?: Group;
-}
-
 /** What is being read back. */
 interface Reading extends Adding {
   projectId: string;
   isStale: boolean;
   /** By another project. */
   isWaitedFor: boolean;
-}
-
-interface GroupOfProject {
-  calls: Member[];
-  /** By the id of their trace. */
-  traces: Map<string, Member[]>;
-}
-
-/** Most are never read: a view of the row and the text of the id are made when somebody does, for each of them costs as much as the rest. */
-class Member implements KeptCall {
-  /** It was replaced or deleted. */
-  isGone = false;
-  readonly version: bigint;
-  readonly started_at: bigint;
-  readonly status: KeptCall["status"];
-  readonly group: Group;
-  readonly #rows: Buffer;
-  readonly #from: number;
-  readonly #end: number;
-
-  constructor({ version, started_at, status }: WrittenCall, group: Group, rows: Buffer, from: number, end: number) {
-    this.version = version;
-    this.started_at = started_at;
-    this.status = status;
-    this.group = group;
-    this.#rows = rows;
-    this.#from = from;
-    this.#end = end;
-  }
-
-  get row(): Buffer {
-    return this.#rows.subarray(this.#from, this.#end);
-  }
-
-  get id(): string {
-    return idOfRow(this.#rows, this.#from);
-  }
 }
 
 interface Project {
@@ -108,6 +59,7 @@ export class NewestCalls {
   #reading: Reading | undefined;
   #usedAt = 0;
   readonly #written: Adding = {};
+  #isPacking = false;
   #horizon: bigint;
   #bytes = 0;
 
@@ -151,37 +103,39 @@ export class NewestCalls {
     const reading: Reading = { projectId: copyText(projectId), isStale: false, isWaitedFor: false };
     this.#reading = reading;
     this.#readBack.set(reading.projectId, { after: startOfTime, at: performance.now() });
-    let left = Math.max(this.#limit * readBackFromOthers, this.#limit - this.#bytes);
+    const left = () => Math.max(this.#limit * readBackFromOthers - this.#bytesBy(reading), this.#limit - this.#bytes);
+    let isFull = false;
     let upTo = horizon;
     let slices = 0;
     return {
       next: () => {
         if (reading.isStale) return undefined;
-        if (left <= 0 || upTo === startOfTime) {
+        if (isFull || left() <= 0 || upTo === startOfTime) {
           this.#readBack.set(reading.projectId, { after: upTo, at: performance.now() });
           return undefined;
         }
         const isUrgent = slices++ < urgentSlices;
         if (!isUrgent && reading.isWaitedFor) return undefined;
-        const isIdle = performance.now() - this.#usedAt > idleMs;
-        const mostBytes = Math.min(sliceBytes, Math.floor(left));
-        return { upTo: upTo < endOfTime ? upTo : undefined, mostCalls: sliceCalls, mostBytes, isIdle, isUrgent };
+        const mostBytes = Math.min(sliceBytes, Math.floor(left()));
+        const from = upTo < endOfTime ? upTo : undefined;
+        return { upTo: from, mostCalls: sliceCalls, mostBytes, isIdle: this.#isIdle, isUrgent };
       },
       add: (calls, after) => {
         if (reading.isStale) return false;
         const newer = [...newestBy(calls, ({ id }) => id).values()].filter((call) => this.#isNewer(call));
-        left -= bytesOf(newer);
-        if (left < 0) return false;
+        isFull = bytesOf(newer) > left();
+        if (isFull) return false;
         this.#add(newer, reading);
         if (reading.isStale) return false;
         // More calls start at one time than a slice has.
-        if (after === upTo) left = 0;
+        isFull = after === upTo;
         upTo = after === "all" ? startOfTime : after;
         if (upTo < this.#horizonOf(projectId)) this.#setHorizon(reading.projectId, upTo);
         return true;
       },
       end: () => {
         this.#reading = undefined;
+        void this.#pack();
       },
     };
   }
@@ -203,12 +157,13 @@ export class NewestCalls {
     }
     if (calls.length === 0) return;
     const copy = Buffer.allocUnsafeSlow(size);
+    const block = plainBlock(copy);
     const group = this.#groupOf(adding);
     let at = 0;
     for (const call of calls) {
       const { project_id, trace_id, row } = call;
       copy.set(row, at);
-      const member = new Member(call, group, copy, at, at + row.length);
+      const member = new Member(call, group, block, at);
       at += row.length;
       let project = this.#projects.get(project_id);
       if (project === undefined) this.#projects.set(copyText(project_id), (project = { ordered: [], added: [] }));
@@ -223,6 +178,7 @@ export class NewestCalls {
     const bytes = size + callBytes * calls.length;
     group.bytes += bytes;
     this.#bytes += bytes;
+    void this.#pack();
     if (this.#bytes <= this.#limit) return;
     // What is being read back takes from others.
     for (const other of this.#groups.filter(({ by }) => by === this.#written || by !== adding)) {
@@ -295,11 +251,52 @@ export class NewestCalls {
   #groupOf(adding: Adding): Group {
     if (adding.last !== undefined && !adding.last.isForgotten && adding.last.bytes < this.#limit * groupShare)
       return adding.last;
-    const group: Group = { by: adding, projects: new Map(), bytes: 0, isForgotten: false };
+    const group: Group = { by: adding, projects: new Map(), bytes: 0, isForgotten: false, isPacked: false };
     adding.last = group;
     if (adding === this.#written) this.#groups.push(group);
     else this.#groups.unshift(group);
     return group;
+  }
+
+  get #isIdle(): boolean {
+    return performance.now() - this.#usedAt > idleMs;
+  }
+
+  #bytesBy(adding: Adding): number {
+    return this.#groups.reduce((bytes, group) => bytes + (group.by === adding ? group.bytes : 0), 0);
+  }
+
+  /** Packs one group after another while much of the memory is used: the newest ones first, which stay longest. */
+  async #pack(): Promise<void> {
+    if (this.#isPacking) return;
+    this.#isPacking = true;
+    try {
+      for (let group = this.#toPack(); group !== undefined; group = this.#toPack()) {
+        const packing = group;
+        let began = performance.now();
+        await packGroup(packing, async (bytes) => {
+          packing.bytes -= bytes;
+          this.#bytes -= bytes;
+          await restAfter(performance.now() - began, this.#isIdle);
+          began = performance.now();
+        });
+      }
+    } catch {
+      // What could not be packed stays as it is.
+    } finally {
+      this.#isPacking = false;
+    }
+  }
+
+  #toPack(): Group | undefined {
+    if (this.#bytes <= this.#limit * packedFrom) return undefined;
+    let newer = 0;
+    return this.#groups.findLast((group) => {
+      const isOpen = group.by.last === group && (group.by === this.#written || group.by === this.#reading);
+      const isOld = newer >= this.#limit * neverPacked;
+      newer += group.bytes;
+      return isOld && !isOpen && !group.isPacked;
+    });
   }
 
   #forget(group: Group): void {

@@ -252,6 +252,47 @@ it("what memory has packed is read without a statement: by its id, its trace, an
   expect(reads.sent.map(({ sql }) => sql.split(" FROM ")[0])).toEqual(Array(3).fill("SELECT 1 AS found"));
 });
 
+it("calls that are packed far from one another are read by a statement: to unpack all would hold up everybody", async () => {
+  await open({ newestCallBytes: 6_000_000 });
+  const projectId = newProject();
+  const from = nowUs();
+  for (let round = 0; round < 30; round++) {
+    await store.ingest(
+      Array.from({ length: 10 }, (_, n) => {
+        const at = round * 10 + n;
+        const traceId = at % 4 === 0 ? "spread" : `trace ${at}`;
+        const inputs = JSON.stringify("alike ".repeat(7000));
+        return completePart({
+          project_id: projectId,
+          id: `${at}`,
+          trace_id: traceId,
+          started_at: from + BigInt(at),
+          inputs,
+        });
+      }),
+    );
+    await expect.poll(() => store.load().memory.newest_calls).toBeLessThanOrEqual(4_000_000);
+  }
+  await expect.poll(() => store.load().memory.newest_calls).toBeLessThanOrEqual(3_000_000);
+  const readTrace = async (traceId: string) => {
+    reads.reset();
+    const filter = { trace_ids: [traceId] };
+    const calls = await listCalls(store, { project_id: projectId, sort_by: newestFirst, filter });
+    return {
+      ids: calls.map(({ id }) => id),
+      isChecked: reads.sent.every(({ sql }) => sql.startsWith("SELECT 1 AS found")),
+    };
+  };
+  expect(await readTrace("trace 5")).toEqual({ ids: ["5"], isChecked: true });
+  const ids = Array.from({ length: 75 }, (_, n) => `${(74 - n) * 4}`);
+  expect(await readTrace("spread")).toEqual({ ids, isChecked: false });
+  // As many as the newest 300 calls have of another op: none.
+  reads.reset();
+  const filter = { op_names: ["weave:///a/b/op/other:*"] };
+  expect(await listCalls(store, { project_id: projectId, sort_by: newestFirst, limit: 5, filter })).toEqual([]);
+  expect(reads.sent).not.toEqual([]);
+});
+
 it("what memory has forgotten is read: pages of any length are whole and in order", async () => {
   await open({ newestCallBytes: 20_000 });
   const projects = [newProject(), newProject()];

@@ -21,7 +21,7 @@ import type { CallSource, PlannedCalls } from "./statements.js";
  * calls whose status alone is looked at.
  */
 const mostWork = 10_000;
-const [headWork, wholeWork] = [10, 30];
+const [headWork, wholeWork, unpackingWork] = [10, 30, 1000];
 
 /** What calls are compared by that takes the type of a number or time of their end: the engine does. */
 const ofEnds = new Set(["ended_at", "wb_run_step_end", "deleted_at", "latency_ms"]);
@@ -60,6 +60,7 @@ function inMemory(list: PlannedCalls, most: number): Awaited<ReturnType<RowSourc
   if (newest === undefined || test === undefined || isKept === undefined) return undefined;
   const isAfter = afterPosition(plan);
   const found: KeptCall[] = [];
+  const isNewBlock = firstOfBlocks();
   let work = 0;
   for (let at = newest.calls.length - 1; at >= 0 && found.length < most && work < mostWork; at--) {
     const call = newest.calls[at];
@@ -69,6 +70,7 @@ function inMemory(list: PlannedCalls, most: number): Awaited<ReturnType<RowSourc
     const { matches, work: took } = test(call);
     if (matches) found.push(call);
     work += took;
+    if ((matches || took > 0) && isNewBlock(call)) work += unpackingWork;
   }
   const complete = found.length < most;
   if (complete && (work >= mostWork || !newest.isAll)) {
@@ -76,6 +78,16 @@ function inMemory(list: PlannedCalls, most: number): Awaited<ReturnType<RowSourc
     return undefined;
   }
   return { rows: keptRows(found, plan, select), complete };
+}
+
+/** Says of one call after another whether it is packed with none before it. */
+export function firstOfBlocks(): (call: KeptCall) => boolean {
+  const blocks = new Set<object>();
+  return ({ packedIn }) => {
+    if (packedIn === undefined || blocks.has(packedIn)) return false;
+    blocks.add(packedIn);
+    return true;
+  };
 }
 
 /** Whether a call meets the conditions of a plan, and what it took to find out; undefined where only tables can tell. */

@@ -5,7 +5,7 @@ import { compileFilter } from "../query/filter.js";
 import { newestBy } from "../schema/newest-by.js";
 import { isRetained } from "../visibility/retention.js";
 import { readsRunning, visibleCalls } from "../visibility/visible-calls.js";
-import { keptRows, keptTest } from "./newest-in-memory.js";
+import { firstOfBlocks, keptRows, keptTest } from "./newest-in-memory.js";
 import { isInTableOrder, pageRows } from "./page.js";
 import { readBack } from "./read-back.js";
 import type { PageRow } from "./row-source.js";
@@ -16,6 +16,8 @@ import { inTableOrder } from "./table-order.js";
 
 /** They are looked up one by one. */
 const mostTraces = 100;
+/** To unpack so many takes 3 ms of the thread that serves all; a statement takes another thread. */
+const mostBlocks = 16;
 
 /**
  * All calls of a list of traces out of memory, in order; undefined when memory lacks some, or they are many. Where it does not have
@@ -89,5 +91,6 @@ function keptOf({ plan, scope: now }: PlannedCalls, traceIds: readonly string[])
   const isKept = isRetained(scope);
   const calls = [...new Set(traceIds)].flatMap((traceId) => inFlight.keptOfTrace(project_id, traceId));
   if (test === undefined || isKept === undefined || calls.length > pageRows) return undefined;
+  if (calls.filter(firstOfBlocks()).length > mostBlocks) return undefined;
   return calls.filter((call) => isKept(call.started_at) && test(call).matches);
 }

@@ -15,6 +15,8 @@ export interface KeptCall {
   status: CallStatus;
   /** Its row of `calls`, as `RowWriter` wrote it. */
   row: Buffer;
+  /** What has to be unpacked to read the row, which takes 0.2 ms for all rows in it. */
+  packedIn: object | undefined;
 }
 
 /** The newest complete calls of a project, as far as memory has them whole. */
@@ -28,7 +30,7 @@ export interface NewestOfProject {
 }
 
 /** A complete call that was read from the tables. */
-export interface ReadCall extends CallKey, Omit<KeptCall, "id"> {
+export interface ReadCall extends CallKey, Omit<KeptCall, "id" | "packedIn"> {
   trace_id: string;
 }
 
@@ -75,8 +77,18 @@ export function readHead({ row }: KeptCall): KeptHead {
 
 /** The id of a row that begins there. */
 export function idOfRow(rows: Buffer, from: number): string {
-  const start = rows.indexOf(tab, from) + 1;
-  return fieldText(rows.toString("utf8", start, rows.indexOf(tab, start))) ?? "";
+  return idOfField(rows, rows.indexOf(tab, from) + 1);
+}
+
+/** Of its field, which a tab ends. */
+export function idOfField(fields: Buffer, from: number): string {
+  return fieldText(fields.toString("utf8", from, fields.indexOf(tab, from))) ?? "";
+}
+
+/** The field of the id of a row, with the tab that ends it. */
+export function idField(row: Buffer): Buffer {
+  const from = row.indexOf(tab) + 1;
+  return row.subarray(from, row.indexOf(tab, from) + 1);
 }
 
 /** All columns. */

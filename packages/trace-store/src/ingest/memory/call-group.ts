@@ -1,12 +1,12 @@
 import type { CallKey } from "../../stored-calls/call-key.js";
-import { idOfRow } from "../../stored-calls/kept-call.js";
+import { idField } from "../../stored-calls/kept-call.js";
 import type { KeptCall } from "../../stored-calls/kept-call.js";
 import { blockBytes, packedBlock, plainBlock } from "./row-blocks.js";
 import type { RowBlock } from "./row-blocks.js";
 
 /** A call that was just written. Its row may be part of a larger piece of memory. */
 export type WrittenCall = Pick<CallKey, "project_id"> &
-  Omit<KeptCall, "row" | "id"> & { trace_id: string; row: Uint8Array };
+  Omit<KeptCall, "row" | "id" | "packedIn"> & { trace_id: string; row: Uint8Array };
 
 /** What adds calls, to groups of its own. */
 export interface Adding {
@@ -40,6 +40,7 @@ export class Member implements KeptCall {
   readonly rowBytes: number;
   #block: RowBlock;
   #from: number;
+  #idFrom: number;
 
   constructor({ version, started_at, status, row }: WrittenCall, group: Group, block: RowBlock, from: number) {
     this.version = version;
@@ -49,6 +50,11 @@ export class Member implements KeptCall {
     this.rowBytes = row.length;
     this.#block = block;
     this.#from = from;
+    this.#idFrom = from;
+  }
+
+  get packedIn(): object | undefined {
+    return this.#block.isPacked ? this.#block : undefined;
   }
 
   get row(): Buffer {
@@ -56,13 +62,14 @@ export class Member implements KeptCall {
   }
 
   get id(): string {
-    return idOfRow(this.#block.rows(), this.#from);
+    return this.#block.idAt(this.#idFrom);
   }
 
-  /** Its row is there as well. */
-  moveTo(block: RowBlock, from: number): void {
+  /** Its row is there as well, and where `idAt` of the block finds its id. */
+  moveTo(block: RowBlock, from: number, idFrom: number): void {
     this.#block = block;
     this.#from = from;
+    this.#idFrom = idFrom;
   }
 }
 
@@ -74,15 +81,18 @@ export async function packGroup(group: Group, packed: (bytes: number) => Promise
   group.isPacked = true;
   for (const { calls } of group.projects.values()) {
     for (const some of together(calls)) {
-      const rows = joined(some);
-      const block = some.length === 1 && rows.length > blockBytes ? plainBlock(rows) : await packedBlock(rows);
+      const [rows, ids] = [some.map(({ row }) => row), some.map(({ row }) => idField(row))];
+      const all = joined(rows);
+      const packedRows = await packedBlock(all, joined(ids));
       if (group.isForgotten) return;
-      let at = 0;
-      for (const call of some) {
-        call.moveTo(block, at);
+      const block = packedRows ?? plainBlock(all);
+      let [at, idAt] = [0, 0];
+      for (const [index, call] of some.entries()) {
+        call.moveTo(block, at, packedRows === undefined ? at : idAt);
         at += call.rowBytes;
+        idAt += ids[index]?.length ?? 0;
       }
-      await packed(rows.length - block.bytes);
+      await packed(all.length - block.bytes);
     }
   }
 }
@@ -102,13 +112,13 @@ function* together(calls: readonly Member[]): Generator<Member[]> {
   if (some.length > 0) yield some;
 }
 
-/** Their rows, in memory of their own. */
-function joined(calls: readonly Member[]): Buffer {
-  const rows = Buffer.allocUnsafeSlow(calls.reduce((bytes, { rowBytes }) => bytes + rowBytes, 0));
+/** In memory of their own. */
+function joined(parts: readonly Buffer[]): Buffer {
+  const all = Buffer.allocUnsafeSlow(parts.reduce((bytes, { length }) => bytes + length, 0));
   let at = 0;
-  for (const { row } of calls) {
-    rows.set(row, at);
-    at += row.length;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
   }
-  return rows;
+  return all;
 }

@@ -60,12 +60,17 @@ export class NewestCalls {
   #usedAt = 0;
   readonly #written: Adding = {};
   #isPacking = false;
+  readonly #rest: typeof restAfter;
   #horizon: bigint;
   #bytes = 0;
 
-  /** Calls that are stored have started at the horizon or before, unless {@link started} is told of them. */
-  constructor(limitBytes: number, horizon: bigint) {
+  /**
+   * Calls that are stored have started at the horizon or before, unless {@link started} is told of them. `rest` is what packing
+   * does after each block.
+   */
+  constructor(limitBytes: number, horizon: bigint, rest = restAfter) {
     this.#limit = limitBytes;
+    this.#rest = rest;
     this.#horizon = horizon;
   }
 
@@ -277,7 +282,7 @@ export class NewestCalls {
         await packGroup(packing, async (bytes) => {
           packing.bytes -= bytes;
           this.#bytes -= bytes;
-          await restAfter(performance.now() - began, this.#isIdle);
+          await this.#rest(performance.now() - began, this.#isIdle);
           began = performance.now();
         });
       }

@@ -1,4 +1,4 @@
-import type { Engine } from "../engine/engine.js";
+import type { Engine, StatementOptions } from "../engine/engine.js";
 import { ddl } from "./ddl.js";
 import type { Placement } from "./ddl.js";
 
@@ -21,9 +21,9 @@ const definition = "TYPE bloom_filter(0.001) GRANULARITY 1";
  * ones, which the next start drops.
  */
 export async function keepIdFilters(bootstrap: Engine, placement: Placement): Promise<void> {
-  const alter = async (changes: readonly string[]) => {
+  const alter = async (changes: readonly string[], options?: StatementOptions) => {
     if (changes.length === 0) return;
-    await bootstrap.command({ sql: ddl(`ALTER TABLE {DB}.calls {OC} ${changes.join(", ")}`, placement) });
+    await bootstrap.command({ sql: ddl(`ALTER TABLE {DB}.calls {OC} ${changes.join(", ")}`, placement) }, options);
   };
   const { names } = await indexesOf(bootstrap, placement);
   const missing = filters.filter(({ name }) => !names.has(name));
@@ -31,7 +31,12 @@ export async function keepIdFilters(bootstrap: Engine, placement: Placement): Pr
   await alter(missing.map(({ name }) => `MATERIALIZE INDEX ${name}`));
   const former = filters.map((filter) => filter.former).filter((name) => names.has(name));
   if (former.length === 0 || !(await indexesOf(bootstrap, placement)).areMade) return;
-  await alter(former.map((name) => `DROP INDEX IF EXISTS ${name}`));
+  // Nobody waits for the files of parts to go.
+  const settings = { alter_sync: "0" } as const;
+  await alter(
+    former.map((name) => `DROP INDEX IF EXISTS ${name}`),
+    { settings },
+  );
 }
 
 /** The indexes that the table of calls has, and whether its parts have them. */

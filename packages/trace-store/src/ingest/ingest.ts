@@ -295,6 +295,7 @@ export async function openIngest(
     async close() {
       await maintenance.stop();
       await queue.close();
+      state.newestCalls.end();
     },
     leaveConsistent: async () => await leaveConsistent(context).catch(() => {}),
   };

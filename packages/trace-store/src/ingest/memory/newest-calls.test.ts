@@ -140,6 +140,15 @@ describe("what is packed", () => {
     expect(rowsOf(newest, "a")).toEqual([large("a", 0), ...rows, large("a", 5)].map(({ row }) => row.toString()));
   });
 
+  it("stays as it is once it is not used any more", async () => {
+    const newest = packing(2_000_000);
+    for (let n = 0; n < 15; n++) newest.add([large("a", n, "x".repeat(100_000))]);
+    const { bytes } = newest;
+    newest.end();
+    await delay(300);
+    expect(newest.bytes).toBe(bytes);
+  });
+
   it("may be forgotten meanwhile", async () => {
     const newest = packing(2_000_000);
     for (let n = 0; n < 11; n++) newest.add([large("a", n, "x".repeat(100_000))]);

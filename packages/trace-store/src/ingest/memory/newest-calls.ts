@@ -60,6 +60,7 @@ export class NewestCalls {
   #usedAt = 0;
   readonly #written: Adding = {};
   #isPacking = false;
+  #isEnded = false;
   readonly #rest: typeof restAfter;
   #horizon: bigint;
   #bytes = 0;
@@ -77,6 +78,12 @@ export class NewestCalls {
   /** About the bytes that it holds. */
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** It is not used any more: nothing more is packed, so that nothing holds its memory. */
+  end(): void {
+    this.#isEnded = true;
+    for (const group of this.#groups) group.isForgotten = true;
   }
 
   /** A call is stored that is not here. */
@@ -294,7 +301,7 @@ export class NewestCalls {
   }
 
   #toPack(): Group | undefined {
-    if (this.#bytes <= this.#limit * packedFrom) return undefined;
+    if (this.#isEnded || this.#bytes <= this.#limit * packedFrom) return undefined;
     let newer = 0;
     return this.#groups.findLast((group) => {
       const isOpen = group.by.last === group && (group.by === this.#written || group.by === this.#reading);

@@ -121,6 +121,7 @@ export class IngestState implements InFlight {
    */
   reset(horizon: bigint): void {
     this.known = new KnownCalls(this.limits.knownCallBytes, horizon);
+    this.newestCalls.end();
     // Of no use until it is known what is stored.
     this.newestCalls = new NewestCalls(this.limits.newestCallBytes, endOfTime);
     this.openSides.clear();

@@ -10,7 +10,7 @@ export async function fillCalls(engine: Engine, from: number, count: number): Pr
   for (let stored = from; stored < from + count; stored += sliceCalls) {
     const rows = Math.min(sliceCalls, from + count - stored);
     const dated =
-      "concat(lower(leftPad(hex(intDiv(us, 1000)), 12, '0')), '7', substring(lower(hex(cityHash64(n))), 2, 15), '8000')";
+      "concat(lower(leftPad(hex(intDiv(us, 1000)), 12, '0')), '7', substring(lower(hex(cityHash64(n))), 2, 3), '8', leftPad(lower(hex(cityHash64(n))), 15, '0'))";
     const hyphens = [1, 9, 13, 17, 21].map((at, index) => `substring(${dated}, ${at}, ${[8, 4, 4, 4, 12][index]})`);
     const id = `if(n % 2 = 0, concat(${hyphens.join(", '-', ")}), lower(hex(cityHash64(n))))`;
     await engine.command({

@@ -2,9 +2,9 @@ import type { StoreContext } from "../context.js";
 import type { ChangeHub } from "../changes/change-hub.js";
 import type { Engine } from "../engine/engine.js";
 import { StatementError } from "../engine/statement-error.js";
+import { tryLater } from "../try-later.js";
 
 const running = "current_database = currentDatabase() AND query_kind = 'Insert' AND query LIKE 'INSERT INTO feedback%'";
-const againMs = 1000;
 
 /**
  * Inserts of feedback whose response was lost: what they store can be read at once, later, or never. Their changes are under way
@@ -35,11 +35,7 @@ export class LostInserts {
   }
 
   #lookLater(): void {
-    const look = () => {
-      if (this.#closing.aborted) return;
-      this.#runExclusive(async () => await this.#look()).catch(() => this.#lookLater());
-    };
-    setTimeout(look, againMs).unref();
+    tryLater(() => this.#runExclusive(() => this.#look()), this.#closing);
   }
 
   async #look(): Promise<void> {

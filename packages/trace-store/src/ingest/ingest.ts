@@ -2,6 +2,7 @@ import { mainThread, withTimeout } from "@heddle/concurrency";
 import { HeddleError } from "@heddle/errors";
 import type { CallPart } from "@heddle/trace-model";
 import type { StoreContext } from "../context.js";
+import { tryLater } from "../try-later.js";
 import { commitParts } from "./commit/commit-parts.js";
 import type { WriteRequest } from "./commit/commit-parts.js";
 import { deleteCalls } from "./commit/delete-calls.js";
@@ -144,10 +145,9 @@ export async function openIngest(
 
   /** Who follows the changes waits for what is unknown, also where nothing is written. */
   function recoverSoon(): void {
-    const again = () => {
-      if (unknown.length > 0 && !store.closing.aborted) queue.runExclusive(ready).catch(recoverSoon);
-    };
-    setTimeout(again, recoverMs).unref();
+    tryLater(async () => {
+      if (unknown.length > 0) await queue.runExclusive(ready);
+    }, store.closing);
   }
 
   /** Makes changes, which are under way until their outcome is known. */
@@ -304,9 +304,6 @@ export async function openIngest(
 const derived = new Set<string>(tableFacts.flatMap(([table, facts]) => (facts.derived === true ? [table] : [])));
 
 const isCorrupt = (error: unknown): boolean => error instanceof HeddleError && error.code === "corrupt";
-
-/** After a write of unknown outcome. */
-const recoverMs = 1000;
 
 /** Parts are prepared this long before others get to run. */
 const sliceMs = 2;

@@ -237,7 +237,7 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
       epochs && fenceFormerWriters(bootstrap, placement, writer, { epochs, stored: stored ?? 0n }),
       hasOlderParts(bootstrap, older),
       keepTextIndex(bootstrap, placement, { kind: textIndex, existing }).then(
-        async () => await keepIdFilters(bootstrap, placement),
+        async () => await keepIdFilters(bootstrap, placement, existing),
       ),
     ]);
     isOlder = hasOlder;

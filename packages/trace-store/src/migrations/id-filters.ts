@@ -18,19 +18,22 @@ const definition = "TYPE bloom_filter(0.001) GRANULARITY 1";
 
 /**
  * Gives the table of calls these filters. What was stored before gets them in the background; until then it keeps the former
- * ones, which the next start drops.
+ * ones, which the next start drops. `existing` are the indexes that it had before the migrations, none where it is new.
  */
-export async function keepIdFilters(bootstrap: Engine, placement: Placement): Promise<void> {
+export async function keepIdFilters(
+  bootstrap: Engine,
+  placement: Placement,
+  existing: ReadonlySet<string>,
+): Promise<void> {
   const alter = async (changes: readonly string[], options?: StatementOptions) => {
     if (changes.length === 0) return;
     await bootstrap.command({ sql: ddl(`ALTER TABLE {DB}.calls {OC} ${changes.join(", ")}`, placement) }, options);
   };
-  const { names } = await indexesOf(bootstrap, placement);
-  const missing = filters.filter(({ name }) => !names.has(name));
+  const missing = filters.filter(({ name }) => !existing.has(name));
   await alter(missing.map(({ name, column }) => `ADD INDEX IF NOT EXISTS ${name} ${column} ${definition}`));
   await alter(missing.map(({ name }) => `MATERIALIZE INDEX ${name}`));
-  const former = filters.map((filter) => filter.former).filter((name) => names.has(name));
-  if (former.length === 0 || !(await indexesOf(bootstrap, placement)).areMade) return;
+  const former = filters.map((filter) => filter.former).filter((name) => existing.size === 0 || existing.has(name));
+  if (former.length === 0 || !(await areMade(bootstrap, placement))) return;
   // Nobody waits for the files of parts to go.
   const settings = { alter_sync: "0" } as const;
   await alter(
@@ -39,15 +42,10 @@ export async function keepIdFilters(bootstrap: Engine, placement: Placement): Pr
   );
 }
 
-/** The indexes that the table of calls has, and whether its parts have them. */
-async function indexesOf(
-  bootstrap: Engine,
-  { database }: Placement,
-): Promise<{ names: Set<string>; areMade: boolean }> {
-  const ofCalls = `database = '${database}' AND table = 'calls'`;
-  const rows = await bootstrap.rows<{ name: string; waiting: string }>({
-    sql: `SELECT name, (SELECT count() FROM system.mutations WHERE ${ofCalls} AND NOT is_done) AS waiting
-      FROM system.data_skipping_indices WHERE ${ofCalls}`,
+/** Whether the parts of the table have the indexes that it has. */
+async function areMade(bootstrap: Engine, { database }: Placement): Promise<boolean> {
+  const [row] = await bootstrap.rows<{ waiting: string }>({
+    sql: `SELECT count() AS waiting FROM system.mutations WHERE database = '${database}' AND table = 'calls' AND NOT is_done`,
   });
-  return { names: new Set(rows.map(({ name }) => name)), areMade: rows.every(({ waiting }) => waiting === "0") };
+  return row?.waiting === "0";
 }

@@ -45,7 +45,7 @@ test("a new database gets the tables that one has which took every step by itsel
     for (const { version } of allMigrations) {
       await migrate(bootstrap, { database: other.name }, allMigrations.slice(0, version));
     }
-    await keepIdFilters(bootstrap, { database: other.name });
+    await keepIdFilters(bootstrap, { database: other.name }, new Set());
     await (await db.open()).close();
     const createdTables = await tablesOf(db);
     expect(createdTables.filter(([name]) => name !== "control_plane")).toEqual(await tablesOf(other));

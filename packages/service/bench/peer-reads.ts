@@ -3,8 +3,9 @@
  * the peers as PyPI has them. The reads alternate, each time of another trace; medians of the milliseconds, and the bytes of a
  * response. Rows that a service has no read for stay empty.
  *
- * `--rest` is how many seconds after the first reads it begins. `--data` keeps what was sent in a directory, and a run sends only what is missing there; with `--only-send` it reads nothing. Of many
- * spans, `peers/multiply.py` makes most of those that would take the peers hours.
+ * `--rest` is how many seconds after the first reads it begins. `--data` keeps what was sent in a directory, and a run sends
+ * only what is missing there; with `--only-send` it reads nothing. Of many spans, `peers/multiply.py` makes most of those that
+ * would take the peers hours.
  *
  *   pnpm build && node --import tsx -C @heddle/source packages/service/bench/peer-reads.ts [--spans 26000] [--rounds 25] [--rest 10] [--services Heddle,Phoenix,MLflow] [--before <built checkout>] [--venvs <directory>] [--data <directory>] [--only-send]
  */

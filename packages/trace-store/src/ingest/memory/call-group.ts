@@ -1,7 +1,7 @@
 import type { CallKey } from "../../stored-calls/call-key.js";
 import { idField } from "../../stored-calls/kept-call.js";
 import type { KeptCall } from "../../stored-calls/kept-call.js";
-import { blockBytes, packedBlock, plainBlock } from "./row-blocks.js";
+import { blockBytes, joined, packedBlock, plainBlock } from "./row-blocks.js";
 import type { RowBlock } from "./row-blocks.js";
 
 /** A call that was just written. Its row may be part of a larger piece of memory. */
@@ -81,7 +81,8 @@ export async function packGroup(group: Group, packed: (bytes: number) => Promise
   group.isPacked = true;
   for (const { calls } of group.projects.values()) {
     for (const some of together(calls)) {
-      const [rows, ids] = [some.map(({ row }) => row), some.map(({ row }) => idField(row))];
+      const rows = some.map(({ row }) => row);
+      const ids = rows.map(idField);
       const all = joined(rows);
       const packedRows = await packedBlock(all, joined(ids));
       if (group.isForgotten) return;
@@ -110,15 +111,4 @@ function* together(calls: readonly Member[]): Generator<Member[]> {
     bytes += call.rowBytes;
   }
   if (some.length > 0) yield some;
-}
-
-/** In memory of their own. */
-function joined(parts: readonly Buffer[]): Buffer {
-  const all = Buffer.allocUnsafeSlow(parts.reduce((bytes, { length }) => bytes + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
 }

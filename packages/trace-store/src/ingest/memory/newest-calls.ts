@@ -7,7 +7,7 @@ import { compareStarts } from "../../stored-calls/compare-starts.js";
 import type { KeptCall, NewestOfProject, ReadBack, ReadCall } from "../../stored-calls/kept-call.js";
 import { Member, packGroup } from "./call-group.js";
 import type { Adding, Group, WrittenCall } from "./call-group.js";
-import { plainBlock } from "./row-blocks.js";
+import { joined, plainBlock } from "./row-blocks.js";
 import { endOfTime, startOfTime } from "./times.js";
 
 /** About the memory of a call without its row, a fifth of it for a trace of its own. */
@@ -60,7 +60,6 @@ export class NewestCalls {
   #usedAt = 0;
   readonly #written: Adding = {};
   #isPacking = false;
-  #isEnded = false;
   readonly #rest: typeof restAfter;
   #horizon: bigint;
   #bytes = 0;
@@ -82,7 +81,6 @@ export class NewestCalls {
 
   /** It is not used any more: nothing more is packed, so that nothing holds its memory. */
   end(): void {
-    this.#isEnded = true;
     for (const group of this.#groups) group.isForgotten = true;
   }
 
@@ -168,13 +166,11 @@ export class NewestCalls {
       return;
     }
     if (calls.length === 0) return;
-    const copy = Buffer.allocUnsafeSlow(size);
-    const block = plainBlock(copy);
+    const block = plainBlock(joined(calls.map(({ row }) => row)));
     const group = this.#groupOf(adding);
     let at = 0;
     for (const call of calls) {
       const { project_id, trace_id, row } = call;
-      copy.set(row, at);
       const member = new Member(call, group, block, at);
       at += row.length;
       let project = this.#projects.get(project_id);
@@ -283,11 +279,12 @@ export class NewestCalls {
     if (this.#isPacking) return;
     this.#isPacking = true;
     try {
-      for (let group = this.#toPack(); group !== undefined; group = this.#toPack()) {
-        const packing = group;
+      for (;;) {
+        const group = this.#toPack();
+        if (group === undefined) return;
         let began = performance.now();
-        await packGroup(packing, async (bytes) => {
-          packing.bytes -= bytes;
+        await packGroup(group, async (bytes) => {
+          group.bytes -= bytes;
           this.#bytes -= bytes;
           await this.#rest(performance.now() - began, this.#isIdle);
           began = performance.now();
@@ -301,13 +298,13 @@ export class NewestCalls {
   }
 
   #toPack(): Group | undefined {
-    if (this.#isEnded || this.#bytes <= this.#limit * packedFrom) return undefined;
+    if (this.#bytes <= this.#limit * packedFrom) return undefined;
     let newer = 0;
     return this.#groups.findLast((group) => {
       const isOpen = group.by.last === group && (group.by === this.#written || group.by === this.#reading);
       const isOld = newer >= this.#limit * neverPacked;
       newer += group.bytes;
-      return isOld && !isOpen && !group.isPacked;
+      return isOld && !isOpen && !group.isPacked && !group.isForgotten;
     });
   }
 

@@ -70,11 +70,16 @@ export async function packedBlock(rows: Buffer, ids: Buffer): Promise<RowBlock |
   };
   const packed = await compress(rows, { params, chunkSize: blockBytes / 2 });
   // A view of a larger piece of memory would hold that.
-  return packed.length + ids.length < rows.length ? new PackedBlock(copyOf(packed), ids) : undefined;
+  return packed.length + ids.length < rows.length ? new PackedBlock(joined([packed]), ids) : undefined;
 }
 
-function copyOf(bytes: Buffer): Buffer {
-  const copy = Buffer.allocUnsafeSlow(bytes.length);
-  copy.set(bytes);
-  return copy;
+/** In memory of their own, none of which is shared as that of small buffers is. */
+export function joined(parts: readonly Uint8Array[]): Buffer {
+  const all = Buffer.allocUnsafeSlow(parts.reduce((bytes, { length }) => bytes + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
 }
